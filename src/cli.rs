@@ -7,7 +7,7 @@
 
 use crate::{
     config::{KEYS, Key, Options, Takes},
-    support::glob::glob,
+    support::{escape::nearest, glob::glob},
 };
 use clap::{
     Arg, ArgAction, ArgMatches, Args, FromArgMatches as _, Subcommand, ValueEnum,
@@ -15,7 +15,7 @@ use clap::{
     value_parser,
 };
 use globset::Glob;
-use std::{ffi::OsString, iter, path::PathBuf};
+use std::{collections::BTreeSet, ffi::OsString, iter, path::PathBuf};
 
 /// A parsed command line.
 #[derive(Debug, Clone, PartialEq)]
@@ -52,18 +52,17 @@ pub struct Once {
     /// Glob on codes: print and judge only these
     #[arg(long = "language", value_name = "CODE", value_parser = glob)]
     pub languages: Vec<Glob>,
-    #[arg(
-        long,
-        help = outputs(),
-        value_enum,
-        default_value_t,
-        hide_possible_values = true,
-        value_name = "FORMAT"
-    )]
-    pub output: Output,
-    /// Write there instead, replacing the file in one step
+    #[arg(long = "output", help = outputs(), value_name = "FORMAT", value_parser = destination)]
+    pub outputs: Vec<Destination>,
+    /// The file for a single output, replaced in one step
     #[arg(long, value_name = "PATH", value_parser = value_parser!(PathBuf))]
     pub output_file: Option<PathBuf>,
+    /// An earlier output as json: show what changed since
+    #[arg(long, value_name = "FILE", value_parser = value_parser!(PathBuf))]
+    pub since: Option<PathBuf>,
+    /// Most bytes of markdown
+    #[arg(long, value_name = "BYTES", default_value_t = 1_000_000, value_parser = max_size)]
+    pub max_size: usize,
     /// Exit 3 if a language is below its target
     #[arg(long)]
     pub require_targets: bool,
@@ -72,7 +71,53 @@ pub struct Once {
     pub require: Option<f64>,
 }
 
-/// The format that `once` prints.
+impl Once {
+    /// Returns the outputs, at most one of them for stdout.
+    fn destinations(&self) -> Result<Vec<Destination>, &'static str> {
+        let mut outputs = self.outputs.clone();
+        if outputs.is_empty() {
+            outputs.push(Destination::default());
+        }
+        match (&self.output_file, &mut *outputs) {
+            (None, _) => {}
+            (Some(path), [Destination { path: none, .. }]) if none.is_none() => {
+                *none = Some(path.clone());
+            }
+            _ => return Err("--output-file is for a single --output; use --output FORMAT=PATH"),
+        }
+        let mut paths = BTreeSet::new();
+        if outputs.iter().all(|one| paths.insert(&one.path)) {
+            Ok(outputs)
+        } else {
+            Err("each --output but one needs a path of its own: --output FORMAT=PATH")
+        }
+    }
+}
+
+/// An output of `once`, and the file for it; stdout without a path.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Destination {
+    pub format: Output,
+    pub path: Option<PathBuf>,
+}
+
+/// Parses `FORMAT` or `FORMAT=PATH`.
+fn destination(text: &str) -> Result<Destination, String> {
+    let (name, path) = match text.split_once('=') {
+        Some((_, "")) => return Err("the path after = is empty".to_owned()),
+        Some((name, path)) => (name, Some(path.into())),
+        None => (text, None),
+    };
+    match Output::from_str(name, false) {
+        Ok(format) => Ok(Destination { format, path }),
+        Err(_) => Err(format!(
+            "not an output; choose one of {}",
+            names_of_outputs().join(", ")
+        )),
+    }
+}
+
+/// The format of an output of `once`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub enum Output {
     /// OpenMetrics 1.0.0
@@ -90,16 +135,32 @@ pub enum Output {
     Json,
     /// The status page as one file, with all rows
     Html,
+    /// The codes that are ready everywhere, one per line
+    Languages,
+    /// The JSON that Shields reads as an endpoint
+    Badge,
 }
 
-/// Returns the names of all outputs, for the help, which has no room for clap's list of them.
-fn outputs() -> String {
+fn names_of_outputs() -> Vec<String> {
     let values = Output::value_variants().iter();
-    let names: Vec<_> = values
-        .filter_map(Output::to_possible_value)
-        .map(|value| value.get_name().to_owned())
-        .collect();
-    names.join(", ") + "\n"
+    let values = values.filter_map(Output::to_possible_value);
+    values.map(|value| value.get_name().to_owned()).collect()
+}
+
+/// Returns the help of the outputs, which has no room for clap's list of them.
+fn outputs() -> String {
+    let names = names_of_outputs();
+    let (first, rest) = names.split_at(names.len() * 2 / 3);
+    let (first, rest) = (first.join(", "), rest.join(", "));
+    format!("{first},\n{rest}\nFORMAT=PATH writes to a file; may be repeated\n")
+}
+
+/// Parses the maximum size of Markdown, which has room for a heading and a few rows at least.
+fn max_size(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(size) if size >= 2000 => Ok(size),
+        _ => Err("not a size; give a number of bytes from 2000, such as 65000".to_owned()),
+    }
 }
 
 fn ratio(text: &str) -> Result<f64, String> {
@@ -204,7 +265,7 @@ fn option(command: &str, key: &Key) -> Option<Arg> {
             _ => "API and polling",
         });
     Some(match key.takes {
-        Takes::List => option.action(ArgAction::Append),
+        Takes::List(..) => option.action(ArgAction::Append),
         Takes::Switch => option
             .num_args(0..=1)
             .require_equals(true)
@@ -236,7 +297,7 @@ fn typed(matches: &ArgMatches) -> Options {
                 continue;
             };
             let mut typed: Vec<_> = typed.cloned().collect();
-            if key.takes == Takes::List {
+            if matches!(key.takes, Takes::List(..)) {
                 typed.splice(..0, options.flags.remove(key.path));
             }
             options.flags.insert(key.path, typed.join(","));
@@ -261,7 +322,7 @@ pub fn parse_from(
     let mut parser = command();
     let matches =
         parser.try_get_matches_from_mut(words).map_err(|error| {
-            match key_without_option(&error) {
+            match key_without_option(&error).or_else(|| option_of_once(&error, &parser)) {
                 Some(message) => parser.error(ErrorKind::UnknownArgument, message),
                 None => error,
             }
@@ -270,6 +331,15 @@ pub fn parse_from(
     let (name, command) = match matches.subcommand() {
         None => ("serve", Command::Serve),
         Some((name, _)) => (name, Command::from_arg_matches(&matches)?),
+    };
+    let command = match command {
+        Command::Once(mut once) => {
+            let outputs = once.destinations();
+            once.outputs =
+                outputs.map_err(|message| parser.error(ErrorKind::ArgumentConflict, message))?;
+            Command::Once(once)
+        }
+        command => command,
     };
     for key in KEYS {
         if options.flags.contains_key(key.path)
@@ -297,6 +367,23 @@ fn key_without_option(error: &clap::Error) -> Option<String> {
     let (path, variable) = (key.path, key.variable());
     Some(format!(
         "{path} has no option: {instead}, or set {variable}"
+    ))
+}
+
+/// Returns the proposal for an unknown option that resembles one of `once`, if clap has none.
+fn option_of_once(error: &clap::Error, parser: &clap::Command) -> Option<String> {
+    let suggested = [ContextKind::SuggestedArg, ContextKind::Suggested];
+    if error.kind() != ErrorKind::UnknownArgument
+        || suggested.iter().any(|kind| error.get(*kind).is_some())
+    {
+        return None;
+    }
+    let argument = error.get(ContextKind::InvalidArg)?.to_string();
+    let once = parser.find_subcommand("once")?;
+    let options = once.get_arguments().filter_map(Arg::get_long);
+    let near = nearest(argument.strip_prefix("--")?, options)?;
+    Some(format!(
+        "unexpected argument {argument}; did you mean `once --{near}`?"
     ))
 }
 

@@ -3,11 +3,11 @@
 
 mod check_config;
 mod demo;
+mod health;
 mod notify;
 mod once;
 mod online;
 mod output;
-mod probe;
 mod publish;
 mod reload;
 mod serve;
@@ -15,28 +15,24 @@ mod stdio;
 mod stop;
 
 use crate::{
-    api::{BuildError, Client},
+    api::{BuildError, Client, check_ca_file},
     cli::{Cli, Command},
-    config::{self, Config, ConfigError, Options},
+    config::{self, Config, ConfigError, Mistake, Options},
     domain::Failure,
     metrics::instruments::Instruments,
     poller::{LiveSettings, PollSettings, Settings},
-    report::NotReady,
-    server::web_config::WebConfigError,
+    report::{BadSince, NotReady},
+    server::web_config::WebConfigFile,
     state::{DEMO, Memory, StateError, StateFile},
     support::{
         clock::Clock,
         logging::{self, LogSettings},
     },
 };
-use anyhow::{Context as _, anyhow};
+use anyhow::Context as _;
 use globset::GlobSet;
 use indicatif::ProgressBar;
-use std::{
-    ffi::OsString,
-    sync::{Arc, RwLock},
-    thread,
-};
+use std::{ffi::OsString, sync::Arc};
 use stdio::print_on_stderr;
 use tokio::runtime::Builder;
 
@@ -46,11 +42,11 @@ pub enum RunError {
     #[error(transparent)]
     Config(#[from] ConfigError),
     #[error(transparent)]
-    WebConfig(#[from] WebConfigError),
-    #[error(transparent)]
     Client(#[from] BuildError),
     #[error(transparent)]
     State(#[from] StateError),
+    #[error(transparent)]
+    Since(#[from] BadSince),
     /// `once` read everything, but the targets are not met.
     #[error(transparent)]
     NotReady(#[from] NotReady),
@@ -74,10 +70,6 @@ impl RunError {
     }
 }
 
-/// The remedy where the system has no thread left.
-const THREADS_HINT: &str = "raise the limit on threads (ulimit -u, TasksMax of the systemd unit, \
-    the pids limit of the container)";
-
 /// Runs the command of the command line until it is done, or a signal stops the process.
 ///
 /// # Errors
@@ -88,11 +80,10 @@ pub fn run(cli: Cli) -> Result<(), RunError> {
     // `serve` has two worker threads, so that scrapes do not wait for each other; polls and
     // blocking work run on other threads. The tasks of a poll wake each other all the time, which
     // costs less CPU on a single thread.
-    let (mut builder, threads) = match command {
-        Command::Serve | Command::Demo => (Builder::new_multi_thread(), 8),
-        _ => (Builder::new_current_thread(), 3),
+    let mut builder = match command {
+        Command::Serve | Command::Demo => Builder::new_multi_thread(),
+        _ => Builder::new_current_thread(),
     };
-    check_threads(threads)?;
     let _flush = logging::FlushAtEnd;
     let runtime = builder
         .worker_threads(2)
@@ -106,7 +97,7 @@ pub fn run(cli: Cli) -> Result<(), RunError> {
             Command::Demo => demo::demo(options).await,
             Command::Once(arguments) => once::once(&options, arguments).await,
             Command::CheckConfig { online } => check_config::check(&options, online).await,
-            Command::Health => probe::check(options).await,
+            Command::Health => health::check(options).await,
         }
     });
     // A thread that waits for a disk must not delay the exit.
@@ -124,22 +115,6 @@ async fn off_the_runtime<T: Send + 'static>(work: impl FnOnce() -> T + Send + 's
     }
 }
 
-/// Checks that the system lets a command start `needed` threads at once; the runtime would panic
-/// instead of reporting an error.
-fn check_threads(needed: u32) -> anyhow::Result<()> {
-    // Each thread waits at the gate until all have started, so that they exist at once.
-    let gate = RwLock::new(());
-    thread::scope(|scope| {
-        let closed = gate.write();
-        let wait = || drop(gate.read());
-        let started = (0..needed)
-            .try_for_each(|_| thread::Builder::new().spawn_scoped(scope, wait).map(drop));
-        drop(closed);
-        started
-    })
-    .map_err(|error| anyhow!("cannot start {needed} threads at once: {error}; {THREADS_HINT}"))
-}
-
 fn environment() -> Vec<(OsString, OsString)> {
     std::env::vars_os().collect()
 }
@@ -149,11 +124,44 @@ fn start_logging(
     bar: Option<ProgressBar>,
 ) -> anyhow::Result<logging::Handle> {
     logging::init(config, bar)
-        .map_err(|error| anyhow!("cannot start the thread that logs: {error}; {THREADS_HINT}"))
+        .context("cannot start the thread that logs; raise the limit on threads")
 }
 
 fn load(options: &Options) -> Result<Config, ConfigError> {
     config::load(options, &environment())
+}
+
+/// Loads the configuration and its web configuration file, and checks the other files that it
+/// names, so that one run shows every mistake. A reload keeps the state file.
+fn load_with_files(
+    options: &Options,
+    is_reload: bool,
+) -> Result<(Config, WebConfigFile), ConfigError> {
+    let loaded = load(options);
+    let files = match &loaded {
+        Ok(config) => config.files(),
+        Err(error) => error.files.clone(),
+    };
+    let mut mistakes = Vec::new();
+    if let Some(path) = &files.ca {
+        let checked = check_ca_file(path);
+        mistakes.extend(checked.map_err(|error| error.to_string()).err());
+    }
+    if let Some(path) = files.state.filter(|_| !is_reload) {
+        let checked = StateFile::check(&path);
+        mistakes.extend(checked.map_err(|error| error.to_string()).err());
+    }
+    let web_file = WebConfigFile::load(files.web_config.as_deref())
+        .map_err(|error| mistakes.push(format!("web.config_file: {error}")));
+    match (loaded, web_file) {
+        (Ok(config), Ok(web_file)) if mistakes.is_empty() => Ok((config, web_file)),
+        (loaded, _) => {
+            let mut error = loaded.err().unwrap_or_default();
+            let mistakes = mistakes.into_iter().map(Mistake::from);
+            error.mistakes.extend(mistakes);
+            Err(error)
+        }
+    }
 }
 
 /// Opens the state file and reads its content, if `state.file` is set.
@@ -163,7 +171,7 @@ fn open_state(
     instruments: &Instruments,
 ) -> Result<(Option<StateFile>, Option<Memory>), StateError> {
     let Some(path) = &config.state_file else {
-        tracing::info!("state.file is not set: each restart resets the progress clock");
+        tracing::info!("without state.file, a run knows no earlier progress");
         return Ok((None, None));
     };
     let base_url = if is_demo {
@@ -212,10 +220,12 @@ fn poller_settings(config: &Config, api: Client, only: GlobSet) -> Settings<Clie
             targets: Arc::clone(&config.targets),
             excluded_languages: config.excluded_languages.clone(),
             links: Arc::clone(&config.links),
+            thresholds: config.thresholds,
         }),
         poll: Arc::new(PollSettings {
             api,
             concurrency: config.api.concurrency,
+            max_attempts: config.api.max_attempts,
             stale_after: config.poll.stale_after,
             max_repositories: config.api.max_repositories,
             filter: config.filter.clone(),
@@ -228,11 +238,6 @@ fn poller_settings(config: &Config, api: Client, only: GlobSet) -> Settings<Clie
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn enough_threads_pass_the_check() {
-        check_threads(8).unwrap();
-    }
 
     #[tokio::test]
     async fn a_panic_off_the_runtime_reaches_the_waiting_task() {

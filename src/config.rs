@@ -4,32 +4,29 @@
 //! [`load`] may be called at any time: it reads everything again and changes nothing. No error,
 //! warning or description holds the API key or a value that might be it, as under an unknown name.
 //!
-//! # Why figment does not extract the sections
+//! # What figment does, and what it cannot
 //!
-//! One serde struct per section, filled by `Figment::extract`, would break four promises, and the
-//! code that mends them is larger than the parsers in `values`:
+//! Each value is merged by a provider of its own, because figment's metadata belong to a provider:
+//! so `find_metadata` names the file and line, variable or option of every value. figment merges
+//! the layers, resolves relative paths, and extracts numbers, durations and booleans.
 //!
-//! - **All mistakes at once.** Extraction ends at the first one.
-//! - **No value in an error.** figment's messages quote the wrong value, which may be the API key.
-//! - **The line of each name.** figment's YAML has no lines, and its metadata belong to a whole
-//!   file; so `file` reads YAML by a parser that keeps them.
-//! - **Text from variables and options**, where an API key of digits stays text and a page size is
-//!   a number. `extract` refuses the one or the other.
-//!
-//! So each layer holds text, and `Reader::get` parses the text of the layer that wins. A parser
-//! returns a valid value or the reason why there is none; no default stands in for a wrong value.
+//! The module does the rest: figment's YAML knows no lines, so `file` reads YAML by a parser that
+//! does, and each key parses its own text within its bounds. `Figment::extract` of a whole section
+//! would end at the first mistake, and its messages quote the wrong value, which may be the API
+//! key.
 
 mod api_key;
 mod file;
+mod keys;
 mod layers;
 mod mistake;
 mod reader;
-mod schema;
 mod sections;
 mod values;
 
 use crate::{
     domain::{
+        Thresholds,
         filter::{Filter, LanguageFilter},
         links::Links,
         targets::Targets,
@@ -39,9 +36,10 @@ use crate::{
 use std::{collections::BTreeMap, ffi::OsString, path::PathBuf, sync::Arc};
 
 pub use api_key::{KeyError, KeySource, read_key};
-pub use mistake::{ConfigError, Mistake, Source};
-pub use schema::{KEYS, Key, Takes};
+pub use keys::{KEYS, Key, TARGET_KEYS};
+pub use mistake::{ConfigError, Files, Mistake};
 pub use sections::{ApiConfig, PollConfig, WebConfig};
+pub use values::Takes;
 
 /// The settings of the command line and of the command itself.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -67,6 +65,7 @@ pub struct Config {
     pub links: Arc<Links>,
     /// The ratio and date at which each language is ready.
     pub targets: Arc<Targets>,
+    pub thresholds: Thresholds,
     /// `state.file`
     pub state_file: Option<PathBuf>,
     pub web: WebConfig,
@@ -82,7 +81,8 @@ pub struct Setting {
     /// The value as it was written, but paths and URLs as they are used, and secrets hidden. An
     /// empty text stands for none.
     pub value: String,
-    pub source: Source,
+    /// The file and line, the variable or the option that set it, or `default`.
+    pub source: String,
 }
 
 /// The path that messages show for [`Options::defaults`]; no file has such a name.
@@ -111,18 +111,27 @@ pub fn load_address(
 ) -> Result<(Vec<String>, Option<PathBuf>), ConfigError> {
     const KEYS: [&str; 2] = ["web.listen_addresses", "web.config_file"];
     let mut read = layers::merge(options, environment)?;
-    let addresses = read.get(KEYS[0], values::addresses);
-    read.mistakes
-        .retain(|mistake| mistake.key.is_some_and(|key| KEYS.contains(&key.path)));
+    let addresses = read.parse(KEYS[0], values::addresses);
+    let file = sections::file(&mut read, KEYS[1]);
+    read.mistakes.retain(|mistake| KEYS.contains(&mistake.path));
     match addresses {
-        Some(addresses) if read.mistakes.is_empty() => Ok((addresses, read.file(KEYS[1]))),
-        _ => Err(ConfigError(read.mistakes)),
+        Some(addresses) if read.mistakes.is_empty() => Ok((addresses, file)),
+        _ => Err(read.error()),
     }
 }
 
 impl Config {
+    /// Returns the files that it names.
+    pub fn files(&self) -> Files {
+        Files {
+            ca: self.api.ca_file.clone(),
+            state: self.state_file.clone(),
+            web_config: self.web.config_file.clone(),
+        }
+    }
+
     /// Returns a table of the keys with their active values and sources; secrets hidden.
-    pub(crate) fn describe(&self) -> String {
+    pub fn describe(&self) -> String {
         let mut lines = vec![format!("{:24}  {:28}  SOURCE\n", "KEY", "VALUE")];
         for Setting { key, value, source } in &self.settings {
             let value = if value.is_empty() { "-" } else { value };

@@ -6,26 +6,30 @@
 //! or configuration.
 
 pub(crate) mod excerpt;
-pub mod falls;
 pub mod filter;
-mod history;
 mod interner;
+pub mod judgement;
 pub mod links;
-pub mod progress;
+pub mod problem;
 pub(crate) mod readiness;
+pub mod record;
 mod response;
 pub mod snapshot;
 mod tally;
 pub mod targets;
+mod thresholds;
 
-pub use history::{History, Shape};
 pub use interner::Interner;
 pub(crate) use interner::KnownLanguages;
+pub use problem::{ProblemKind, Severity};
 pub use response::{
     BadEntry, Defects, LanguageList, Listing, Next, Page, TargetLanguage, ZeroCount, Zeros,
 };
 
+pub use thresholds::Thresholds;
+
 use crate::support::clock::Timestamp;
+use serde::{Deserialize, Serialize};
 use std::{fmt, num::NonZeroU64, sync::Arc};
 
 /// The id of a repository: a positive 64-bit signed integer (API specification 2.1, 4.1).
@@ -54,8 +58,10 @@ impl fmt::Display for RepositoryId {
     }
 }
 
-/// A completion as the API reports it: finite, and in the API's unit (see `api.completion_scale`).
-#[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
+/// A completion as the API reports it: finite, like any number in JSON, and in the API's unit (see
+/// `api.completion_scale`).
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct Completion(f64);
 
 impl Completion {
@@ -187,11 +193,6 @@ macro_rules! labels {
             pub fn label(self) -> &'static str {
                 match self { $(Self::$variant => $label),+ }
             }
-
-            /// Returns the variant with this label.
-            pub fn from_label(label: &str) -> Option<Self> {
-                Self::ALL.iter().copied().find(|one| one.label() == label)
-            }
         }
     };
 }
@@ -253,6 +254,30 @@ labels! {
     }
 }
 
+labels! {
+    /// A kind of problem of a translation that is not ready.
+    TranslationProblem {
+        /// No progress for longer than `thresholds.stalled_after`.
+        Stalled = "stalled",
+        /// A fall by `thresholds.regressed_by` or more.
+        Regressed = "regressed",
+        /// The date of the target is past.
+        Overdue = "overdue",
+        /// The date of the target is near, and the recent rate misses it.
+        AtRisk = "at_risk",
+    }
+}
+
+impl TranslationProblem {
+    /// Returns the kind in words for people.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::AtRisk => "at risk",
+            other => other.label(),
+        }
+    }
+}
+
 impl Reason {
     /// Returns whether a request of `operation` can fail for this reason.
     pub fn can_end(self, operation: Operation) -> bool {
@@ -275,6 +300,28 @@ impl Defect {
             }
         }
     }
+
+    /// Returns whether the entry deviates from the specification. Duplicates come from the account,
+    /// and the exporter resolves them.
+    pub fn is_deviation(self) -> bool {
+        !matches!(
+            self,
+            Self::DuplicateId | Self::DuplicateName | Self::DuplicateCode
+        )
+    }
+
+    /// Returns whether the defect leaves a completion unknown.
+    pub fn costs_completion(self, operation: Operation) -> bool {
+        match self {
+            Self::NotAnObject | Self::Id | Self::Code | Self::Completion => true,
+            Self::Name => operation == Operation::ListRepositories,
+            Self::CreatedAt
+            | Self::Private
+            | Self::DuplicateId
+            | Self::DuplicateName
+            | Self::DuplicateCode => false,
+        }
+    }
 }
 
 labels! {
@@ -287,84 +334,11 @@ labels! {
         Unauthorized = "unauthorized",
         /// The API asked for a hold (Retry-After) longer than a poll waits.
         Held = "held",
-        /// An outage of the API: the circuit breaker opened, or the poll read nothing because the
-        /// listing or every requested repository failed as in an outage.
+        /// An outage of the API: failures in a row ended the poll, or it read nothing.
         Unavailable = "unavailable",
         /// The listing did not reach its end.
         Listing = "listing",
         /// Some repositories could not be read.
         Repositories = "repositories",
-    }
-}
-
-labels! {
-    /// A kind of problem that `translation_exporter_problem` reports; the worst come first.
-    ProblemKind {
-        /// The API refuses the key, or its file cannot be read.
-        ApiKey = "api_key",
-        /// No poll has read everything for too long.
-        PollsFailing = "polls_failing",
-        /// The data of some repositories are stale or were never read.
-        DataStale = "data_stale",
-        /// The listing or the filters leave no repository.
-        NoRepositories = "no_repositories",
-        /// More than half of the repositories left the listing.
-        RepositoriesDropped = "repositories_dropped",
-        /// The reported completions do not fit `api.completion_scale`.
-        CompletionScale = "completion_scale",
-        /// The API seems to leave out fields that hold 0 or false.
-        OmittedZeros = "omitted_zeros",
-        /// Responses have a new kind of defect.
-        ApiShape = "api_shape",
-        StateNotSaved = "state_not_saved",
-        StateDiscarded = "state_discarded",
-        ReloadRefused = "reload_refused",
-        /// The served TLS certificate has expired or expires soon.
-        Certificate = "certificate",
-        PollsOverrun = "polls_overrun",
-        RateLimited = "rate_limited",
-        /// An entry of `targets` applies to no language.
-        TargetUnused = "target_unused",
-        RemovalUnconfirmed = "removal_unconfirmed",
-        ClockBehind = "clock_behind",
-        LogLinesDropped = "log_lines_dropped",
-    }
-}
-
-labels! {
-    /// The severity of a problem; the worst comes first.
-    Severity {
-        /// The API cannot be read, or data can no longer be shown.
-        Error = "error",
-        /// Polls go on, but an operator has to act.
-        Warning = "warning",
-        /// No action is needed now.
-        Info = "info",
-    }
-}
-
-impl ProblemKind {
-    /// Returns the severity of the kind, a label of its metric. [`Severity::Info`] has no alert.
-    pub fn severity(self) -> Severity {
-        match self {
-            Self::ApiKey
-            | Self::PollsFailing
-            | Self::DataStale
-            | Self::NoRepositories
-            | Self::RepositoriesDropped
-            | Self::CompletionScale
-            | Self::OmittedZeros
-            | Self::ApiShape
-            | Self::StateNotSaved
-            | Self::StateDiscarded
-            | Self::ReloadRefused
-            | Self::Certificate => Severity::Warning,
-            Self::PollsOverrun
-            | Self::RateLimited
-            | Self::TargetUnused
-            | Self::RemovalUnconfirmed
-            | Self::ClockBehind
-            | Self::LogLinesDropped => Severity::Info,
-        }
     }
 }

@@ -22,35 +22,22 @@
 //! Each recipe names the files to change, in order. `cargo check` and `cargo test --lib` notice a
 //! forgotten step, except for those after "finally": at most `tests/run.sh` notices them.
 //!
-//! - **A gauge of a repository or language**: `metrics/exposition/translations.rs`; the expected
-//!   text in `metrics/exposition/tests/every_condition.txt`; finally `deploy/metrics.md`, and the
-//!   list in `tests/blackbox/docs.rs` if a healthy exporter omits the gauge; a panel in
-//!   `grafana/generate`, or an entry among the deliberately unused metrics in
-//!   `tests/grafana/test_live.py`.
-//! - **A gauge of the exporter's own**: `metrics/instruments/polling.rs` if polls determine it,
-//!   otherwise `metrics/instruments/facts.rs`; the expected texts in `metrics/exposition/tests`;
-//!   finally the docs and a panel or an entry as above.
-//! - **A counter of the exporter's own**: its field, registration and method in
-//!   `metrics/instruments.rs`; the call where the event happens;
-//!   `metrics/exposition/tests/first_scrape.txt` if it starts at 0; finally the docs and a panel or
-//!   an entry as above.
-//! - **A problem to diagnose**: a symptom in `diagnosis.rs`, its row in the table of traits and the
-//!   function that finds it; finally a case in `diagnosis/tests/symptoms.rs`.
-//! - **A kind of `translation_exporter_problem`**: [`domain::ProblemKind`] and its severity;
-//!   `metrics/exposition/tests/first_scrape.txt`; if it warns, its alert in
-//!   `deploy/prometheus/alerts.yaml` and in `diagnosis/tests/problems.rs`; finally
-//!   `deploy/metrics.md`; the kinds in `tests/rules/cases.py`, and in `tests/rules/kinds.py` a
-//!   situation in which the built program has the problem. A kind that warns has its runbook in
-//!   `deploy/prometheus/README.md` and its case in `tests/rules/problems.yaml`, and
-//!   `deploy/kubernetes/overlays/prometheus-operator/generate.sh` copies its alert; any other kind
-//!   belongs in that README's list of kinds without an alert.
-//! - **A key of the configuration**: `config/schema.rs`, which also defines its variable and its
-//!   option (and `cli.rs` for the commands that accept the option); its field and bounds in
-//!   `config/sections.rs`; the code that uses it, which for a key of the poller begins in
-//!   `poller/settings.rs` and `commands.rs`; `UPDATE=1 cargo test --lib of_the_keys`,
-//!   which writes `deploy/config.schema.json` and the table in `deploy/configuration.md`; finally
-//!   `deploy/helm/schema.py` for the chart, `Config::restart_needed` if a reload cannot change the
-//!   key, and values out of bounds in `tests/config/bounds.rs`.
+//! `UPDATE=1 cargo test --lib tables_of_the_metrics` writes the tables of `deploy/metrics.md`. A
+//! metric that no panel shows, or that a healthy exporter omits, says why in its definition.
+//!
+//! - **A gauge of a repository or language**: its definition in `metrics/definition.rs`, its
+//!   samples in `metrics/exposition/translations.rs`; finally a panel in `grafana/generate`.
+//! - **A gauge of the exporter's own**: its definition, its value in
+//!   `metrics/instruments/polling.rs`, or `metrics/instruments/facts.rs` if no poll determines it.
+//! - **A counter of the exporter's own**: its definition, its field and method in
+//!   `metrics/instruments.rs`, the call where the event happens; finally a panel.
+//! - **A kind of problem**: its definition in `domain/problem.rs`, the function in `diagnosis` that
+//!   finds it, its case in `diagnosis/tests/kinds.rs`; for an alert also the recipe below.
+//! - **An alert on a kind**: `deploy/prometheus/alerts.yaml`, its runbook in the README beside it,
+//!   and a situation in `tests/rules/kinds.py`.
+//! - **A key of the configuration**: its definition in `config/keys.rs`, its field in
+//!   `config/sections.rs`, and the code that uses it. `UPDATE=1 cargo test --lib of_the_keys` and
+//!   `deploy/helm/schema.py` write the table of keys and the schemas.
 //! - **An output of `once`**: a file in `report/` and its export in `report.rs`; its name in
 //!   `cli.rs`; its case in `commands/output.rs`; finally its row in the table of outputs in
 //!   `README.md`, and its escaping in `tests/blackbox/hostile_names.rs`.

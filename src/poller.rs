@@ -2,7 +2,7 @@
 //!
 //! - [`PollLoop`] decides when a poll begins.
 //! - [`poll`] reads the listing, then the languages of each repository. Its [`queue`] decides which
-//!   repository is next, and holds the circuit breaker.
+//!   request is next, and when to stop.
 //! - [`ledger`] keeps what the polls have read.
 //! - [`Poller`] publishes the ledger as a snapshot with the status of polling, also during a poll.
 //! - [`save`] decides when the ledger is saved, and writes the state file on a task of its own.
@@ -24,16 +24,10 @@ pub use settings::{LiveSettings, PollSettings, Settings};
 
 use crate::{
     api::Api,
-    domain::{
-        Failure,
-        snapshot::{PollOutcome, PollStatus, Snapshot, Step},
-    },
+    domain::snapshot::{PollOutcome, PollStatus, Snapshot, Step},
     metrics::instruments::Instruments,
-    state::{Memory, Problems},
-    support::{
-        clock::{Clock, Moment},
-        humanize::Rough,
-    },
+    state::Memory,
+    support::clock::{Clock, Moment},
 };
 use ledger::Ledger;
 use save::Saving;
@@ -41,7 +35,11 @@ use std::{sync::Arc, time::Duration};
 use timeline::Timeline;
 use tokio::{sync::watch, time::Instant};
 
-/// A jump of the wall clock, or a delay of it, that is reported.
+/// The time after which a publication is repeated without a new read: dates pass and translations
+/// stall with time. Twice the default interval, so that polls come first.
+const JUDGED_EVERY: Duration = Duration::from_secs(10 * 60);
+
+/// A jump of the clock that outdates a publication.
 const JUMP: Duration = Duration::from_secs(1);
 
 /// A function that publishes. It must not block.
@@ -65,6 +63,7 @@ struct Publication {
     publish: Publish,
     at: Moment,
     held_until: Option<Instant>,
+    is_clock_wrong: bool,
 }
 
 impl<A: Api> Poller<A> {
@@ -77,16 +76,15 @@ impl<A: Api> Poller<A> {
         instruments: Arc<Instruments>,
         publish: Publish,
     ) -> Self {
-        let mut memory = memory.unwrap_or_default();
+        let memory = memory.unwrap_or_default();
         let now = clock.moment();
         let poll_settings = Arc::clone(&settings.borrow().poll);
-        let saving = Saving::new(saver, std::mem::take(&mut memory.problems));
-        let timeline = Timeline::new(memory.last_full_poll);
+        let saving = Saving::new(saver);
+        let timeline = Timeline::new(&memory);
         let mut ledger = Ledger::restore(memory, now.wall);
         // The process that saved the state may have had other filters.
         ledger.reselect(&poll_settings.filter, now.wall);
         ledger.exclude(&settings.borrow().live.excluded_languages, now.wall);
-        ledger.follow_scale(poll_settings.completion_scale);
         Self {
             settings,
             poll_settings,
@@ -99,13 +97,9 @@ impl<A: Api> Poller<A> {
                 publish,
                 at: now,
                 held_until: None,
+                is_clock_wrong: false,
             },
         }
-    }
-
-    /// Returns the start of each lasting problem, to be replaced by the task that judges.
-    pub fn problems(&self) -> watch::Sender<Problems> {
-        self.saving.problems.clone()
     }
 
     /// Returns a receiver of the progress of polls.
@@ -119,39 +113,35 @@ impl<A: Api> Poller<A> {
         self.timeline.interrupted(self.ledger.polled(), now)
     }
 
-    /// Returns the age at which a repository's data become stale. Polls that follow each other read
-    /// each repository before that, however long they take.
-    fn staleness_limit(&self) -> Duration {
-        let longest_poll = self.timeline.longest_poll(self.clock.moment());
-        self.poll_settings
-            .stale_after
-            .max(longest_poll.saturating_mul(2))
-    }
-
     pub fn snapshot(&self) -> Snapshot {
         let live = Arc::clone(&self.settings.borrow().live);
         self.ledger.snapshot(
             self.poll_settings.completion_scale,
             Arc::clone(&live.targets),
+            live.thresholds,
             Arc::clone(&live.links),
-            self.staleness_limit(),
+            self.poll_settings.stale_after,
             self.clock.moment(),
         )
     }
 
     pub fn status(&self) -> PollStatus {
         let now = self.clock.moment();
-        let api = &self.poll_settings.api;
+        let pace = self.poll_settings.api.pace();
         PollStatus {
             interval: self.interval(),
+            stale_after: self.poll_settings.stale_after,
             activity: self.timeline.activity(now),
             last: self.timeline.last.clone(),
             last_success_at: self.timeline.last_success_at,
-            held_until: api.held_until().map(|until| now.wall_at(until)),
-            pace: api.pace(),
+            last_well_at: self.timeline.last_well_at,
+            held_until: pace.held_until().map(|until| now.wall_at(until)),
+            slowed_to: self.timeline.slowed_to,
             zeros: self.ledger.zeros(),
+            defects: self.ledger.defects(),
             has_data: self.ledger.has_data(),
             state_is_kept: self.saving.saver.is_some(),
+            wrong_clock: self.clock.wrong(),
         }
     }
 
@@ -161,55 +151,57 @@ impl<A: Api> Poller<A> {
 
     fn publish(&mut self) {
         self.publication.at = self.clock.moment();
-        self.publication.held_until = self.poll_settings.api.held_until();
-        self.report_clock();
+        self.publication.held_until = self.poll_settings.api.pace().held_until();
+        self.publication.is_clock_wrong = self.clock.wrong().is_some();
         (self.publication.publish)(Arc::new(self.snapshot()), self.status());
     }
 
-    /// Tells whether the last publication is outdated without a new read: the machine's clock was
-    /// set, a hold began or ended, or data became stale.
+    /// Tells whether the last publication is outdated without a new read: a clock was set, a hold
+    /// began or ended, data became stale, or the judgement is too old.
     fn is_outdated(&self) -> bool {
-        let Publication { at, held_until, .. } = self.publication;
+        let Publication {
+            at,
+            held_until,
+            is_clock_wrong,
+            ..
+        } = self.publication;
         let now = self.clock.moment();
         let expected = at.wall_at(now.monotonic);
         let jump = now.wall.since(expected).max(expected.since(now.wall));
         jump > JUMP
-            || self.poll_settings.api.held_until() != held_until
-            || self.ledger.became_stale(self.staleness_limit(), at, now)
+            || now.monotonic - at.monotonic >= JUDGED_EVERY
+            || self.clock.wrong().is_some() != is_clock_wrong
+            || self.poll_settings.api.pace().held_until() != held_until
+            || self
+                .ledger
+                .became_stale(self.poll_settings.stale_after, at, now)
     }
 
     /// Applies and publishes the live settings of a reload.
     fn follow_settings(&mut self) {
-        let live = Arc::clone(&self.settings.borrow().live);
-        let now = self.clock.now();
-        self.ledger.exclude(&live.excluded_languages, now);
+        self.exclude();
         self.publish();
     }
 
-    /// Reports whether the wall clock is behind the newest recorded time.
-    fn report_clock(&self) {
+    /// Applies `filter.exclude_languages`.
+    fn exclude(&mut self) {
+        let live = Arc::clone(&self.settings.borrow().live);
         let now = self.clock.now();
-        let behind = self.ledger.clock_behind(now);
-        let failure = (behind >= JUMP).then(|| {
-            let by = Rough(behind);
-            let what = format!("it is {by} behind the newest time that was recorded");
-            let hint = "set the clock of this machine; if it is right, later times are set to it \
-                        once the API's clock agrees with it";
-            Failure::new(what, hint)
-        });
-        self.instruments.clock_behind(failure, now);
+        self.ledger.exclude(&live.excluded_languages, now);
+        self.saving.is_changed = true;
     }
 
     /// Hands the memory to the saver, if there is a state file.
     pub fn save(&mut self) {
         self.saving.save(|| Memory {
-            last_full_poll: self.timeline.last_full_poll,
+            last_success_at: self.timeline.last_success_at,
+            last_well_at: self.timeline.last_well_at,
             ..self.ledger.memory()
         });
     }
 
     fn save_changes(&mut self) {
-        if self.saving.has_changes() {
+        if self.saving.is_changed {
             self.save();
         }
     }

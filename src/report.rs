@@ -3,20 +3,42 @@
 //! Each output is a function of a snapshot and the status of polling. Text from the API reaches a
 //! terminal or a document only through the escape function of that format.
 
+mod badge;
 mod csv;
 pub mod html;
 mod json;
+mod languages;
 mod markdown;
+mod since;
 pub(crate) mod table;
 mod verdict;
 
+pub use badge::badge;
 pub use csv::csv;
 pub use json::json;
+pub use languages::languages;
 pub use markdown::markdown;
+pub use since::{BadSince, Since};
 pub use table::table;
 pub use verdict::{NotReady, verdict};
 
-use crate::support::escape::is_unprintable;
+use crate::{
+    domain::snapshot::{PollOutcome, Snapshot},
+    support::escape::is_unprintable,
+};
+
+/// The result of a poll, for table and Markdown.
+#[derive(Debug, Clone, Copy)]
+pub struct Report<'a> {
+    pub snapshot: &'a Snapshot,
+    pub poll: &'a PollOutcome,
+    /// A clause that names the globs of the command line without a match.
+    pub unmatched: Option<&'a str>,
+    /// The earlier data to compare with.
+    pub since: Option<&'a Since>,
+    /// The maximum size of the Markdown in bytes.
+    pub max_size: usize,
+}
 
 /// Makes `text` safe for one line of a terminal or a document: replaces every character that a
 /// terminal would interpret or hide.

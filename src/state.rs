@@ -34,7 +34,10 @@ pub use error::StateError;
 pub use format::FormatError;
 
 use crate::{
-    domain::{Repository, RepositoryId, falls::Falls, progress::Progress, snapshot::Languages},
+    domain::{
+        Repository, RepositoryId,
+        record::{Languages, Record},
+    },
     support::clock::Timestamp,
 };
 use std::{
@@ -45,7 +48,6 @@ use std::{
     os::unix::fs::OpenOptionsExt as _,
     path::{Path, PathBuf},
     sync::Arc,
-    time::Duration,
 };
 
 /// The mode of new files: only the user that runs the exporter can read them.
@@ -58,23 +60,17 @@ const MAX_BYTES: u64 = 256 * 1024 * 1024;
 /// Everything that survives a restart.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Memory {
-    /// The duration of the last poll that was not ended early.
-    pub last_full_poll: Option<Duration>,
+    /// The end of the last poll that read everything.
+    pub last_success_at: Option<Timestamp>,
+    /// The end of the last poll that read everything, apart from a few repositories.
+    pub last_well_at: Option<Timestamp>,
     /// The polled repositories, each id once.
     pub repositories: Vec<Remembered>,
     /// Repositories that the last complete listing lacked. The next listing confirms their removal.
     pub missed: BTreeSet<RepositoryId>,
-    /// The progress clocks of departed languages, each with the time of departure. A language
-    /// departs with its repository, too.
-    pub departed: BTreeMap<(RepositoryId, Arc<str>), (Progress, Timestamp)>,
-    /// The falls of the languages in `repositories` and of departed ones.
-    pub falls: Falls,
-    pub problems: Problems,
+    /// The records of departed languages. A language departs with its repository, too.
+    pub departed: BTreeMap<(RepositoryId, Arc<str>), Record>,
 }
-
-/// The diagnosis' history by the names of [`History::to_named`](crate::domain::History::to_named):
-/// the start of each problem, and the time at which each known shape was last seen.
-pub type Problems = BTreeMap<Box<str>, Timestamp>;
 
 /// A repository, with its languages if they were ever read, even if those are stale.
 #[derive(Debug, Clone, PartialEq)]
@@ -154,12 +150,20 @@ impl StateFile {
     ///
     /// Returns the errors of [`Self::open`], apart from those of the lock and of setting the file
     /// aside.
-    pub fn check(path: &Path, base_url: &str) -> Result<(), StateError> {
+    pub fn check(path: &Path) -> Result<(), StateError> {
         let path = locate(path)?;
-        let folder = path.parent().unwrap_or(&path);
-        fs::read_dir(folder)
-            .map_err(|error| StateError::io("look into the folder of", &path, error))?;
-        read(&path, base_url).map(drop)
+        // The temporary file has no name, or loses it at once. Taking the lock instead could stop
+        // an exporter that starts at the same time, or leave a lock that belongs to another user.
+        tempfile::tempfile_in(path.with_file_name(""))
+            .map_err(|error| StateError::folder(&path, error))?;
+        let lock = sibling(&path, ".lock");
+        match OpenOptions::new().append(true).open(&lock) {
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                Err(StateError::io("lock the state file with", &lock, error))
+            }
+            // A file of another API is set aside, so that its base_url does not matter.
+            _ => read(&path, "").map(drop),
+        }
     }
 
     /// Replaces the state file with one that holds `memory`, and returns once it is on the disk.
@@ -266,7 +270,8 @@ fn take_lock(path: &Path) -> Result<File, StateError> {
     };
     take().map_err(|error: io::Error| match error.kind() {
         ErrorKind::WouldBlock => StateError::Held(path.to_owned()),
-        _ => StateError::io("lock the state file with", &lock, error),
+        _ if lock.exists() => StateError::io("lock the state file with", &lock, error),
+        _ => StateError::folder(path, error),
     })
 }
 

@@ -3,15 +3,12 @@
 use crate::{
     domain::{
         Completion, Failure, Fault, Language, ReadFailure, Reason, Repository, RepositoryId, Zeros,
-        progress::Progress,
-        snapshot::{
-            Activity, Condition, Languages, PollOutcome, PollStatus, Reading, Reported, Shown,
-            Snapshot,
-        },
+        record::{Languages, Record},
+        snapshot::{Activity, Condition, PollOutcome, PollStatus, Shown, Snapshot},
     },
     support::clock::Timestamp,
 };
-use std::{sync::Arc, time::Duration};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 /// 2023-11-14T22:13:20Z.
 pub const NOW: Timestamp = Timestamp::from_millis(1_700_000_000_000);
@@ -27,35 +24,46 @@ pub fn repository(id: u64, name: &str) -> Arc<Repository> {
     })
 }
 
-/// Makes a reading whose completion rose at [`NOW`]. The code in capitals is the language's name.
-pub fn reading(code: &str, completion: Option<f64>) -> Reading {
-    let progress = |completion| Progress {
-        completion,
-        at: NOW,
-    };
-    Reading {
-        language: Arc::new(Language {
-            code: code.into(),
-            name: code.to_uppercase().into(),
-        }),
-        reported: completion
-            .and_then(Completion::new)
-            .map_or(Reported::Never, |value| Reported::Now(progress(value))),
-    }
+/// Makes the record of a language that was first seen at `at`.
+pub fn record_of(code: &str, name: &str, completion: Option<f64>, at: Timestamp) -> Record {
+    let mut record = Record::new(Arc::new(Language {
+        code: code.into(),
+        name: name.into(),
+    }));
+    record.observe(completion.and_then(Completion::new), 100.0, at);
+    record
+}
+
+/// Makes a record whose completion rose at [`NOW`]. The code in capitals is the language's name.
+pub fn record(code: &str, completion: Option<f64>) -> Record {
+    record_of(code, &code.to_uppercase(), completion, NOW)
 }
 
 /// Makes a repository whose languages were read at [`NOW`].
 pub fn read(id: u64, name: &str, languages: &[(&str, Option<f64>)]) -> Shown {
-    let readings = languages
+    let records = languages
         .iter()
-        .map(|(code, completion)| reading(code, *completion))
+        .map(|(code, completion)| record(code, *completion))
         .collect();
     let languages = Languages {
         read_at: NOW,
         scale: 100.0,
-        readings,
+        records,
     };
     in_condition(repository(id, name), Condition::Fresh(Arc::new(languages)))
+}
+
+/// Makes the condition of a repository without languages whose data are too old.
+pub fn stale(read_at: Timestamp, failure: Option<ReadFailure>) -> Condition {
+    let languages = Languages {
+        read_at,
+        scale: 100.0,
+        records: Arc::default(),
+    };
+    Condition::Stale {
+        languages: Arc::new(languages),
+        failure,
+    }
 }
 
 pub fn in_condition(repository: Arc<Repository>, condition: Condition) -> Shown {
@@ -94,14 +102,18 @@ pub fn snapshot(repositories: Vec<Shown>) -> Snapshot {
 pub fn status() -> PollStatus {
     PollStatus {
         interval: Duration::from_secs(300),
+        stale_after: Duration::from_secs(3600),
         activity: Activity::Waiting(None),
         last: None,
         last_success_at: None,
+        last_well_at: None,
         held_until: None,
-        pace: None,
+        slowed_to: None,
         zeros: Zeros::default(),
+        defects: BTreeSet::new(),
         has_data: true,
         state_is_kept: true,
+        wrong_clock: None,
     }
 }
 

@@ -3,7 +3,6 @@
 //! Handlers read the last publication: no request waits for a poll or calls the API. The limits of
 //! connections and responses are in [`crate::server`].
 
-mod events;
 mod negotiate;
 mod page;
 mod router;
@@ -13,6 +12,5 @@ mod state;
 pub mod testing;
 mod translations;
 
-pub use page::describe_policy;
-pub use router::router;
-pub use state::{AppState, ReloadRequest};
+pub use router::{count_events, router};
+pub use state::{AppState, Current, ReloadRequest};

@@ -31,6 +31,19 @@ def get(url, headers=None):
         return response.read().decode()
 
 
+def replace(file, text):
+    """Writes the file in one step."""
+    new = file.with_name(f"{file.name}.new")
+    new.write_text(text)
+    new.rename(file)
+
+
+def fake_time(clock):
+    """The environment in which a program reads its wall clock through libfaketime, which the file `clock` sets, such as `+2h`."""
+    library = subprocess.run(["faketime", "-f", "+0", "printenv", "LD_PRELOAD"], check=True, capture_output=True, text=True).stdout.strip()
+    return {"LD_PRELOAD": library, "FAKETIME_TIMESTAMP_FILE": str(clock), "FAKETIME_NO_CACHE": "1", "FAKETIME_DONT_FAKE_MONOTONIC": "1"}
+
+
 @contextlib.contextmanager
 def running(command, log, **options):
     """A process that is stopped at the end; its output is appended to the file `log`."""

@@ -73,17 +73,19 @@ need_node() {
     need_python node && PATH=$tools/node/bin:$PATH
 }
 
-# need_npm: installs the packages of tests/package-lock.json, and nothing else, into $tools/npm/node_modules.
+# need_npm [FOLDER]: installs the packages of tests/package-lock.json, or of tests/FOLDER, and nothing else, into node_modules of
+# $tools/npm or $tools/npm-FOLDER.
 need_npm() {
-    need_node && once "$tools/npm/.lock" "$root/tests/package-lock.json" -- install_npm
+    local folder=$root/tests${1:+/$1} into=$tools/npm${1:+-$1}
+    need_node && once "$into/.lock" "$folder/package-lock.json" -- install_npm "$folder" "$into"
 }
 
 install_npm() {
-    announce "installing npm packages: $(sed -nE '/"overrides"/q; s/^    "(.*)": "(.*)".*/\1@\2/p' "$root/tests/package.json" | paste -sd' ')"
-    rm -rf "$tools/npm"
-    mkdir -p "$tools/npm"
-    cp "$root"/tests/{package.json,package-lock.json,.npmrc} "$tools/npm"
-    (cd "$tools/npm" && npm ci --loglevel=error --no-audit --no-fund --ignore-scripts)
+    announce "installing npm packages: $(sed -nE '/"overrides"/q; s/^    "(.*)": "(.*)".*/\1@\2/p' "$1/package.json" | paste -sd' ')"
+    rm -rf "$2"
+    mkdir -p "$2"
+    cp "$1"/{package.json,package-lock.json,.npmrc} "$2"
+    (cd "$2" && npm ci --loglevel=error --no-audit --no-fund --ignore-scripts)
 }
 
 # need_programs: builds what the scripts start, and copies it, as the deploy part builds another program at the same place:

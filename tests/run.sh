@@ -3,7 +3,8 @@
 # It installs what it needs on Debian 12 or later with Rust, git and a C compiler. Ubuntu should work too, but has not been
 # tried. The deploy part must run as root.
 #
-#     tests/run.sh                        everything
+#     tests/run.sh                        everything, but `draw` only if the dashboards differ from origin's main
+#     tests/run.sh draw                   these parts
 #     SKIP="grafana deploy" tests/run.sh  everything but these parts
 #
 # Two lanes run at once, because each waits half of the time, for downloads, servers and browsers: what cargo does, then `deploy`, which
@@ -50,7 +51,8 @@ supply() {
 
 # The tests marked #[ignore] need something installed, which is done here, or minutes.
 cargo_tests() {
-    need_debian prometheus=prometheus promtool=prometheus prometheus-node-exporter=prometheus-node-exporter curl=curl || return 1
+    need_debian prometheus=prometheus promtool=prometheus prometheus-node-exporter=prometheus-node-exporter curl=curl strace=strace ||
+        return 1
     # Ubuntu has Chromium under another name.
     if grep -q '^ID=ubuntu' /etc/os-release 2>/dev/null; then
         need_debian chromium-browser=chromium-browser || return 1
@@ -80,12 +82,29 @@ cargo_counts() {
         awk '{ passed += $1; failed += $2 } END { print passed + 0, failed + 0 }'
 }
 
-for name in ${SKIP:-}; do
+for name in ${SKIP:-} "$@"; do
     case " ${parts[*]} " in
     *" $name "*) ;;
-    *) echo "SKIP names no part: $name (there are: ${parts[*]})" >&2; exit 2 ;;
+    *) echo "there is no part $name; there are: ${parts[*]}" >&2; exit 2 ;;
     esac
 done
+
+# Compares the dashboards, and what draws them, with origin's main. A checkout without such a branch, such as an unpacked archive,
+# has nothing to compare with: there the caller asks for `draw`, as the release does.
+dashboards_differ() {
+    local paths=(grafana tests/draw)
+    git rev-parse --quiet --verify origin/main >/dev/null || return 1
+    ! git diff --quiet origin/main -- "${paths[@]}" 2>/dev/null || [ -n "$(git ls-files --others --exclude-standard "${paths[@]}")" ]
+}
+
+# Why each part is left out that is.
+declare -A left_out
+for name in ${SKIP:-}; do left_out[$name]="as SKIP asks"; done
+if [ $# -gt 0 ]; then
+    parts=("$@")
+elif ! dashboards_differ; then
+    left_out[draw]="as the dashboards do not differ from origin's main"
+fi
 
 exec 3>&1
 export ANNOUNCE=3
@@ -98,7 +117,8 @@ trap 'for lane in "${lanes[@]}"; do kill -- "-$lane"; done; exit 130' INT TERM
 run_lane() {
     local name begin TIMEFORMAT='%0U + %0S'
     for name in "$@"; do
-        case " ${SKIP:-} " in *" $name "*) continue ;; esac
+        case " ${parts[*]} " in *" $name "*) ;; *) continue ;; esac
+        [ ! -v "left_out[$name]" ] || continue
         begin=$SECONDS
         echo "== $name begins after $begin s"
         {
@@ -137,9 +157,10 @@ wait "${lanes[@]}"
 
 passed=0 failed=0 summary=()
 for name in "${parts[@]}"; do
-    case " ${SKIP:-} " in
-    *" $name "*) summary+=("left out  $name, as SKIP asks"); continue ;;
-    esac
+    if [ -v "left_out[$name]" ]; then
+        summary+=("left out  $name, ${left_out[$name]}")
+        continue
+    fi
     status=$(cat "$results/$name.status")
     ok=0 bad=0
     [ "$name" != cargo ] || read -r ok bad < <(cargo_counts "$results/$name")

@@ -39,8 +39,8 @@ def text(value: object, indent: int = 0, taken: int = 0) -> str:
 
 # Series without a label that the linter wants in every query.
 RULES = {
-    "target-job-rule": (r"translation:|kube_", "Thresholds are of all jobs, and limits of memory are those of pods."),
-    "target-instance-rule": (r"\w:\w|ALERTS|kube_", "Recorded series, alerts and limits of memory stand for all instances of a job."),
+    "target-job-rule": (r"kube_", "Limits of memory are those of pods."),
+    "target-instance-rule": (r"kube_", "Limits of memory are those of pods."),
 }
 
 

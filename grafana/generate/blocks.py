@@ -19,8 +19,7 @@ GOOD, BAD, NEUTRAL = "blue", "red", "text"
 NONE_WANTED: Steps = [(None, NEUTRAL), (1, BAD)]
 # How far behind, as the colour of a cell: from all of these Grafana's choice of white or black stands out.
 HEAT: Steps = [(None, "dark-red"), (0.5, "super-light-orange"), (0.8, "super-light-yellow"), (1, "transparent")]
-# A chart over all languages costs an evaluation of each of them for each point.
-POINTS, POINTS_OF_ALL_LANGUAGES = 100, 50
+POINTS = 100
 # Twelve rows of a table, beneath its title and its heading.
 TWELVE_ROWS = 14
 
@@ -149,7 +148,7 @@ LEGEND_WITH_LAST = {"showLegend": True, "displayMode": "table", "placement": "ri
 
 def lines(
     title: str, description: str, *queries: Query, overrides: list[Json] | None = None,
-    stacked: bool = False, stepped: bool = False, legend: Json = LEGEND, points: int = POINTS, **defaults: Any,
+    stacked: bool = False, stepped: bool = False, legend: Json = LEGEND, **defaults: Any,
 ) -> Panel:
     """Values over time."""
     custom: Json = {
@@ -160,7 +159,7 @@ def lines(
     options = {"legend": legend, "tooltip": {"mode": "multi", "sort": "none", "hideZeros": False}}
     fields = {"color": {"mode": "palette-classic"}} | MISSING | defaults
     fields["custom"] = custom | defaults.get("custom", {})
-    more = {"maxDataPoints": points}
+    more = {"maxDataPoints": POINTS}
     return Panel("timeseries", title, description, list(queries), options, fields, overrides or [], more)
 
 
@@ -276,8 +275,8 @@ def side_by_side(height: int, *panels: Panel) -> Line:
 
 # The dashboards, and the variables besides those of KEPT that each takes from a link above the panels.
 DASHBOARDS = {
-    "translation-progress": ("Translation progress", ["language", "stalled_after"]),
-    "translation-repository": ("Translation of a repository", ["repo", "language", "stalled_after"]),
+    "translation-progress": ("Translation progress", ["language"]),
+    "translation-repository": ("Translation of a repository", ["repo", "language"]),
     "translation-exporter": ("Translation exporter", []),
 }
 

@@ -4,11 +4,10 @@ from blocks import (
     ACCOUNT_COLUMNS, BAD, COUNT, COUNTS, GOOD, NEUTRAL, NONE_WANTED, SECONDS, Json, Panel, Query, Row, colored, column,
     dashboard, fixed, lines, link, override, side_by_side, stat, table, timeline, word_column, words,
 )
-from queries import ACCOUNT, EXPORTER, INSTANCE, KNOWN, REACHABLE, WITHOUT_DATA, fold, in_state, known, late, own, per_hour
-from shared import age, top
+from queries import ACCOUNT, EXPORTER, INSTANCE, KNOWN, REACHABLE, UP, WITHOUT_DATA, fold, in_state, known, own, per_hour
+from shared import top
 from variables import EXPORTERS
 
-UP = known(fold("max", "up", INSTANCE))
 INTERVAL = own("poll_interval_seconds")
 STARTED = f"({known(fold('max', 'process_start_time_seconds', INSTANCE))})"
 # When a poll last read everything; of an instance of which none did, when it started.
@@ -17,13 +16,12 @@ OF_INSTANCE = "{{instance}} {{job}} {{cluster}}"
 
 
 def last_full_poll() -> Panel:
-    oldest = f"topk(1, {late(READ, INTERVAL)} * 1e9 + {READ})"
-    return age(
+    return stat(
         "Last full poll",
         "The time since a poll last read everything, of the instance where that is longest. An instance that never read everything "
         "counts from its start.",
-        f"max({READ} and {oldest})",
-        f"max({late(READ, INTERVAL)})",
+        Query(f"max({READ})", "ago"),
+        **SECONDS,
     )
 
 
@@ -240,7 +238,8 @@ def process() -> list[Panel]:
 
 
 def build() -> Json:
-    first = top(last_full_poll(), *((panel, 8) for panel in figures()))
+    judged = fold("max", "translation_problem_timestamp_seconds", f"{ACCOUNT}, repo, language, kind")
+    first = top(last_full_poll(), judged, *((panel, 8) for panel in figures()))
     rows = [
         Row("Does it work?", [*first, side_by_side(7, problems()), side_by_side(8, instances())]),
         Row("Does it poll in time?", [side_by_side(8, *polls())]),

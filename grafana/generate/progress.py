@@ -1,14 +1,14 @@
 """The dashboard of all repositories: are we ready, what is due, what is behind, what has stopped, is it true?"""
 
 from blocks import (
-    ACCOUNT_COLUMNS, BAD, COUNT, GOOD, HEAT, KEPT, NEUTRAL, NONE_WANTED, POINTS_OF_ALL_LANGUAGES, SECONDS, TWELVE_ROWS,
+    ACCOUNT_COLUMNS, BAD, COUNT, GOOD, HEAT, KEPT, NEUTRAL, NONE_WANTED, SECONDS, TWELVE_ROWS,
     WORK, Column, Json, Panel, Query, Row, address, bad_if_any, colored, column, dashboard, grid, link, override,
     ratio_columns, side_by_side, stat, table, word_column,
 )
-from queries import ACCOUNT, GAPS, OUT_OF_SCALE, REACHABLE, SUSPECT, WITHOUT_DATA, Scope, at_the_end, in_state, own
+from queries import ACCOUNT, GAPS, OUT_OF_SCALE, REACHABLE, SUSPECT, WITHOUT_DATA, Scope, in_state, own
 from shared import (
-    BLANK, DAYS, age_of_data, completion_over_time, counts, date_column, dates, mean_completion, outlook, outlook_column,
-    readiness, ready_and_stalled, top,
+    BLANK, DAYS, age_of_data, completion_over_time, date_column, dates, mean_completion, outlook, outlook_column, over_time,
+    readiness, top,
 )
 from variables import ALL_REPOSITORIES
 
@@ -19,7 +19,7 @@ REPO_OF_THE_ROW = "var-repo=${__data.fields.Repository:percentencode}"
 
 
 def to_repository(*variables: str) -> list[Json]:
-    return [link("Open the repository", address("translation-repository", *variables, "${stalled_after:queryparam}"))]
+    return [link("Open the repository", address("translation-repository", *variables))]
 
 
 REPOSITORY = column("repo", "Repository", 250, links=to_repository(*OF_THE_ROW, REPO_OF_THE_ROW))
@@ -46,10 +46,9 @@ def due() -> Panel:
     first = f"bottomk(100, {OF.open})"
     return table(
         "What is due",
-        "Translations whose target has a date and that are not ready, the most urgent first. The estimate assumes the rate of "
-        "the last 14 days. At risk: it is later than the date, or the alert for what is at risk says so. One that does not rise "
-        "has no estimate, nor is there one where the recording rules are not loaded. Empty: nothing with a date is open, or data "
-        "are missing.",
+        "Translations whose target has a date and that are not ready, the most urgent first. The exporter estimates the "
+        "day from what was gained since a reading 7 to 14 days ago; one that does not rise has none. At risk: the date is near, and at "
+        "this rate it will be missed. Empty: nothing with a date is open, or data are missing.",
         [
             f"({first} - time()) / {DAYS} {OF.with_url}",
             outlook(OF, first),
@@ -71,21 +70,6 @@ def due() -> Panel:
         sort="Days left",
         frozen=2,
         without="Nothing that has a date is open, or data are missing.",
-    )
-
-
-def burn_down() -> Panel:
-    # While dates are missing now, nobody can say how many were left before, nor before there were data.
-    dated = at_the_end(f"({OF.recorded_due} unless on () {OF.recorded_gaps})")
-    none = f"0 * sum({OF.recorded_ready}) and count({dated})"
-    return counts(
-        OF,
-        "Due and not ready, over time",
-        "The translations that have a date now: how many were not ready, and how many of these were overdue. The line has to reach "
-        "0 by the date.",
-        (f"count({OF.recorded_missing} and {dated}) or {none}", "not ready", GOOD),
-        (f"count({OF.recorded_missed}) or {none}", "overdue", BAD),
-        points=POINTS_OF_ALL_LANGUAGES,
     )
 
 
@@ -167,7 +151,7 @@ def stopped() -> Panel:
         "Without progress for the longest time",
         "The 100 translations that are not ready and whose completion has not risen for the longest time. The clock starts when "
         "the exporter first sees a language, or sees it fall from complete. Empty: everything is ready, or data are missing.",
-        [f"{longest} {OF.with_url}", f"{longest} > bool $stalled_after", f"{OF.ratio} and {longest}"],
+        [f"{longest} {OF.with_url}", f"({OF.problem('stalled')} * 0 + 1 or {OF.idle} * 0) and {longest}", f"{OF.ratio} and {longest}"],
         [
             REPOSITORY,
             LANGUAGE,
@@ -241,14 +225,21 @@ def read_longest_ago() -> Panel:
 def build() -> Json:
     ready, not_ready = readiness(OF)
     figures = (ready, 4), (not_ready, 6), (repositories(), 5), (dates(OF), 5), (mean_completion(OF), 4)
-    completion = completion_over_time(OF, OF.recorded_ratio_10m, "highest of 10 min")
+    mean = f"sum({OF.mean_of_repository} * {OF.served}) / sum({OF.served} and {OF.mean_of_repository})"
+    completion = completion_over_time(
+        OF,
+        f"avg by (language) ({OF.mean_of_language})",
+        mean,
+        "Each line is the mean of a language over all repositories, whichever are selected; the mean is of all languages of the "
+        "selected repositories, where one without a completion counts as much as the mean of its repository.",
+    )
     rows = [
-        Row("Are we ready to release?", top(age_of_data(OF), *figures)),
+        Row("Are we ready to release?", top(age_of_data(OF), OF.problems(more=", kind"), *figures)),
         Row("What is due?", [side_by_side(TWELVE_ROWS, due())]),
         Row("What is behind?", [side_by_side(TWELVE_ROWS, matrix()), side_by_side(TWELVE_ROWS, languages(), completion)]),
         Row(
             "What moves, and what has stopped?",
-            [side_by_side(8, ready_and_stalled(OF), burn_down()), side_by_side(TWELVE_ROWS, stopped())],
+            [side_by_side(8, *over_time(OF)), side_by_side(TWELVE_ROWS, stopped())],
         ),
         Row("Can these figures be trusted?", [side_by_side(6, accounts()), side_by_side(TWELVE_ROWS, read_longest_ago())]),
     ]

@@ -6,8 +6,8 @@ from blocks import (
 )
 from queries import Scope, at_the_end, fold
 from shared import (
-    BLANK, DAYS, age_of_data, completion_over_time, date_column, dates, mean_completion, outlook, outlook_column,
-    readiness, ready_and_stalled, top,
+    BLANK, DAYS, age_of_data, completion_over_time, date_column, dates, mean_completion, outlook, outlook_column, over_time,
+    readiness, top,
 )
 from variables import ONE_REPOSITORY, readiness_events
 
@@ -17,12 +17,13 @@ OF = Scope('repo="$repository"', one=True)
 def languages() -> Panel:
     named = f"({OF.ratio} or {OF.target}) * 0 + on (language) group_left (name) {OF.names}"
     unknown = f"({OF.target} unless {OF.ratio})"
-    # 0 behind, 1 stalled, 2 ready; 3 if it has no completion, but a target above 0.
-    state = f"2 * {OF.ready} + {OF.stalled} or 3 - ({unknown} == bool 0)"
+    # 0 behind, 1 stalled, 2 regressed, 3 ready; 4 if it has no completion, but a target above 0.
+    judged = f"{OF.problem('regressed')} * 0 + 2 or {OF.problem('stalled')} * 0 + 1"
+    state = f"({judged}) and {OF.ratio} or 3 * {OF.ready} or 4 - ({unknown} == bool 0)"
     return table(
         "Languages",
-        "Completion, target, clock and outlook of each language, the one furthest behind first. The estimate assumes the rate of the last 14 days; "
-        "a language that does not rise has none. One without a completion is listed if it has a target.",
+        "Completion, target, clock and outlook of each language, the one furthest behind first. The exporter estimates the day "
+        "from what was gained since a reading 7 to 14 days ago; a language that does not rise has none. One without a completion is listed if it has a target.",
         [
             named,
             state,
@@ -36,7 +37,7 @@ def languages() -> Panel:
         [
             column("language", "Language", 90),
             column("name", "Name", 180),
-            word_column("Value #B", "State", 80, ("behind", NEUTRAL), ("stalled", BAD), ("ready", GOOD), ("unknown", NEUTRAL)),
+            word_column("Value #B", "State", 90, ("behind", NEUTRAL), ("stalled", BAD), ("regressed", BAD), ("ready", GOOD), ("unknown", NEUTRAL)),
             *ratio_columns("Value #C"),
             column("Value #D", "Target", 75, unit="percentunit"),
             column("Value #E", "No progress for", 140, **SECONDS),
@@ -50,30 +51,28 @@ def languages() -> Panel:
 
 
 def forecast() -> Panel:
-    behind = f"count({OF.recorded_missing})"
-    none = f"({behind} or 0 * sum({OF.recorded_ready}))"
     # What takes the place of a day: 1 while none of those behind rises, 2 while none is behind.
     instead_of_a_day = words(("", NEUTRAL), ("none rises", NEUTRAL), ("all ready", GOOD))
-    instead = f"1 + ({none} == bool 0)"
+    instead = f"1 + (({OF.counted(OF.behind)}) == bool 0)"
     return stat(
         "Forecast",
-        "The day on which the last rising language will be ready at the rate of the last 14 days, and how many languages that are "
-        f"behind do not rise. Missing where the recording rules are not loaded. {BLANK}",
-        Query(OF.whole_recorded(f"max({OF.estimate}) * 1000 or {instead}"), "last one ready"),
-        Query(OF.whole_recorded(f"{none} - (count({OF.estimate}) or 0 * {none})"), "not rising"),
+        "The day on which the last rising language will be ready as the exporter estimates it, and how many languages that are behind do "
+        f"not rise. {BLANK}",
+        Query(OF.whole(f"max({OF.estimate}) * 1000 or {instead}"), "last one ready"),
+        Query(OF.whole(OF.counted(f"{OF.behind} unless {OF.estimate}")), "not rising"),
         overrides=[override("last one ready", **DAY, mappings=instead_of_a_day)],
         **COUNT,
     )
 
 
 def idle() -> Panel:
-    clock = f"{OF.recorded_clock} and {OF.recorded_missing}"
+    clock = f"{OF.clock} and {OF.behind}"
     longest = f"bottomk(5, {at_the_end(clock)})"
     return lines(
         "Time since the last progress",
         "The time for which a language that was not ready had not risen: the five longest at the end of the time range. A line "
         f"that only climbs is a language that nobody works on. {BLANK}",
-        Query(OF.whole_recorded(f"max by (language) (time() - ({clock}) and {longest})"), "{{language}}"),
+        Query(OF.whole(f"max by (language) (time() - ({clock}) and {longest})"), "{{language}}"),
         legend=LEGEND_WITH_LAST,
         noValue="No language is behind, or data are missing.",
         **SECONDS,
@@ -109,10 +108,10 @@ def about() -> Panel:
 def build() -> Json:
     ready, not_ready = readiness(OF)
     figures = (ready, 4), (not_ready, 6), (dates(OF), 4), (mean_completion(OF), 4), (forecast(), 6)
-    history = completion_over_time(OF, OF.recorded_ratio, "now"), idle()
+    history = completion_over_time(OF, f"avg by (language) ({OF.ratio})", f"avg({OF.ratio})", "A fall is new text to translate."), idle()
     rows = [
-        Row("Is it ready to release? $repository", [*top(age_of_data(OF), *figures), side_by_side(TWELVE_ROWS, languages())]),
-        Row("How has it moved?", [side_by_side(9, *history), side_by_side(7, ready_and_stalled(OF))]),
+        Row("Is it ready to release? $repository", [*top(age_of_data(OF), OF.problems(more=", kind"), *figures), side_by_side(TWELVE_ROWS, languages())]),
+        Row("How has it moved?", [side_by_side(9, *history), side_by_side(7, *over_time(OF))]),
         Row("Which repository is this?", [side_by_side(4, about())]),
     ]
     description = "One repository in depth: each of its languages, how it has progressed, and when it will be ready."

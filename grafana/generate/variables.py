@@ -50,27 +50,15 @@ EXPORTERS: list[Json] = [
     choice("namespace", f'{BUILD_INFO}{{cluster=~"$cluster"}}', "Namespaces, if the series have this label.", **RARE),
     # With a value in any case, as a panel is repeated for each.
     several("job", **found("job", f"{JOBS} or {NO_JOB}"), description="An account: its exporters share a job."),
-    choice("instance", f"{BUILD_INFO}{{{CHOSEN}}}", "A single exporter. Recorded series aggregate over all instances of a job."),
+    choice("instance", f"{BUILD_INFO}{{{CHOSEN}}}", "A single exporter."),
 ]
 
 
-def threshold(name: str, default: int, description: str) -> Json:
-    """What the rules have recorded under this name, so that one number changes dashboards and alerts; or else the default."""
-    text = f"query_result(max(last_over_time(translation:{name}_seconds[15m])) or vector({default}))"
-    current = {"selected": True, "text": str(default), "value": str(default)}
-    return query(name, text, f"{description}, in seconds.", regex=r"/\} (\S+) /", hide=HIDDEN, current=current)
-
-
-THRESHOLDS = [
-    threshold("stalled_after", 604800, "How long one that is not ready may go without progress, as the rules have it"),
-    threshold("at_risk_within", 1209600, "How far ahead a date is soon, as the rules have it"),
-]
 REPOSITORIES = choice("repo", REPOSITORY_INFO, "Repositories to show.", label="Repository")
 ALL_REPOSITORIES: list[Json] = [
     *EXPORTERS,
     REPOSITORIES,
     choice("language", f"translation_language_info{{{EXPORTER}}}", "Languages to show."),
-    *THRESHOLDS,
 ]
 # One of the repositories that a link brings, one, several or all, also while the exporter is down.
 BROUGHT = f'translation_repository_info{{{EXPORTER}, repo=~"$repo"}}'
@@ -80,7 +68,6 @@ ONE_REPOSITORY: list[Json] = [
     REPOSITORIES | {"label": "Arrived with", "hide": HIDDEN},
     query("repository", **TO_CHOOSE, description="The repository to show.", sort=0),
     several("language", **found("language", COMPLETIONS), description="Languages of the repository to show."),
-    *THRESHOLDS,
 ]
 
 
@@ -95,8 +82,8 @@ def event(name: str, color: str, expr: str, title: str) -> Json:
 
 def readiness_events(of: Scope) -> list[Json]:
     """One mark at each change: the offset is as long as the step."""
-    ratio, goal = of.recorded_ratio, of.recorded_goal
-    before = f"{ratio} offset $__interval"
+    ratio, goal = of.ratio, of.goal
+    before = ratio.replace("}", "} offset $__interval")
     risen = f"{goal} > 0 and {ratio} >= {goal} and {before} < {goal}"
     fallen = f"{goal} > 0 and {ratio} < {goal} and {before} >= {goal}"
     return [

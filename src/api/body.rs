@@ -1,6 +1,6 @@
 //! The body of a response, its Content-Encoding and its size limit.
 
-use super::error::RequestError;
+use super::error::RequestFailure;
 use crate::domain::Reason;
 use flate2::write::MultiGzDecoder;
 use reqwest::header::{CONTENT_ENCODING, HeaderMap};
@@ -25,7 +25,7 @@ pub struct Limited {
 impl Body {
     /// Creates the empty body of a response with these headers, for at most `limit` decompressed
     /// bytes.
-    pub fn new(headers: &HeaderMap, limit: u64) -> Result<Self, RequestError> {
+    pub fn new(headers: &HeaderMap, limit: u64) -> Result<Self, RequestFailure> {
         let bytes = Limited {
             bytes: Vec::new(),
             limit,
@@ -51,7 +51,7 @@ impl Body {
     }
 
     /// Adds the next chunk in its original encoding.
-    pub fn push(&mut self, piece: &[u8]) -> Result<(), RequestError> {
+    pub fn push(&mut self, piece: &[u8]) -> Result<(), RequestFailure> {
         let limit = self.limit();
         let written = match self {
             Self::Plain(bytes) => bytes.write_all(piece),
@@ -59,7 +59,7 @@ impl Body {
         };
         written.map_err(|error| match error.kind() {
             io::ErrorKind::FileTooLarge => too_large(limit),
-            _ => RequestError::new(
+            _ => RequestFailure::new(
                 Reason::Decode,
                 "the body is not valid gzip, although Content-Encoding says gzip",
             ),
@@ -83,7 +83,7 @@ impl Body {
     }
 
     /// Returns the complete body, decompressed.
-    pub fn finish(self) -> Result<Vec<u8>, RequestError> {
+    pub fn finish(self) -> Result<Vec<u8>, RequestFailure> {
         let limit = self.limit();
         match self {
             Self::Plain(bytes) => Ok(bytes.bytes),
@@ -92,7 +92,7 @@ impl Body {
                 Ok(bytes) => Ok(bytes.bytes),
                 Err(error) => Err(match error.kind() {
                     io::ErrorKind::FileTooLarge => too_large(limit),
-                    _ => RequestError::new(Reason::Truncated, "the compressed body breaks off"),
+                    _ => RequestFailure::new(Reason::Truncated, "the compressed body breaks off"),
                 }),
             },
         }
@@ -100,15 +100,15 @@ impl Body {
 }
 
 /// Returns the error of a body that is larger than `limit` bytes.
-pub fn too_large(limit: u64) -> RequestError {
+pub fn too_large(limit: u64) -> RequestFailure {
     let how = format!("the body is larger than {limit} bytes");
-    RequestError::new(Reason::TooLarge, how)
+    RequestFailure::new(Reason::TooLarge, how)
 }
 
 /// Returns the error of a body in another encoding than Accept-Encoding allows.
-fn unreadable(encoding: &str) -> RequestError {
+fn unreadable(encoding: &str) -> RequestFailure {
     let how = format!("the body is encoded as {encoding}, which was not asked for");
-    let mut error = RequestError::new(Reason::Decode, how);
+    let mut error = RequestFailure::new(Reason::Decode, how);
     error.hint = "let the API, or the proxy before it, obey Accept-Encoding: gzip";
     error
 }
@@ -146,7 +146,7 @@ mod tests {
         encoder.finish().unwrap()
     }
 
-    fn receive(encoding: &str, pieces: &[&[u8]]) -> Result<String, RequestError> {
+    fn receive(encoding: &str, pieces: &[&[u8]]) -> Result<String, RequestFailure> {
         let headers = HeaderMap::from_iter([(CONTENT_ENCODING, encoding.parse().unwrap())]);
         let mut body = Body::new(&headers, 100)?;
         for piece in pieces {
@@ -180,7 +180,7 @@ mod tests {
             let error = receive(encoding, &[]).unwrap_err();
             assert_eq!(error.reason, Reason::Decode);
             let expected = format!("the body is encoded as {name}, which was not asked for");
-            assert_eq!(error.how, expected);
+            assert_eq!(error.what, expected);
         }
     }
 

@@ -1,4 +1,4 @@
-//! Errors of requests to the API, with variants for the next step of the caller.
+//! The failures of requests to the API.
 
 use super::wire::DecodeError;
 use crate::{
@@ -11,30 +11,6 @@ use std::{error::Error, io, iter::successors, time::Duration};
 /// The hint for a listing with a bad cursor.
 pub const CURSOR_HINT: &str = "the listing of the API is broken: report it to the API's operators";
 
-/// The reason why a request to the API has no usable answer. Failures never quote the key or text
-/// of the API.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ApiError {
-    /// The API works, but this resource cannot be read. The caller keeps its last known data.
-    Failed(RequestFailure),
-    /// The last request for the resource failed in a way that suggests an outage of the API or of
-    /// the network, as did `requests` of them in all. The circuit breaker decides whether the API
-    /// or the resource is to blame.
-    Unreachable {
-        failure: RequestFailure,
-        requests: u32,
-    },
-    /// No further request can be sent in this poll.
-    PollEnded(PollEnd),
-}
-
-/// The last failure of the attempts to read a resource.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RequestFailure {
-    pub reason: Reason,
-    pub failure: Failure,
-}
-
 /// The reason for which a poll ends before it has requested everything.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PollEnd {
@@ -42,59 +18,42 @@ pub struct PollEnd {
     pub failure: Failure,
 }
 
-impl ApiError {
-    pub fn into_failure(self) -> Failure {
-        match self {
-            Self::Failed(RequestFailure { failure, .. })
-            | Self::Unreachable {
-                failure: RequestFailure { failure, .. },
-                ..
-            }
-            | Self::PollEnded(PollEnd { failure, .. }) => failure,
-        }
-    }
-}
-
-/// The failure of one request.
+/// The failure of one request. It never quotes the key or text of the API.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RequestError {
+pub struct RequestFailure {
     pub reason: Reason,
-    /// The failure in words, such as `the answer has status 503 Service Unavailable`.
-    pub how: String,
+    /// The failure in words, such as `the API answered 503 Service Unavailable`.
+    pub what: String,
     /// The next step for the operator.
     pub hint: &'static str,
-    /// `true` if a retry may succeed.
-    pub retry: bool,
+    /// `true` if another attempt may succeed.
+    pub is_momentary: bool,
     /// The status of the response, if there was one.
     pub status: Option<StatusCode>,
-    /// `true` if the connection closed before the response began, as when the server has just
-    /// closed an idle connection.
-    pub is_closed_early: bool,
-    /// The hold that Retry-After demands.
-    pub retry_after: Option<Duration>,
+    /// The hold that Retry-After demands of all requests.
+    pub hold: Option<Duration>,
 }
 
 /// The beginning of hyper-util's message about a proxy. The type of that error is private.
 const TUNNEL: &str = "tunnel error: ";
 
-impl RequestError {
-    pub fn new(reason: Reason, how: impl Into<String>) -> Self {
-        let retry = matches!(
+impl RequestFailure {
+    pub fn new(reason: Reason, what: impl Into<String>) -> Self {
+        let is_momentary = matches!(
             reason,
             Reason::Timeout | Reason::Connect | Reason::Truncated
         );
         Self {
             reason,
-            how: how.into(),
+            what: what.into(),
             hint: hint(reason),
-            retry,
+            is_momentary,
             status: None,
-            is_closed_early: false,
-            retry_after: None,
+            hold: None,
         }
     }
 
-    /// Creates the error of a response that cannot be decoded.
+    /// Creates the failure of a response that cannot be decoded.
     pub fn decode(error: &DecodeError) -> Self {
         let reason = match error {
             DecodeError::Html | DecodeError::NotAnArray(_) => Reason::Decode,
@@ -109,7 +68,8 @@ impl RequestError {
         failed
     }
 
-    /// Creates the error of a response whose status is not 200.
+    /// Creates the failure of a response whose status is not 200. Only 429 and 503 can hold
+    /// requests.
     pub fn status(status: StatusCode, retry_after: Option<Duration>) -> Self {
         let reason = match status.as_u16() {
             300..400 => Reason::Redirect,
@@ -122,18 +82,34 @@ impl RequestError {
             // The specification has no other 2xx than 200.
             _ => Reason::Decode,
         };
-        let retry = matches!(status.as_u16(), 408 | 425 | 429 | 500 | 502 | 503 | 504);
-        Self {
-            retry,
+        let failure = Self {
+            is_momentary: matches!(status.as_u16(), 408 | 425 | 429 | 500..600),
             status: Some(status),
-            retry_after,
-            ..Self::new(reason, format!("the answer has status {status}"))
+            ..Self::new(reason, format!("the API answered {status}"))
+        };
+        Self {
+            hold: retry_after.filter(|_| failure.is_refusal()),
+            ..failure
         }
     }
 
-    /// Returns the error with the hint for `operation`. A failed listing may concern the whole
-    /// account.
-    pub fn of(mut self, operation: Operation) -> Self {
+    /// Returns whether the API refused the request, perhaps for its pace.
+    pub fn is_refusal(&self) -> bool {
+        let refusals = [
+            StatusCode::TOO_MANY_REQUESTS,
+            StatusCode::SERVICE_UNAVAILABLE,
+        ];
+        self.status.is_some_and(|status| refusals.contains(&status))
+    }
+
+    pub fn failure(&self) -> Failure {
+        Failure::new(self.what.as_str(), self.hint)
+    }
+
+    /// Returns the failure of a request of `operation`, with the hint for it. A failed listing may
+    /// concern the whole account.
+    pub fn of(mut self, operation: Operation, url: &Url) -> Self {
+        self.what = format!("GET {url}: {}", self.what);
         if operation == Operation::ListRepositories {
             self.hint = match self.reason {
                 Reason::NotFound => {
@@ -149,7 +125,7 @@ impl RequestError {
         self
     }
 
-    /// Creates the error of a request without a response, or with an incomplete body.
+    /// Creates the failure of a request without a response, or with an incomplete body.
     pub fn transport(error: &reqwest::Error) -> Self {
         let is_body = error.is_body() || error.is_decode();
         let reason = if find_source::<rustls::Error>(error).is_some() {
@@ -170,47 +146,13 @@ impl RequestError {
             .map(ToString::to_string)
             .find(|cause| cause.starts_with(TUNNEL))
         {
-            (failed.how, failed.hint) = of_proxy(&tunnel[TUNNEL.len()..], &failed.how);
+            (failed.what, failed.hint) = of_proxy(&tunnel[TUNNEL.len()..], &failed.what);
         } else if let Some(hint) = find_source(error).and_then(os_hint) {
             failed.hint = hint;
         } else if let Some(error) = find_source::<rustls::Error>(error) {
             of_tls(&mut failed, error);
         }
-        failed.is_closed_early = reason == Reason::Connect
-            && find_source::<hyper::Error>(error).is_some_and(|error| {
-                error.is_incomplete_message() || error.is_canceled() || is_reset(error)
-            });
         failed
-    }
-
-    /// Returns whether the failure suggests an outage of the API or of the network. Such a failure
-    /// says nothing about the requested resource, and further requests would only add load.
-    pub fn suggests_outage(&self) -> bool {
-        matches!(
-            self.reason,
-            Reason::Connect
-                | Reason::Timeout
-                | Reason::Tls
-                | Reason::Redirect
-                | Reason::ServerError
-                | Reason::Truncated
-                | Reason::Decode
-        )
-    }
-
-    /// Returns the error of a resource at `url` whose last request failed with this one, and of
-    /// which `requests` failed as in an outage.
-    pub fn into_api_error(self, url: &Url, requests: u32) -> ApiError {
-        let suggests_outage = self.suggests_outage();
-        let failure = RequestFailure {
-            reason: self.reason,
-            failure: Failure::new(format!("GET {url}: {}", self.how), self.hint),
-        };
-        if suggests_outage {
-            ApiError::Unreachable { failure, requests }
-        } else {
-            ApiError::Failed(failure)
-        }
     }
 }
 
@@ -269,20 +211,20 @@ fn of_proxy(tunnel: &str, innermost: &str) -> (String, &'static str) {
 }
 
 /// Sets the hint, and sometimes the words, for a failed TLS handshake.
-fn of_tls(failed: &mut RequestError, error: &rustls::Error) {
+fn of_tls(failed: &mut RequestFailure, error: &rustls::Error) {
     use rustls::{AlertDescription as Alert, CertificateError as Bad, Error};
     failed.hint = match error {
         Error::InvalidMessage(_) => {
-            failed.how = "the server at this address does not speak TLS".into();
+            failed.what = "the server at this address does not speak TLS".into();
             "check the scheme and the port of api.base_url"
         }
         Error::AlertReceived(Alert::CertificateRequired) => {
-            failed.how = "the server demands a client certificate".into();
+            failed.what = "the server demands a client certificate".into();
             "use an address of the API that accepts the key alone: the exporter has no certificate"
         }
         Error::AlertReceived(Alert::HandshakeFailure | Alert::ProtocolVersion)
         | Error::PeerIncompatible(_) => {
-            failed.how = format!(
+            failed.what = format!(
                 "no common TLS version or cipher suite, or the server demands a client certificate \
                  ({error})"
             );
@@ -311,19 +253,6 @@ fn of_tls(failed: &mut RequestError, error: &rustls::Error) {
         }
         _ => failed.hint,
     };
-}
-
-/// Returns whether the connection was reset.
-fn is_reset(error: &hyper::Error) -> bool {
-    let error = error
-        .source()
-        .and_then(<dyn Error>::downcast_ref::<io::Error>);
-    error.is_some_and(|error| {
-        matches!(
-            error.kind(),
-            io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe
-        )
-    })
 }
 
 /// Returns whether the body is corrupt, not just cut short.

@@ -20,7 +20,11 @@ use rustls::{
     pki_types::{CertificateDer, ServerName, UnixTime, pem::PemObject},
     server::ParsedCertificate,
 };
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
 /// The time for which an idle connection is kept: less than the 5 s after which some servers close
 /// theirs.
@@ -75,11 +79,7 @@ impl Connector {
         Ok(Self {
             tls: is_https.then(|| tls_config(config)).transpose()?,
             // Only HTTPS_PROXY is honoured: a proxy for http would see the key.
-            proxy: if is_https {
-                https_proxy(&config.base_url)?
-            } else {
-                None
-            },
+            proxy: if is_https { https_proxy()? } else { None },
             connect_timeout: config.connect_timeout,
             concurrency: config.concurrency,
         })
@@ -115,28 +115,42 @@ fn without_roots() -> ClientConfig {
         .with_no_client_auth()
 }
 
+/// Checks that `api.ca_file` holds certificates that can be trusted.
+pub fn check_ca_file(path: &Path) -> Result<(), BuildError> {
+    trust(path, &mut RootCertStore::empty()).map(drop)
+}
+
+/// Adds the certificates of a file to `roots`, and returns them.
+fn trust(
+    path: &Path,
+    roots: &mut RootCertStore,
+) -> Result<Vec<CertificateDer<'static>>, BuildError> {
+    let refused = |why: String| BuildError::CaFile {
+        path: path.to_owned(),
+        why,
+    };
+    let certificates: Result<Vec<_>, _> = CertificateDer::pem_file_iter(path)
+        .and_then(Iterator::collect)
+        .map_err(|error| refused(error.to_string()));
+    let certificates = certificates?;
+    if certificates.is_empty() {
+        return Err(refused("it holds none".to_owned()));
+    }
+    for certificate in &certificates {
+        roots
+            .add(certificate.clone())
+            .map_err(|error| refused(error.to_string()))?;
+    }
+    Ok(certificates)
+}
+
 fn tls_config(config: &ApiConfig) -> Result<ClientConfig, BuildError> {
     let mut roots = RootCertStore::empty();
     let system = rustls_native_certs::load_native_certs();
     roots.add_parsable_certificates(system.certs);
     let mut trusted = Vec::new();
     if let Some(path) = &config.ca_file {
-        let refused = |why: String| BuildError::CaFile {
-            path: path.clone(),
-            why,
-        };
-        let certificates: Result<Vec<_>, _> = CertificateDer::pem_file_iter(path)
-            .and_then(Iterator::collect)
-            .map_err(|error| refused(error.to_string()));
-        trusted = certificates?;
-        if trusted.is_empty() {
-            return Err(refused("it holds none".to_owned()));
-        }
-        for certificate in &trusted {
-            roots
-                .add(certificate.clone())
-                .map_err(|error| refused(error.to_string()))?;
-        }
+        trusted = trust(path, &mut roots)?;
     }
     if roots.is_empty() {
         return Err(BuildError::NoRoots(system.errors));

@@ -142,8 +142,7 @@ fn add_repository(
             created_at,
         })),
         (Some(id), None) => drop(listing.nameless.insert(id)),
-        (None, Some(name)) => listing.add_unidentified((*name).into()),
-        (None, None) => {}
+        (None, _) => {}
     }
     id
 }

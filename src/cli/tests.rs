@@ -38,7 +38,11 @@ fn options_stand_before_and_after_the_command() {
     assert_eq!(
         before.command,
         Command::Once(Once {
-            output: Output::Json,
+            outputs: vec![Destination {
+                format: Output::Json,
+                path: None,
+            }],
+            max_size: 1_000_000,
             ..Once::default()
         })
     );
@@ -57,9 +61,67 @@ fn a_gate_takes_a_ratio_or_the_targets_and_not_both() {
     assert_eq!(gate.languages[0].glob(), "pt-*");
     for (words, named) in [
         (&["--require=95"][..], "a number from 0 to 1"),
+        (&["--max-size=65kB"], "a number of bytes from 2000"),
         (&["--require=NaN"], "a number from 0 to 1"),
         (&["--require=1", "--require-targets"], "cannot be used with"),
         (&["acme/[a"], "unclosed character class"),
+    ] {
+        let error = once(words).unwrap_err();
+        assert!(error.contains(named), "{error}");
+    }
+}
+
+#[test]
+fn outputs_may_be_repeated_if_all_but_one_have_a_path() {
+    let once = |words: &[&str]| match read(&[&["once"], words].concat())?.command {
+        Command::Once(once) => Ok::<_, String>(once.outputs),
+        other => panic!("{other:?}"),
+    };
+    let of = |format, path: Option<&str>| Destination {
+        format,
+        path: path.map(PathBuf::from),
+    };
+    assert_eq!(once(&[]).unwrap(), [of(Output::Openmetrics, None)]);
+    assert_eq!(
+        once(&[
+            "--output=html=a=b.html",
+            "--output",
+            "badge=b.json",
+            "--output=table"
+        ])
+        .unwrap(),
+        [
+            of(Output::Html, Some("a=b.html")),
+            of(Output::Badge, Some("b.json")),
+            of(Output::Table, None)
+        ]
+    );
+    assert_eq!(
+        once(&["--output=csv", "--output-file=a.csv"]).unwrap(),
+        [of(Output::Csv, Some("a.csv"))]
+    );
+    for (words, named) in [
+        (
+            &["--output=xml"][..],
+            "choose one of openmetrics, text, table",
+        ),
+        (&["--output=html="], "the path after = is empty"),
+        (
+            &["--output=csv", "--output=json"],
+            "needs a path of its own",
+        ),
+        (
+            &["--output=csv=a", "--output=json=a"],
+            "needs a path of its own",
+        ),
+        (
+            &["--output=csv=a", "--output-file=b"],
+            "for a single --output",
+        ),
+        (
+            &["--output=csv", "--output=json=a", "--output-file=b"],
+            "for a single --output",
+        ),
     ] {
         let error = once(words).unwrap_err();
         assert!(error.contains(named), "{error}");
@@ -228,4 +290,12 @@ fn version_reads_like_that_of_a_prometheus_exporter() {
         "{text}"
     );
     assert!(text.contains("\n  rustc version:    "), "{text}");
+}
+
+#[test]
+fn a_mistyped_option_before_the_command_proposes_one_of_once() {
+    for option in ["--output", "--outptu=json"] {
+        let text = read(&[option]).unwrap_err();
+        assert!(text.contains("did you mean `once --output`?"), "{text}");
+    }
 }

@@ -1,24 +1,23 @@
 //! `check-config`: validates the configuration, prints it, and checks the API with `--online`.
 
 use super::{
-    RunError, load, online,
+    RunError, load_with_files, online,
     stdio::{print, print_on_stderr},
     warnings,
 };
 use crate::{
-    api::Client, config::Options, metrics::instruments::Instruments,
-    server::web_config::WebConfigFile, state::StateFile, support::escape::printable, web,
+    api::Client,
+    config::{ConfigError, Options},
+    metrics::instruments::Instruments,
+    server::listen,
+    support::escape::printable,
 };
 use std::{io::Write as _, sync::Arc};
 
 pub async fn check(options: &Options, online: bool) -> Result<(), RunError> {
-    let mut config = load(options)?;
-    // `--online` promises one request of each kind, so that retries are off.
-    config.api.max_attempts = 1;
-    let web_config = WebConfigFile::load(config.web.config_file.as_deref())?;
-    if let Some(path) = &config.state_file {
-        StateFile::check(path, config.api.base_url.as_str())?;
-    }
+    let (config, web_config) = load_with_files(options, false)?;
+    listen::check(&config.web.listen_addresses)
+        .map_err(|error| ConfigError::from(error.to_string()))?;
     let client = Client::new(&config.api, Arc::new(Instruments::of_one_poll()))?;
     let mut text = config.describe();
     let description = &web_config.description;
@@ -28,9 +27,6 @@ pub async fn check(options: &Options, online: bool) -> Result<(), RunError> {
     print_text(&text)?;
     for warning in warnings(&config) {
         print_on_stderr(&warning);
-    }
-    if let Some(warning) = web::describe_policy(&web_config) {
-        print_on_stderr(warning);
     }
     if online {
         let found = online::check(&config, &client).await?;

@@ -2,23 +2,23 @@
 //! targets that are not met.
 
 use super::{
-    RunError, load, off_the_runtime, open_state, output::output, poller_settings, start_logging,
+    RunError, load, off_the_runtime, open_state, output::Results, poller_settings, start_logging,
     stdio::print_on_stderr, stop::StopSignals,
 };
 use crate::{
     api::Client,
     cli::Once,
     config::{Config, Options},
-    diagnosis::{Finding, Judge, Symptom, Watch},
+    diagnosis::{self, Finding, Watch},
     domain::{
-        History,
+        ProblemKind,
         excerpt::Excerpt,
         snapshot::{PollOutcome, Shown, Snapshot, Step},
         targets::Targets,
     },
     metrics::{exposition::Published, instruments::Instruments},
     poller::{Poller, Saver},
-    report,
+    report::{self, Since},
     support::clock::Clock,
 };
 use anyhow::{Context as _, anyhow, bail};
@@ -36,10 +36,18 @@ use tokio::{
 /// may hang.
 const SHUTDOWN: Duration = Duration::from_secs(3);
 
+/// The clause about a file of `--since` that has none of the repositories.
+const FOREIGN: &str = "the file of --since has none of these repositories; it may be of another \
+                       account";
+
 pub async fn once(options: &Options, arguments: Once) -> Result<(), RunError> {
     let config = load(options)?;
     let excerpt = Excerpt::new(&arguments.repositories, &arguments.languages)
         .map_err(|error| anyhow!("cannot use the globs of the command line: {error}"))?;
+    let mut since = match arguments.since.clone() {
+        Some(path) => Some(Arc::new(off_the_runtime(move || Since::read(&path)).await?)),
+        None => None,
+    };
     let bar = progress_bar()?;
     start_logging(&config.log, Some(bar.clone()))?;
     let instruments = Arc::new(Instruments::of_one_poll());
@@ -59,21 +67,26 @@ pub async fn once(options: &Options, arguments: Once) -> Result<(), RunError> {
     if let Some(ratio) = arguments.require {
         snapshot.targets = Arc::new(Targets::everything_at(ratio));
     }
-    let published = Arc::new(Published::new(Arc::new(snapshot), poller.status()));
+    let is_whole = result.signal.is_none() && result.outcome.is_success();
+    let foreign = since.take_if(|since| since.is_foreign(&snapshot));
+    let foreign = foreign.map(|_| FOREIGN.to_owned());
+    let results = Results {
+        published: Arc::new(Published::new(Arc::new(snapshot), poller.status())),
+        instruments,
+        poll: result.outcome,
+        findings: result.findings,
+        max_size: arguments.max_size,
+        unmatched: is_whole
+            .then(|| unmatched(&arguments, &chosen).or(foreign))
+            .flatten(),
+        since,
+    };
     drop(poller);
     let print = {
-        let (instruments, outcome) = (Arc::clone(&instruments), result.outcome.clone());
-        let (published, file) = (Arc::clone(&published), arguments.output_file.clone());
-        let (format, findings) = (arguments.output, result.findings.clone());
+        let (results, outputs) = (results.clone(), arguments.outputs.clone());
         move || {
-            output(
-                format,
-                file.as_deref(),
-                &published,
-                &instruments,
-                &outcome,
-                &findings,
-            )
+            let mut outputs = outputs.iter();
+            outputs.try_for_each(|output| results.output(output))
         }
     };
     tokio::select! {
@@ -82,7 +95,7 @@ pub async fn once(options: &Options, arguments: Once) -> Result<(), RunError> {
             return Err(anyhow!("stopped by {signal} while saving and printing the result").into());
         }
     }
-    verdict(result, &arguments, &chosen, &published, &instruments)
+    verdict(&results, result.signal, &arguments)
 }
 
 /// Opens the state file and makes the poller. With a state file, also returns the task that saves.
@@ -128,8 +141,6 @@ async fn poll(
     instruments: &Instruments,
     signals: &mut StopSignals,
 ) -> PollResult {
-    let began = Clock::system().now();
-    instruments.remember(History::of_named(&poller.problems().borrow()));
     let (outcome, signal) = tokio::select! {
         biased;
         outcome = poller.poll() => (outcome, None),
@@ -139,9 +150,8 @@ async fn poll(
     // An interrupted poll is no basis for a judgement.
     if signal.is_none() {
         let (snapshot, status) = (poller.snapshot(), poller.status());
-        findings = Judge::new(began).judge(&snapshot, &status, instruments, outcome.ended_at);
-        let problems = instruments.facts().history.to_named();
-        poller.problems().send_replace(problems);
+        findings = diagnosis::findings(&snapshot, &status, &instruments.facts(), outcome.ended_at);
+        instruments.judged(&diagnosis::problems(&findings));
     }
     poller.save();
     PollResult {
@@ -179,45 +189,40 @@ async fn give_up(signal: Option<&'static str>, signals: &mut StopSignals) -> &'s
     }
 }
 
-/// Returns the failure of the command, if any, after the result was printed. `chosen` has all
-/// languages of the chosen repositories.
+/// Returns the failure of the command, if any, after the result was printed.
 fn verdict(
-    result: PollResult,
+    results: &Results,
+    signal: Option<&'static str>,
     arguments: &Once,
-    chosen: &Snapshot,
-    published: &Published,
-    instruments: &Instruments,
 ) -> Result<(), RunError> {
-    let PollResult {
-        outcome,
-        findings,
-        signal,
-    } = result;
-    let snapshot = &published.snapshot;
+    let snapshot = &results.published.snapshot;
     if let Some(signal) = signal {
-        let (read, all) = (outcome.read, snapshot.repositories.len());
+        let (read, all) = (results.poll.read, snapshot.repositories.len());
         let read = format!("{read} of {all} repositories were read; the result so far was printed");
         return Err(anyhow!("stopped by {signal} after {read}").into());
     }
-    check_read(findings, outcome.is_success())?;
-    if let Some(lasting) = instruments.facts().state_not_saved {
+    check_read(results.findings.clone(), results.poll.is_success())?;
+    if let Some(lasting) = results.instruments.facts().state_not_saved {
         let what = lasting.failure.what;
         return Err(anyhow!("the result was printed, but the state was not saved: {what}").into());
     }
-    check_globs(arguments, chosen)?;
+    // A gate never passes because of a typo.
+    if let Some(unmatched) = &results.unmatched {
+        return Err(anyhow!("{unmatched}").into());
+    }
     if arguments.require_targets || arguments.require.is_some() {
         print_on_stderr(&report::verdict(snapshot, arguments.require)?);
     }
     Ok(())
 }
 
-/// Fails if a glob of the command line matches nothing, so that the gate never passes because of a
-/// typo. `chosen` has all languages of the chosen repositories.
-fn check_globs(arguments: &Once, chosen: &Snapshot) -> anyhow::Result<()> {
+/// Returns a clause that names the globs of the command line without a match. `chosen` has all
+/// languages of the chosen repositories.
+fn unmatched(arguments: &Once, chosen: &Snapshot) -> Option<String> {
     let shown = &chosen.repositories;
     let names = shown.iter().map(|shown| &*shown.repository.name).collect();
-    let codes = shown.iter().flat_map(Shown::readings);
-    let codes = codes.map(|reading| &*reading.language.code).collect();
+    let codes = shown.iter().flat_map(Shown::records);
+    let codes = codes.map(|record| &*record.language.code).collect();
     let mut unmatched = Vec::new();
     if let Some(globs) = without_match(&arguments.repositories, &names) {
         unmatched.push(format!("no repository matches {globs}"));
@@ -229,10 +234,10 @@ fn check_globs(arguments: &Once, chosen: &Snapshot) -> anyhow::Result<()> {
         unmatched.push(format!("no language matches --language {globs}"));
     }
     if unmatched.is_empty() {
-        return Ok(());
+        return None;
     }
     let unmatched = unmatched.join(", and ");
-    bail!("{unmatched}; check the spelling and the filters")
+    Some(format!("{unmatched}; check the spelling and the filters"))
 }
 
 /// Returns the globs that match none of `texts`, or `None` if each matches one.
@@ -251,9 +256,9 @@ fn without_match(globs: &[Glob], texts: &BTreeSet<&str>) -> Option<String> {
 /// Logs the findings. Fails with the worst one if the poll did not read everything.
 fn check_read(mut findings: Vec<Finding>, is_success: bool) -> anyhow::Result<()> {
     // No poll follows, so that none can start late.
-    findings.retain(|finding| finding.symptom != Symptom::PollsOverrun);
+    findings.retain(|finding| finding.kind != ProblemKind::PollsOverrun);
     let worst = (!is_success && !findings.is_empty()).then(|| findings.remove(0));
-    Watch::default().observe(&findings);
+    Watch::default().observe(&mut findings, Clock::system().now());
     match worst {
         Some(worst) => bail!(worst.line()),
         None if is_success => Ok(()),
@@ -269,7 +274,7 @@ fn progress_bar() -> anyhow::Result<ProgressBar> {
 
 /// Draws the progress of the poll.
 async fn draw(bar: ProgressBar, mut progress: watch::Receiver<Step>) -> anyhow::Result<()> {
-    let reading = ProgressStyle::with_template("{bar:40} {pos}/{len} repositories, {eta} left")?;
+    let reading = ProgressStyle::with_template("{wide_bar} {pos}/{len} repositories, {eta} left")?;
     while progress.changed().await.is_ok() {
         match *progress.borrow_and_update() {
             Step::Listing { shown } => bar.set_position(shown as u64),

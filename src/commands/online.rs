@@ -1,10 +1,10 @@
 //! `check-config --online`: one request of each kind, and a report on the responses.
 
 use crate::{
-    api::{Api as _, ApiError, Attempts, CURSOR_HINT, Client, PollEnd, Session as _},
+    api::{Api as _, CURSOR_HINT, Client, PollEnd, RequestFailure, Session as _},
     config::Config,
     diagnosis,
-    domain::{Completion, Failure, Next, ZeroCount, filter::select, snapshot::Snapshot},
+    domain::{Completion, Next, ZeroCount, filter::select, snapshot::Snapshot},
     support::humanize::{counted, grouped, repositories},
 };
 use anyhow::anyhow;
@@ -19,7 +19,7 @@ pub async fn check(config: &Config, client: &Client) -> anyhow::Result<Vec<Strin
     let page = session
         .list_repositories(None)
         .await
-        .map_err(|error| failed("the listing", error))?;
+        .map_err(|failure| failed("the listing", &failure))?;
     if page.next == Next::Unreadable {
         return Err(anyhow!(
             "the listing cannot be continued: the last id of its first page cannot be read; \
@@ -48,9 +48,9 @@ pub async fn check(config: &Config, client: &Client) -> anyhow::Result<Vec<Strin
     // Even if the filters leave nothing, this shows whether the key may read languages.
     if let Some(repository) = polled.values().next().or_else(|| listed.values().next()) {
         let read = session
-            .list_languages(repository.id, Attempts::One)
+            .list_languages(repository.id)
             .await
-            .map_err(|error| failed(&format!("repository {:?}", repository.name), error))?;
+            .map_err(|failure| failed(&format!("repository {:?}", repository.name), &failure))?;
         lines.extend(omitted("0", "completion", read.completion));
         let mut languages = read.languages;
         let excluded = &config.excluded_languages;
@@ -82,8 +82,7 @@ fn omitted(zero: &str, field: &str, zeros: ZeroCount) -> Option<String> {
     })
 }
 
-fn failed(of: &str, error: ApiError) -> anyhow::Error {
-    let Failure { what, hint, .. } = error.into_failure();
+fn failed(of: &str, RequestFailure { what, hint, .. }: &RequestFailure) -> anyhow::Error {
     anyhow!("{of} cannot be read: {what}; {hint}")
 }
 

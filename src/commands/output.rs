@@ -2,20 +2,19 @@
 
 use super::stdio::print;
 use crate::{
-    cli::Output,
+    cli::{Destination, Output},
     diagnosis::Finding,
     domain::{excerpt::Excerpt, snapshot::PollOutcome},
     metrics::{
         exposition::{Format, Published},
         instruments::Instruments,
     },
-    report::{self, Terminal},
+    report::{self, Report, Since, Terminal},
     support::replace::replace_file,
 };
 use anyhow::Context as _;
 use std::{
     io::{self, Write},
-    path::Path,
     sync::Arc,
 };
 
@@ -25,60 +24,69 @@ const IN_A_FILE: Terminal = Terminal {
     color: false,
 };
 
-/// Writes the result to `file`, or to stdout if there is none.
-pub fn output(
-    format: Output,
-    file: Option<&Path>,
-    published: &Published,
-    instruments: &Instruments,
-    poll: &PollOutcome,
-    findings: &[Finding],
-) -> anyhow::Result<()> {
-    // The terminal of stdout says nothing about the readers of a file.
-    let terminal = file.map_or_else(Terminal::of_stdout, |_| IN_A_FILE);
-    let write = |out: &mut dyn Write| {
-        write(
-            format,
-            terminal,
-            published,
-            instruments,
-            poll,
-            findings,
-            out,
-        )
-    };
-    match file {
-        None => print(|stdout| write(stdout)),
-        Some(path) => replace_file(path, write)
-            .with_context(|| format!("cannot write the result to {}", path.display())),
-    }
+/// The result of a poll, in every form that an output needs.
+#[derive(Debug, Clone)]
+pub struct Results {
+    /// The chosen repositories and languages.
+    pub published: Arc<Published>,
+    pub instruments: Arc<Instruments>,
+    pub poll: PollOutcome,
+    pub findings: Vec<Finding>,
+    /// A clause that names the globs of the command line without a match.
+    pub unmatched: Option<String>,
+    /// The earlier data of `--since`.
+    pub since: Option<Arc<Since>>,
+    pub max_size: usize,
 }
 
-fn write(
-    format: Output,
-    terminal: Terminal,
-    published: &Published,
-    instruments: &Instruments,
-    poll: &PollOutcome,
-    findings: &[Finding],
-    mut out: &mut dyn Write,
-) -> io::Result<()> {
-    let snapshot = &published.snapshot;
-    match format {
-        Output::Text => published.print(Format::Text, instruments, &mut out),
-        Output::Openmetrics => published.print(Format::OpenMetrics, instruments, &mut out),
-        Output::Table => out.write_all(report::table(snapshot, poll, terminal).as_bytes()),
-        Output::Markdown => out.write_all(report::markdown(snapshot, poll).as_bytes()),
-        Output::Csv => report::csv(snapshot, &mut out),
-        Output::Json => {
-            for piece in report::json(Arc::clone(snapshot), Some(poll), Excerpt::default()) {
-                out.write_all(piece.as_bytes())?;
+impl Results {
+    /// Writes the result in one format to a file or stdout.
+    pub fn output(&self, Destination { format, path }: &Destination) -> anyhow::Result<()> {
+        // The terminal of stdout says nothing about the readers of a file.
+        let terminal = path
+            .as_ref()
+            .map_or_else(Terminal::of_stdout, |_| IN_A_FILE);
+        let write = |out: &mut dyn Write| self.write(*format, terminal, out);
+        match path {
+            None => print(|stdout| write(stdout)),
+            Some(path) => replace_file(path, write)
+                .with_context(|| format!("cannot write the result to {}", path.display())),
+        }
+    }
+
+    fn write(&self, format: Output, terminal: Terminal, mut out: &mut dyn Write) -> io::Result<()> {
+        let Published {
+            snapshot, status, ..
+        } = &*self.published;
+        let report = Report {
+            snapshot,
+            poll: &self.poll,
+            unmatched: self.unmatched.as_deref(),
+            since: self.since.as_deref(),
+            max_size: self.max_size,
+        };
+        match format {
+            Output::Text => self.print(Format::Text, out),
+            Output::Openmetrics => self.print(Format::OpenMetrics, out),
+            Output::Table => out.write_all(report::table(&report, terminal).as_bytes()),
+            Output::Markdown => out.write_all(report::markdown(&report).as_bytes()),
+            Output::Csv => report::csv(snapshot, report.since, &mut out),
+            Output::Json => {
+                let (snapshot, since) = (Arc::clone(snapshot), self.since.clone());
+                let poll = Some(&self.poll);
+                let mut pieces = report::json(snapshot, poll, Excerpt::default(), since);
+                pieces.try_for_each(|piece| out.write_all(piece.as_bytes()))
             }
-            Ok(())
+            Output::Languages => out.write_all(report::languages(snapshot).as_bytes()),
+            Output::Badge => out.write_all(report::badge(&report).as_bytes()),
+            Output::Html => {
+                let page = report::html::page(snapshot, status, &self.findings)?;
+                out.write_all(page.as_bytes())
+            }
         }
-        Output::Html => {
-            let page = report::html::page(snapshot, &published.status, findings)?;
-            out.write_all(page.as_bytes())
-        }
+    }
+
+    fn print(&self, format: Format, mut out: &mut dyn Write) -> io::Result<()> {
+        self.published.print(format, &self.instruments, &mut out)
     }
 }

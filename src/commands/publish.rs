@@ -3,15 +3,13 @@
 use super::off_the_runtime;
 use crate::{
     api::Client,
-    diagnosis::{Judge, Watch},
-    domain::{
-        History,
-        snapshot::{PollStatus, Snapshot},
-    },
+    diagnosis::{self, Watch},
+    domain::snapshot::{PollStatus, Snapshot},
     metrics::{exposition::Published, instruments::Instruments},
     poller::{PollLoop, Poller, Saver, Settings},
-    state::{Memory, Problems, StateFile},
+    state::{Memory, StateFile},
     support::clock::Clock,
+    web::Current,
 };
 use anyhow::Context as _;
 use std::{sync::Arc, time::Duration};
@@ -34,7 +32,7 @@ pub fn start(
     instruments: &Arc<Instruments>,
     stop: CancellationToken,
     tasks: &mut JoinSet<()>,
-) -> anyhow::Result<(watch::Receiver<Arc<Published>>, watch::Receiver<Instant>)> {
+) -> anyhow::Result<(watch::Receiver<Arc<Current>>, watch::Receiver<Instant>)> {
     let saver = file.map(|file| {
         let (saver, saving) = Saver::new(file, Arc::clone(instruments));
         tasks.spawn(saving);
@@ -51,9 +49,8 @@ pub fn start(
         Box::new(hand_over),
     );
     let first = Published::new(Arc::new(poller.snapshot()), poller.status());
-    let (publish, published) = watch::channel(Arc::new(first));
-    let problems = poller.problems();
-    instruments.remember(History::of_named(&problems.borrow()));
+    let mut judge = Judge::new(Arc::clone(instruments));
+    let (publish, published) = watch::channel(judge.judge(Arc::new(first)));
     let poll_loop = PollLoop::new(poller);
     let alive = poll_loop.alive();
     // Polls have a dedicated thread, so that scrapes do not wait for them. Their tasks wake each
@@ -67,43 +64,61 @@ pub fn start(
         // A thread that waits for a resolver or a disk must not delay the exit.
         runtime.shutdown_background();
     });
-    tasks.spawn(encode(encoding, publish));
-    tasks.spawn(judge(published.clone(), Arc::clone(instruments), problems));
+    tasks.spawn(publish_all(encoding, judge, publish));
     Ok((published, alive))
 }
 
-/// Encodes and publishes the newest snapshot of the poller.
-async fn encode(
+/// Encodes, judges and publishes the newest snapshot of the poller.
+async fn publish_all(
     mut polled: watch::Receiver<Option<(Arc<Snapshot>, PollStatus)>>,
-    publish: watch::Sender<Arc<Published>>,
+    mut judge: Judge,
+    publish: watch::Sender<Arc<Current>>,
 ) {
-    while polled.changed().await.is_ok() {
+    loop {
+        let mut published = Arc::clone(&publish.borrow().published);
+        // A problem can also begin or end between publications, such as an expired certificate.
+        match timeout(JUDGE_EVERY, polled.changed()).await {
+            Ok(Ok(())) => {}
+            Ok(Err(_)) => return,
+            Err(_) => {
+                publish.send_replace(judge.judge(published));
+                continue;
+            }
+        }
         let newest = polled.borrow_and_update().clone();
         if let Some((snapshot, status)) = newest {
             let encoded = off_the_runtime(|| Published::new(snapshot, status)).await;
-            publish.send_replace(Arc::new(encoded));
+            published = Arc::new(encoded);
         }
+        publish.send_replace(judge.judge(published));
     }
 }
 
-/// Judges each publication: logs problems when they begin and end, updates their gauges, and passes
-/// the history of the diagnosis on to the state file.
-async fn judge(
-    mut published: watch::Receiver<Arc<Published>>,
+/// The task's part of the diagnosis: it logs problems when they begin and end, and updates their
+/// gauges.
+struct Judge {
     instruments: Arc<Instruments>,
-    problems: watch::Sender<Problems>,
-) {
-    let mut judge = Judge::new(Clock::system().now());
-    let mut log = Watch::default();
-    loop {
-        let newest = Arc::clone(&published.borrow_and_update());
+    log: Watch,
+}
+
+impl Judge {
+    fn new(instruments: Arc<Instruments>) -> Self {
+        let log = Watch::default();
+        Self { instruments, log }
+    }
+
+    fn judge(&mut self, published: Arc<Published>) -> Arc<Current> {
         let now = Clock::system().now();
-        log.observe(&judge.judge(&newest.snapshot, &newest.status, &instruments, now));
-        problems.send_replace(instruments.facts().history.to_named());
-        // A problem can also begin or end between publications, such as an expired certificate.
-        let changed = timeout(JUDGE_EVERY, published.changed()).await;
-        if matches!(changed, Ok(Err(_))) {
-            return;
-        }
+        let facts = self.instruments.facts();
+        let Published {
+            snapshot, status, ..
+        } = &*published;
+        let mut findings = diagnosis::findings(snapshot, status, &facts, now);
+        self.log.observe(&mut findings, now);
+        self.instruments.judged(&diagnosis::problems(&findings));
+        Arc::new(Current {
+            published,
+            findings,
+        })
     }
 }

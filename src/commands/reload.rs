@@ -4,7 +4,7 @@
 //! Triggers are handled one after the other. A reload replaces everything or nothing. A changed web
 //! configuration file becomes active even while a mistake elsewhere refuses reloads.
 
-use super::{load, notify, off_the_runtime, poller_settings};
+use super::{load_with_files, notify, off_the_runtime, poller_settings};
 use crate::{
     api::{BuildError, Client},
     config::{Config, ConfigError, Options},
@@ -39,14 +39,8 @@ enum ReloadError {
     Config(#[from] ConfigError),
     #[error("a reload cannot change {}; restart the exporter instead", .0.join(", "))]
     Fixed(Vec<&'static str>),
-    #[error(transparent)]
+    #[error("web.config_file: {0}")]
     WebConfig(#[from] WebConfigError),
-    #[error(
-        "the changed web configuration file removes or weakens {}; reload or restart if that is \
-         intended",
-        .0.join(", ")
-    )]
-    Weakened(Vec<&'static str>),
     #[error(transparent)]
     Client(#[from] BuildError),
     #[error(
@@ -98,7 +92,7 @@ impl Reloader {
             notify::reloading();
             let outcome = match trigger {
                 Trigger::WebFileChanged => self.follow_web_file().await,
-                Trigger::Signal | Trigger::Request(_) => self.reload(true).await,
+                Trigger::Signal | Trigger::Request(_) => self.reload().await,
             };
             let now = Clock::system().now();
             let hint = "correct it, then reload; the web configuration file needs no reload, \
@@ -129,33 +123,32 @@ impl Reloader {
         }
     }
 
-    /// Activates the changed web configuration file, unless that would weaken the protection.
+    /// Activates the changed web configuration file.
     async fn follow_web_file(&mut self) -> Result<(), ReloadError> {
         let path = self.config.web.config_file.clone();
         let read = in_time(move || Ok(WebConfigFile::load(path.as_deref())?)).await;
         // The web file comes first: a mistake elsewhere must not delay a renewed certificate.
-        let outcome = read.and_then(|web_file| self.apply(None, web_file, false));
+        let outcome = read.and_then(|web_file| self.apply(None, web_file));
         if self.is_refused {
             // The change may have corrected the refused configuration. Otherwise a mistake in the
             // web file itself is reported first.
-            let all = self.reload(false).await;
+            let all = self.reload().await;
             return if all.is_ok() { all } else { outcome.and(all) };
         }
         outcome
     }
 
-    /// Reads all files and activates them. `may_weaken` allows a weaker protection of the web side.
-    async fn reload(&mut self, may_weaken: bool) -> Result<(), ReloadError> {
+    /// Reads all files and activates them.
+    async fn reload(&mut self) -> Result<(), ReloadError> {
         let (options, client) = (self.options.clone(), self.client.clone());
         let read = in_time(move || {
-            let config = load(&options)?;
-            let web_file = WebConfigFile::load(config.web.config_file.as_deref())?;
+            let (config, web_file) = load_with_files(&options, true)?;
             let client = client.reconfigured(&config.api)?;
             Ok((config, client, web_file))
         });
-        let outcome = read.await.and_then(|(config, client, web_file)| {
-            self.apply(Some((config, client)), web_file, may_weaken)
-        });
+        let outcome = read
+            .await
+            .and_then(|(config, client, web_file)| self.apply(Some((config, client)), web_file));
         self.is_refused = outcome.is_err();
         outcome
     }
@@ -165,18 +158,12 @@ impl Reloader {
         &mut self,
         read: Option<(Config, Client)>,
         web_file: WebConfigFile,
-        may_weaken: bool,
     ) -> Result<(), ReloadError> {
         if let Some((config, _)) = &read {
             let fixed = self.config.restart_needed(config);
             if !fixed.is_empty() {
                 return Err(ReloadError::Fixed(fixed));
             }
-        }
-        let weakened = self.server.weakened_by(&web_file);
-        // A half-written file must not expose the metrics.
-        if !may_weaken && !weakened.is_empty() {
-            return Err(ReloadError::Weakened(weakened));
         }
         if let Some((config, client)) = read {
             client.activate_rate();
@@ -194,12 +181,6 @@ impl Reloader {
         } else {
             let description = &web_file.description;
             tracing::info!(description, "the web configuration has changed");
-        }
-        if !weakened.is_empty() {
-            tracing::warn!(
-                weakened = weakened.join(", "),
-                "the reload weakens the protection of the web endpoints"
-            );
         }
         let protection = self.server.protection().renewed(web_file);
         self.state = self.state.reconfigured(self.config.web.clone());

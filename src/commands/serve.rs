@@ -1,7 +1,7 @@
 //! `serve`: polls on an interval and serves the result until a signal stops the process.
 
 use super::{
-    RunError, load, notify, off_the_runtime, open_state, poller_settings, publish,
+    RunError, load_with_files, notify, off_the_runtime, open_state, poller_settings, publish,
     reload::Reloader,
     start_logging,
     stop::{self, StopSignals},
@@ -14,7 +14,7 @@ use crate::{
     support::{clock::Clock, logging},
     web::{self, AppState},
 };
-use anyhow::anyhow;
+use anyhow::{Context as _, anyhow};
 use globset::GlobSet;
 use std::{sync::Arc, time::Duration};
 use tokio::{
@@ -74,14 +74,13 @@ struct Started {
 
 /// Loads the configuration, opens the files and sockets that it names, and starts all tasks.
 fn start(options: Options, announce: Option<Announce>) -> Result<Started, RunError> {
-    let config = load(&options)?;
+    let (config, web_file) = load_with_files(&options, false)?;
     let logs = start_logging(&config.log, None)?;
-    let web_file = WebConfigFile::load(config.web.config_file.as_deref())?;
     let instruments = Arc::new(Instruments::new(&config.web.telemetry_path));
     // The state file comes before the listeners, so that a second process reports the file, not the
     // port.
     let state_file = open_state(&config, announce.is_some(), &instruments)?;
-    let listeners = listen::bind(&config.web.listen_addresses).map_err(anyhow::Error::new)?;
+    let listeners = listen::bind(&config.web.listen_addresses).context("web.listen_addresses")?;
     let client = Client::new(&config.api, Arc::clone(&instruments))?;
     instruments.config_loaded(Ok(()), Clock::system().now());
     if let Some(announce) = announce {
@@ -148,7 +147,7 @@ fn new_server(
     Server::new(
         web::router(state, &protection),
         protection,
-        Arc::clone(instruments) as _,
+        web::count_events(Arc::clone(instruments)),
         stop.clone(),
     )
 }

@@ -12,6 +12,19 @@ use std::{
 /// No key is longer; a larger file is not a key file.
 const LARGEST: u64 = 16 * 1024;
 
+/// The words in place of the name of a file that [`may_be_key`].
+pub const HIDDEN: &str = "(its name is not shown, since it might be the key itself, unless it \
+                          begins with / or ./)";
+
+/// Returns true for the name of a file, as it is written, that may be the key itself, pasted there
+/// by mistake.
+pub fn may_be_key(written: &str) -> bool {
+    let starts = [".", "..", "/"];
+    !starts
+        .iter()
+        .any(|start| Path::new(written).starts_with(start))
+}
+
 /// The place of the API key.
 #[derive(Debug, Clone)]
 pub enum KeySource {
@@ -27,14 +40,10 @@ impl KeySource {
     /// Returns the file at `path`, which the configuration names as `written`: this may be the key
     /// itself, pasted there by mistake.
     pub fn file(written: &str, path: &Path) -> Self {
-        let is_path = [".", "..", "/"]
-            .iter()
-            .any(|start| Path::new(written).starts_with(start));
         let path = path.display().to_string();
-        let hidden = "(its name is not shown, since it might be the key itself, unless it begins \
-                      with / or ./)";
+        let name = if may_be_key(written) { HIDDEN } else { &path };
         Self::File {
-            name: if is_path { &path } else { hidden }.to_owned(),
+            name: name.to_owned(),
             path: path.into(),
         }
     }

@@ -2,95 +2,30 @@
 //! may be the API key.
 
 use super::{
-    mistake::{Mistake, Source},
+    keys::{KEYS, Key, TARGET_KEYS, TARGETS, keys_of, removed, sections},
+    mistake::Mistake,
     reader::Reader,
-    schema::{KEYS, Key, TARGETS, Takes, keys_of, sections},
-    values::is_plain,
+    values::{Takes, is_plain},
 };
-use crate::support::escape::{nearest, os_hint};
+use crate::support::{
+    escape::{nearest, os_hint},
+    yaml,
+};
+use figment::Metadata;
 use serde::{
     Deserialize, Deserializer,
     de::{IgnoredAny, MapAccess, Visitor},
 };
 use serde_json::Value;
-use serde_saphyr::{Error, Spanned, from_str, with_deserializer_from_str};
+use serde_saphyr::{Spanned, from_str, with_deserializer_from_str};
 use std::{collections::BTreeMap, fmt, fs, io::ErrorKind, path::Path};
 
-/// Puts the file at `path` above the layers before.
-///
-/// # Errors
-/// The file cannot be read or is not YAML.
-pub fn read(reader: &mut Reader, path: &Path) -> Result<(), Mistake> {
-    let text = fs::read_to_string(path).map_err(|error| {
-        let hint = match error.kind() {
-            ErrorKind::InvalidData => "save it as UTF-8",
-            _ => os_hint(&error).unwrap_or("give a YAML file that exists and can be read"),
-        };
-        Mistake::new(
-            Source::Named("--config.file".to_owned()),
-            format!("cannot read {}: {error}", path.display()),
-            hint,
-        )
-    })?;
-    read_text(reader, &text, path)
-}
-
-/// Puts the text of a file above the layers before.
-///
-/// # Errors
-/// The text is not YAML.
-pub fn read_text(reader: &mut Reader, text: &str, path: &Path) -> Result<(), Mistake> {
-    // The parser that keeps lines stops at a section of another type than expected, so the types
-    // are read before.
-    let read = from_str(text).and_then(|mut values: BTreeMap<String, Value>| {
-        // Another order of the same names is no change.
-        values.values_mut().for_each(Value::sort_all_objects);
-        let file = File {
-            path,
-            reader,
-            values,
-        };
-        with_deserializer_from_str(text, |yaml| yaml.deserialize_map(file))
-    });
-    read.map_err(|error| {
-        let line = error.location().map_or(1, |location| location.line());
-        let (what, hint) = explain(error.without_snippet());
-        Mistake::new(Source::File(path.to_owned(), line), what, hint)
-    })
-}
-
-/// Returns the problem of invalid YAML and its remedy, without a word of the file.
-fn explain(error: &Error) -> (&'static str, &'static str) {
-    match error {
-        Error::DuplicateMappingKey { .. } => (
-            "is not valid YAML: a name appears twice in one mapping",
-            "remove one of the two",
-        ),
-        Error::MultipleDocuments { .. } => ("begins a second document", "keep one document"),
-        Error::UnknownAnchor { .. } => (
-            "is not valid YAML: an alias has no anchor",
-            "put the value in quotes if it begins with an asterisk",
-        ),
-        Error::NonFiniteFloat { .. } => ("holds a number that is not finite", "give a finite one"),
-        Error::Unexpected { .. } => (
-            "is no mapping of keys",
-            "write sections (api, poll, filter, links, state, web, log, targets) with their keys \
-             below them, indented, each as `key: value`",
-        ),
-        _ => (
-            "is not valid YAML: something is malformed",
-            "look at this line and the one before it: indentation (blanks, not tabs), a missing \
-             colon, quote or bracket",
-        ),
-    }
-}
-
 /// A name in the file.
-#[derive(Deserialize, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Default, Deserialize, PartialEq, Eq, PartialOrd, Ord)]
 #[serde(from = "Spanned<String>")]
 struct Name {
-    text: String,
     line: u64,
+    text: String,
 }
 
 impl From<Spanned<String>> for Name {
@@ -102,18 +37,80 @@ impl From<Spanned<String>> for Name {
     }
 }
 
+/// Puts the file at `path` above the layers before.
+///
+/// # Errors
+/// The file cannot be read or is not YAML.
+pub fn read(reader: &mut Reader, path: &Path) -> Result<(), Mistake> {
+    let text = fs::read_to_string(path).map_err(|error| {
+        let hint = match error.kind() {
+            ErrorKind::InvalidData => "save it as UTF-8",
+            _ => os_hint(&error).unwrap_or("give a YAML file that exists and can be read"),
+        };
+        let what = format!("cannot read {}: {error}", path.display());
+        Mistake::new(&Metadata::named("--config.file"), what, hint)
+    })?;
+    read_text(reader, &text, path)
+}
+
+/// Puts the text of a file above the layers before.
+///
+/// # Errors
+/// The text is malformed YAML, or a section is no mapping.
+pub fn read_text(reader: &mut Reader, text: &str, path: &Path) -> Result<(), Mistake> {
+    let place = |line| Metadata::from(format!("{}:{line}", path.display()), path);
+    let root: Value = from_str(text).map_err(|error| {
+        let (what, hint) = yaml::explain(text, &error);
+        Mistake::new(&place(yaml::line(&error)), what, hint)
+    })?;
+    if root.is_null() {
+        return Ok(());
+    }
+    let mut section = Name::default();
+    let sections = SectionVisitor {
+        reader,
+        place: &place,
+        section: &mut section,
+    };
+    let read = with_deserializer_from_str(text, |yaml| yaml.deserialize_map(sections));
+    read.map_err(|error| match section.text.as_str() {
+        "" => Mistake::new(
+            &place(yaml::line(&error)),
+            "is no mapping of keys",
+            format!(
+                "{SECTIONS}; the sections are {}",
+                super::keys::sections().join(", ")
+            ),
+        ),
+        TARGETS => Mistake::new(
+            &place(section.line),
+            "targets is no list of mappings",
+            ENTRIES,
+        ),
+        name => {
+            let what = format!("the section \"{name}\" is no mapping");
+            Mistake::new(&place(section.line), what, KEYS_BELOW)
+        }
+    })
+}
+
+const SECTIONS: &str = "write sections with their keys below them, indented, each as `key: value`";
+const KEYS_BELOW: &str = "write its keys below it, indented, each as `key: value`";
 const ENTRIES: &str =
     "write entries such as `- {languages: [de, \"pt-*\"], ratio: 0.95, due: 2026-12-24}` below it";
 
-/// Hands the names and values of the file to the reader.
-struct File<'a> {
-    path: &'a Path,
+type Entries = BTreeMap<Name, Value>;
+
+/// Hands the sections of the file to the reader.
+struct SectionVisitor<'a> {
     reader: &'a mut Reader,
-    /// The value of each name at the top.
-    values: BTreeMap<String, Value>,
+    /// Returns the place of a line.
+    place: &'a dyn Fn(u64) -> Metadata,
+    /// The section that is being read.
+    section: &'a mut Name,
 }
 
-impl<'de> Visitor<'de> for File<'_> {
+impl<'de> Visitor<'de> for SectionVisitor<'_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -122,103 +119,89 @@ impl<'de> Visitor<'de> for File<'_> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         let known = [sections(), vec![TARGETS]].concat();
-        while let Some(Name { text, line }) = map.next_key()? {
-            let source = self.source(line);
-            let is_targets = text == TARGETS;
-            let mistake = match self.values.get(&text) {
-                _ if !known.contains(&&*text) => Some(unknown(source, "", &text, &known)),
-                None | Some(Value::Null) => None,
-                Some(list @ Value::Array(entries)) if is_targets => {
-                    let Some(wrong) = entries.iter().position(|entry| !entry.is_object()) else {
-                        self.reader.targets = self.targets(map.next_value()?);
-                        self.reader.put(TARGETS, &list.to_string(), source);
-                        continue;
-                    };
-                    let what = format!("entry {} of targets is no mapping", wrong + 1);
-                    Some(Mistake::new(source, what, ENTRIES))
-                }
-                _ if is_targets => Some(Mistake::new(source, "targets is no list", ENTRIES)),
-                Some(Value::Object(_)) => {
-                    for (name, value) in map.next_value::<BTreeMap<Name, Value>>()? {
-                        let source = self.source(name.line);
-                        set(self.reader, &text, &name.text, &value, source);
-                    }
-                    continue;
-                }
-                _ => Some(Mistake::new(
-                    source,
-                    format!("the section \"{text}\" is no mapping"),
-                    "write its keys below it, indented, each as `key: value`",
-                )),
-            };
-            map.next_value::<IgnoredAny>()?;
-            self.reader.mistakes.extend(mistake);
+        while let Some(name) = map.next_key()? {
+            *self.section = name;
+            let (section, at) = (&*self.section.text, (self.place)(self.section.line));
+            if section == TARGETS {
+                let entries: Option<Vec<Entries>> = map.next_value()?;
+                self.reader
+                    .set_targets(entries.unwrap_or_default(), &at, self.place);
+            } else if known.contains(&section) {
+                let entries: Option<Entries> = map.next_value()?;
+                self.reader
+                    .set_section(section, entries.unwrap_or_default(), self.place);
+            } else {
+                let mistake = unknown(&at, "", section, &known);
+                self.reader.mistakes.push(mistake);
+                map.next_value::<IgnoredAny>()?;
+            }
         }
         Ok(())
     }
 }
 
-impl File<'_> {
-    fn source(&self, line: u64) -> Source {
-        Source::File(self.path.to_owned(), line)
+impl Reader {
+    /// Puts the values of a section above the layers before; null is not set.
+    fn set_section(&mut self, section: &str, entries: Entries, place: &dyn Fn(u64) -> Metadata) {
+        for (Name { line, text: name }, value) in entries {
+            let (prefix, place) = (format!("{section}."), place(line));
+            let mistake = match Key::find(&format!("{prefix}{name}")) {
+                None => unknown(&place, &prefix, &name, &keys_of(section)),
+                Some(_) if value.is_null() => continue,
+                Some(key) => match text(&value, &key.takes) {
+                    Err(what) => Mistake::of_value(key, &place, what),
+                    Ok(text) => {
+                        self.set(key, &text, place);
+                        continue;
+                    }
+                },
+            };
+            self.mistakes.push(mistake);
+        }
     }
 
-    /// Gives each entry a reader of its own, like a section.
-    fn targets(&self, entries: Vec<Spanned<BTreeMap<Name, Value>>>) -> Vec<(Source, Reader)> {
-        let mut targets = Vec::new();
+    /// Gives each entry of targets a reader of its own.
+    fn set_targets(
+        &mut self,
+        entries: Vec<Entries>,
+        at: &Metadata,
+        place: &dyn Fn(u64) -> Metadata,
+    ) {
+        let mut shown = Vec::new();
         for entry in entries {
-            let mut target = Reader::default();
-            for (name, value) in &entry.value {
-                set(
-                    &mut target,
-                    TARGETS,
-                    &name.text,
-                    value,
-                    self.source(name.line),
-                );
-            }
-            targets.push((self.source(entry.referenced.line()), target));
+            let first = entry.keys().next();
+            let at = first.map_or_else(|| at.clone(), |name| place(name.line));
+            let mut target = Self::with_defaults(TARGET_KEYS);
+            target.set_section(TARGETS, entry, place);
+            let settings = TARGET_KEYS
+                .iter()
+                .map(|key| (key.split().1, target.text(key.path)));
+            let settings = settings.filter(|(_, text)| !text.is_empty());
+            let settings: Vec<_> = settings
+                .map(|(name, text)| format!("{name}: {text}"))
+                .collect();
+            shown.push(format!("{{{}}}", settings.join("; ")));
+            self.targets.push((at, target));
         }
-        targets
+        self.put(TARGETS, &shown.join(" "), at.clone());
     }
 }
 
-/// Puts the value of a name in a section above the layers before.
-fn set(reader: &mut Reader, section: &str, name: &str, value: &Value, source: Source) {
-    let prefix = format!("{section}.");
-    let Some(key) = Key::find(&format!("{prefix}{name}")) else {
-        let unknown = unknown(source, &prefix, name, &keys_of(section));
-        return reader.mistakes.push(unknown);
-    };
-    let what = match (value, key.takes) {
-        (Value::Null, _) => return,
-        (Value::String(text), _) => return reader.set(key, text, source),
-        (Value::Number(_) | Value::Bool(_), Takes::Number | Takes::Switch) => {
-            return reader.set(key, &value.to_string(), source);
+/// Returns the text of a value, or the problem with a value of another type than its key takes.
+fn text(value: &Value, takes: &Takes) -> Result<String, String> {
+    match (value, takes) {
+        (Value::String(text), _) => Ok(text.clone()),
+        (Value::Number(_) | Value::Bool(_), takes) if takes.is_bare() => Ok(value.to_string()),
+        (Value::Array(items), Takes::List(..)) => {
+            let text = |item: &Value| match item.as_str() {
+                Some(text) if !text.trim().is_empty() => Ok(text.to_owned()),
+                _ => Err(format!("holds {}", kind(item))),
+            };
+            let texts: Result<Vec<_>, _> = items.iter().map(text).collect();
+            Ok(texts?.join(","))
         }
-        (Value::Array(items), Takes::List) => match texts(items) {
-            Ok(items) => return reader.set(key, &items.join(","), source),
-            Err(kind) => format!("holds {kind}"),
-        },
-        _ => format!("is {}", kind(value)),
-    };
-    reader.mistakes.push(Mistake {
-        key: Some(key),
-        ..Mistake::new(source, what, "")
-    });
-}
-
-/// Returns the items of a list of texts, or the type of the first other item.
-fn texts(items: &[Value]) -> Result<Vec<&str>, &'static str> {
-    let mut texts = Vec::new();
-    for item in items {
-        match item.as_str() {
-            Some(text) if text.trim().is_empty() => return Err("an empty item"),
-            Some(text) => texts.push(text),
-            None => return Err(kind(item)),
-        }
+        _ => Err(format!("is {}", kind(value))),
     }
-    Ok(texts)
 }
 
 /// Names the type of a value that its key does not take.
@@ -227,7 +210,7 @@ fn kind(value: &Value) -> &'static str {
         Value::Null => "nothing",
         Value::Bool(_) => "a boolean, not text in quotes",
         Value::Number(_) => "a number, not text in quotes",
-        Value::String(_) => "text",
+        Value::String(_) => "an empty item",
         Value::Array(_) => "a list",
         Value::Object(_) => "a mapping",
     }
@@ -235,7 +218,11 @@ fn kind(value: &Value) -> &'static str {
 
 /// Returns the mistake of a name that is not among the `known` ones. The prefix is empty for
 /// sections, and a section with its dot for keys.
-fn unknown(source: Source, prefix: &str, name: &str, known: &[&str]) -> Mistake {
+fn unknown(place: &Metadata, prefix: &str, name: &str, known: &[&str]) -> Mistake {
+    let path = format!("{prefix}{name}");
+    if let Some(why) = removed(&path) {
+        return Mistake::new(place, format!("{path} is gone: {why}"), "remove it");
+    }
     let kind = if prefix.is_empty() { "section" } else { "key" };
     let misplaced = KEYS
         .iter()
@@ -251,9 +238,9 @@ fn unknown(source: Source, prefix: &str, name: &str, known: &[&str]) -> Mistake 
         (None, None) => format!("the {kind}s are {}", known.join(", ")),
     };
     let what = if is_plain(name) {
-        format!("unknown {kind} \"{prefix}{name}\"")
+        format!("unknown {kind} \"{path}\"")
     } else {
         format!("unknown {kind} {prefix}…")
     };
-    Mistake::new(source, what, hint)
+    Mistake::new(place, what, hint)
 }

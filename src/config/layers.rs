@@ -2,11 +2,13 @@
 
 use super::{
     ConfigError, DEMO_FILE, Options, file,
-    mistake::{Mistake, Source},
+    keys::{KEYS, Key, PREFIX, TARGETS, removed, sections},
+    mistake::Mistake,
     reader::Reader,
-    schema::{KEYS, Key, PREFIX, TARGETS, sections},
+    values::Wrong,
 };
 use crate::support::escape::nearest;
+use figment::Metadata;
 use std::{
     ffi::{OsStr, OsString},
     path::Path,
@@ -20,7 +22,7 @@ pub fn merge(
     options: &Options,
     environment: &[(OsString, OsString)],
 ) -> Result<Reader, ConfigError> {
-    let mut reader = Reader::default();
+    let mut reader = Reader::with_defaults(KEYS);
     let mut read = file::read_text(&mut reader, &options.defaults, Path::new(DEMO_FILE));
     if let Some(path) = &options.config_file {
         read = read.and_then(|()| file::read(&mut reader, path));
@@ -30,16 +32,15 @@ pub fn merge(
     }
     if let Err(mistake) = read {
         reader.mistakes.push(mistake);
-        return Err(ConfigError(reader.mistakes));
+        return Err(reader.error());
     }
     for (path, text) in &options.flags {
         if let Some(key) = Key::find(path)
             && let Some(flag) = &key.flag
         {
-            reader.set(key, text, Source::Named(flag.name.to_owned()));
+            reader.set(key, text, Metadata::named(flag.name));
         }
     }
-    reader.has_unknown = !reader.mistakes.is_empty();
     Ok(reader)
 }
 
@@ -48,23 +49,24 @@ fn variable(reader: &mut Reader, name: &str, value: &OsStr) {
     if value.to_string_lossy().trim().is_empty() {
         return;
     }
-    let source = Source::Named(name.to_owned());
+    let place = Metadata::named(name.to_owned());
     let key = KEYS.iter().find(|key| key.variable() == name);
     match (key, value.to_str()) {
-        (None, _) => reader.mistakes.extend(unknown(name)),
-        (Some(key), Some(text)) => reader.set(key, text, source),
-        (key, None) => reader.mistakes.push(Mistake {
-            key,
-            ..Mistake::new(source, "is not UTF-8", "write it in UTF-8")
-        }),
+        (None, _) => reader.mistakes.extend(unknown(name, &place)),
+        (Some(key), Some(text)) => reader.set(key, text, place),
+        (Some(key), None) => {
+            let wrong = Wrong("is not UTF-8".to_owned(), "write it in UTF-8".to_owned());
+            reader.mistakes.push(Mistake::of_value(key, &place, wrong));
+        }
     }
 }
 
 /// Returns the mistake of a variable that belongs to no key. Kubernetes injects variables with the
 /// prefix but without two underscores in a row; they are no mistake.
-fn unknown(name: &str) -> Option<Mistake> {
+fn unknown(name: &str, place: &Metadata) -> Option<Mistake> {
     let rest = name.strip_prefix(PREFIX)?;
     let is_spelt = |path: &str| path.replace('.', "_").eq_ignore_ascii_case(rest);
+    let removed = removed(&rest.replace("__", ".").to_lowercase());
     let (what, hint) = if let Some(key) = KEYS.iter().find(|key| is_spelt(key.path)) {
         let what = "section and key are joined by two underscores";
         (what, format!("write {}", key.variable()))
@@ -74,12 +76,14 @@ fn unknown(name: &str) -> Option<Mistake> {
     } else if sections().into_iter().any(is_spelt) {
         let hint = format!("write {name}__<KEY>, a variable for each key");
         ("names a section, not a key", hint)
+    } else if let Some(why) = removed {
+        ("is gone", format!("remove it: {why}"))
+    } else if rest == "CONFIG__FILE" {
+        let hint = "the configuration file is given by --config.file alone";
+        ("unknown variable", hint.to_owned())
     } else if rest.contains("__") {
         let near = nearest(rest, KEYS.iter().map(|key| key.path)).and_then(Key::find);
         let hint = match near {
-            _ if rest == "CONFIG__FILE" => {
-                "the configuration file is given by --config.file alone".to_owned()
-            }
             Some(key) => format!("did you mean {}?", key.variable()),
             None => format!(
                 "write {PREFIX}<SECTION>__<KEY>; the sections are {}",
@@ -90,5 +94,5 @@ fn unknown(name: &str) -> Option<Mistake> {
     } else {
         return None;
     };
-    Some(Mistake::new(Source::Named(name.to_owned()), what, hint))
+    Some(Mistake::new(place, what, hint))
 }

@@ -1,92 +1,82 @@
 //! Mistakes in a configuration, which become text here and nowhere else.
 
-use super::schema::Key;
+use super::{keys::Key, values::Wrong};
+use figment::Metadata;
 use std::{
     fmt::{self, Display},
     path::PathBuf,
 };
 
-/// The layer of a value, with its place there.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Source {
-    Default,
-    /// The configuration file, and the line of the name.
-    File(PathBuf, u64),
-    /// A variable of the environment, or an option of the command line with its dashes.
-    Named(String),
-}
-
-impl Display for Source {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Default => f.write_str("default"),
-            Self::File(path, line) => write!(f, "{}:{line}", path.display()),
-            Self::Named(name) => f.write_str(name),
-        }
-    }
-}
-
-/// Something that is wrong with a configuration. It holds nothing that might be the API key.
+/// A mistake in a configuration. Its text holds nothing that might be the API key.
 #[derive(Debug, Clone)]
 pub struct Mistake {
-    /// `None` if the mistake is in a name or a whole file.
-    pub key: Option<&'static Key>,
-    pub source: Source,
-    pub what: String,
-    /// The remedy; if it is empty, that is to give what the key expects.
-    pub hint: String,
+    /// The path of the key; empty if the mistake is in a name or a whole file.
+    pub path: &'static str,
+    text: String,
 }
 
 impl Mistake {
-    pub fn new(source: Source, what: impl Into<String>, hint: impl Into<String>) -> Self {
+    /// Makes the mistake of a name or a file.
+    pub fn new(place: &Metadata, what: impl Display, hint: impl Display) -> Self {
+        Self::from(format!("{}: {what}; {hint}", place.name))
+    }
+
+    /// Makes the mistake of a value.
+    pub fn of_value(key: &Key, place: &Metadata, wrong: impl Into<Wrong>) -> Self {
+        let Wrong(what, mut hint) = wrong.into();
+        if hint.is_empty() {
+            let in_file = place.source.is_some();
+            hint = format!("give {}", key.takes.expected(in_file));
+        }
         Self {
-            key: None,
-            source,
-            what: what.into(),
-            hint: hint.into(),
+            path: key.path,
+            text: format!("{} ({}): {what}; {hint}", key.path, place.name),
         }
     }
 }
 
-impl Display for Mistake {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            source, what, hint, ..
-        } = self;
-        let Some(key) = self.key else {
-            return write!(f, "{source}: {what}; {hint}");
-        };
-        write!(f, "{} ({source}): {what}; ", key.path)?;
-        match source {
-            _ if !hint.is_empty() => f.write_str(hint),
-            Source::Named(_) => write!(f, "give {}", without_quotes(key.expected)),
-            _ => write!(f, "give {}", key.expected),
-        }
+impl From<String> for Mistake {
+    fn from(text: String) -> Self {
+        Self { path: "", text }
     }
 }
 
-/// Adapts the text about expected values to variables and options, which need no brackets and
-/// quotes.
-fn without_quotes(expected: &str) -> String {
-    let expected = expected
-        .replace(" in quotes,", " separated by commas, without quotes,")
-        .replace(" in quotes", "")
-        .replace("\", \"", ",");
-    expected.replace("[\"", "").replace("\"]", "")
+/// All mistakes in a configuration.
+#[derive(Debug, Clone, Default, thiserror::Error)]
+pub struct ConfigError {
+    pub mistakes: Vec<Mistake>,
+    /// The files that the configuration names, so that their mistakes can be added.
+    pub files: Files,
 }
 
-/// Everything that is wrong with a configuration.
-#[derive(Debug, Clone, thiserror::Error)]
-pub struct ConfigError(pub Vec<Mistake>);
+/// The files that a configuration names, besides the key file.
+#[derive(Debug, Clone, Default)]
+pub struct Files {
+    /// `api.ca_file`
+    pub ca: Option<PathBuf>,
+    /// `state.file`
+    pub state: Option<PathBuf>,
+    /// `web.config_file`
+    pub web_config: Option<PathBuf>,
+}
+
+impl From<String> for ConfigError {
+    fn from(text: String) -> Self {
+        Self {
+            mistakes: vec![text.into()],
+            ..Self::default()
+        }
+    }
+}
 
 impl Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let [mistake] = self.0.as_slice() {
-            return mistake.fmt(f);
+        if let [mistake] = self.mistakes.as_slice() {
+            return f.write_str(&mistake.text);
         }
-        write!(f, "{} mistakes in the configuration:", self.0.len())?;
-        for mistake in &self.0 {
-            write!(f, "\n  {mistake}")?;
+        write!(f, "{} mistakes in the configuration:", self.mistakes.len())?;
+        for mistake in &self.mistakes {
+            write!(f, "\n  {}", mistake.text)?;
         }
         Ok(())
     }

@@ -4,31 +4,33 @@
 
 use super::{
     Config, ConfigError, KeySource,
-    api_key::read_key,
-    mistake::Source,
-    reader::Reader,
-    values::{
-        addresses, base_url, globs, is, is_json, items, link, number, optional, rate, ratio,
-        repository_globs, size, switch, telemetry_path, time,
-    },
+    api_key::{HIDDEN, may_be_key, read_key},
+    reader::{DEFAULT, Reader},
+    values::{Wrong, addresses, base_url, globs, items, link, repository_globs, telemetry_path},
 };
 use crate::{
     domain::{
+        Thresholds,
         filter::{Filter, LanguageFilter},
         links::{Links, Template},
         targets::{Target, TargetEntry, Targets, globs_in_words, parse_due},
     },
     support::logging::LogSettings,
 };
+use figment::Metadata;
 use globset::GlobSet;
-use std::{mem, path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    mem,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 use url::{Host, Url};
 
-const MILLISECOND: Duration = Duration::from_millis(1);
-const SECOND: Duration = Duration::from_secs(1);
+const STATE_FILE: &str = "state.file";
+
+/// The shortest default of `poll.stale_after`.
 const HOUR: Duration = Duration::from_secs(3600);
-/// 100 years. Beyond it, arithmetic on clocks would overflow.
-const LONGEST: Duration = Duration::from_secs(100 * 31_557_600);
 
 /// The limits, timeouts and identity of requests to the API.
 #[derive(Debug, Clone)]
@@ -74,25 +76,28 @@ pub struct WebConfig {
     pub telemetry_path: String,
     pub config_file: Option<PathBuf>,
     pub enable_lifecycle: bool,
-    /// At least 1.
-    pub max_requests: usize,
 }
 
 /// Builds a struct from fields that are `None` after a mistake. All of them are read before the
-/// first `None` ends the function, so that every mistake is noted. A field hides a function of its
+/// first `None` ends it, so that every mistake is noted. A field hides a function of its
 /// name from the fields below it.
 macro_rules! all {
     ($name:ident { $($field:ident: $value:expr),* $(,)? }) => {{
         $(let $field = $value;)*
-        Some($name { $($field: $field?),* })
+        build(|| Some($name { $($field: $field?),* }))
     }};
+}
+
+/// Ends a question mark in `all!` here, so that structs can be fields of each other.
+fn build<T>(build: impl FnOnce() -> Option<T>) -> Option<T> {
+    build()
 }
 
 /// Returns the configuration if it has no mistake.
 pub fn config(mut read: Reader) -> Result<Config, ConfigError> {
     match sections(&mut read) {
         Some(config) if read.mistakes.is_empty() => Ok(config),
-        _ => Err(ConfigError(read.mistakes)),
+        _ => Err(read.error()),
     }
 }
 
@@ -100,60 +105,82 @@ fn sections(read: &mut Reader) -> Option<Config> {
     all!(Config {
         api: api(read),
         poll: poll(read),
-        filter: filter(read),
+        filter: all!(Filter {
+            include: read.parse("filter.include", repository_globs),
+            exclude: read.parse("filter.exclude", repository_globs),
+            private: read.get("filter.private"),
+        }),
         excluded_languages: read
-            .get("filter.exclude_languages", globs)
+            .parse("filter.exclude_languages", globs)
             .map(LanguageFilter),
+        thresholds: all!(Thresholds {
+            stalled_after: read.get("thresholds.stalled_after"),
+            regressed_by: read.get("thresholds.regressed_by"),
+            at_risk_within: read.get("thresholds.at_risk_within"),
+        }),
         links: links(read).map(Arc::new),
-        state_file: Some(read.file("state.file")),
-        web: web(read),
-        log: log(read),
+        state_file: Some(file(read, STATE_FILE)),
+        web: all!(WebConfig {
+            listen_addresses: read.parse("web.listen_addresses", addresses),
+            telemetry_path: read.parse("web.telemetry_path", telemetry_path),
+            config_file: Some(file(read, "web.config_file")),
+            enable_lifecycle: read.get("web.enable_lifecycle"),
+        }),
+        log: all!(LogSettings {
+            level: log_level(read),
+            json: read
+                .get("log.format")
+                .map(|format: String| format == "json"),
+        }),
         targets: targets(read).map(Arc::new),
         settings: Some(read.settings()),
     })
 }
 
 fn api(read: &mut Reader) -> Option<ApiConfig> {
+    let rate: Option<f64> = read.get("api.requests_per_second");
     all!(ApiConfig {
         base_url: root(read),
         key: key(read),
-        page_size: read.get("api.page_size", number(1..=1000)),
-        concurrency: read.get("api.concurrency", number(1..=1024)),
-        requests_per_second: read.get("api.requests_per_second", rate),
-        connect_timeout: read.get("api.connect_timeout", time(MILLISECOND..=LONGEST)),
-        timeout: read.get("api.timeout", time(MILLISECOND..=LONGEST)),
-        max_attempts: read.get("api.max_attempts", number(1..=10)),
-        max_retry_after: read.get("api.max_retry_after", time(SECOND..=HOUR * 24)),
-        max_response_size: read.get("api.max_response_size", size),
-        max_repositories: read.get("api.max_repositories", number(1..=10_000_000)),
-        ca_file: Some(read.file("api.ca_file")),
-        completion_scale: read.get("api.completion_scale", number(1.0..=f64::MAX)),
-        omits_zeros: read.get("api.omits_zeros", switch),
+        page_size: read.get("api.page_size"),
+        concurrency: read.get("api.concurrency"),
+        requests_per_second: rate.map(|rate| (rate > 0.0).then_some(rate)),
+        connect_timeout: read.get("api.connect_timeout"),
+        timeout: read.get("api.timeout"),
+        max_attempts: read.get("api.max_attempts"),
+        max_retry_after: read.get("api.max_retry_after"),
+        max_response_size: read.get("api.max_response_size"),
+        max_repositories: read.get("api.max_repositories"),
+        ca_file: Some(file(read, "api.ca_file")),
+        completion_scale: read.get("api.completion_scale"),
+        omits_zeros: read.get("api.omits_zeros"),
     })
 }
 
 /// Returns the root of the API, unless the key would be sent there in the clear.
 fn root(read: &mut Reader) -> Option<Url> {
     const PATH: &str = "api.base_url";
-    let allow_http = read.get("api.allow_http", switch);
+    let allow_http: Option<bool> = read.get("api.allow_http");
     if read.text(PATH).is_empty() {
         let hint = "set it in the configuration file, as TRANSLATION_EXPORTER_API__BASE_URL or by \
                     --api.base-url";
         read.missing(PATH, "is required, but not set", hint);
         return None;
     }
-    let url = read.get(PATH, base_url)?;
+    let url = read.parse(PATH, base_url)?;
     if url.scheme() == "http" && !allow_http? && !is_loopback(&url) {
         let what = "would send the key in the clear: http to a host that is not loopback";
-        read.mistake(PATH, what, "write https://, or set api.allow_http to true");
+        let hint = "write https://, or set api.allow_http to true";
+        read.mistake(PATH, what, hint);
         return None;
     }
-    // As it is used, so that another spelling is no change.
-    read.put(PATH, url.as_str().trim_end_matches('/'), read.source(PATH));
+    // The setting shows the URL as it is used, so that another spelling is no change.
+    let shown = url.as_str().trim_end_matches('/');
+    read.put(PATH, shown, read.place(PATH));
     Some(url)
 }
 
-/// Tells whether a URL leads to this machine.
+/// Returns true for a URL that leads to this machine.
 fn is_loopback(url: &Url) -> bool {
     match url.host() {
         Some(Host::Ipv4(address)) => address.is_loopback(),
@@ -170,7 +197,7 @@ fn key(read: &mut Reader) -> Option<KeySource> {
     let inline = read.text(KEY);
     let (path, source) = match read.file(FILE) {
         Some(_) if !inline.is_empty() => {
-            let what = format!("is given, and {FILE} ({}) too", read.source(FILE));
+            let what = format!("is given, and {FILE} ({}) too", read.place(FILE).name);
             read.mistake(KEY, what, "remove one of the two");
             return None;
         }
@@ -184,25 +211,52 @@ fn key(read: &mut Reader) -> Option<KeySource> {
         }
         None => (KEY, KeySource::Inline(inline.into())),
     };
-    let key = read_key(&source).map_err(|error| read.mistake(path, error.what, error.hint));
-    key.ok().map(|_| source)
+    match read_key(&source) {
+        Ok(_) => Some(source),
+        Err(error) => {
+            read.mistake(path, error.what, error.hint);
+            None
+        }
+    }
+}
+
+/// Returns the path of a file, if it is set. A name that may be the key must belong to a file that
+/// exists, or to a state file in a folder that exists: messages show the names of those.
+pub fn file(read: &mut Reader, path: &str) -> Option<PathBuf> {
+    let file = read.file(path)?;
+    if !may_be_key(&read.text(path)) || file.exists() {
+        return Some(file);
+    }
+    let folder = file.parent().filter(|folder| *folder != Path::new(""));
+    let (what, hint) = if path != STATE_FILE {
+        ("the file", "give the path of a file that exists")
+    } else if folder.is_none_or(Path::is_dir) {
+        return Some(file);
+    } else {
+        (
+            "the folder of the file",
+            "create the folder, or give the path of a file in another",
+        )
+    };
+    read.mistake(path, format!("{what} {HIDDEN} does not exist"), hint);
+    None
 }
 
 fn poll(read: &mut Reader) -> Option<PollConfig> {
     const INTERVAL: &str = "poll.interval";
     const STALE_AFTER: &str = "poll.stale_after";
-    let interval = read.get(INTERVAL, time(SECOND..=LONGEST / 4));
-    let given = read.get(STALE_AFTER, optional(time(MILLISECOND..=LONGEST)));
+    let interval: Option<Duration> = read.get(INTERVAL);
+    let given: Option<Option<Duration>> = read.get(STALE_AFTER);
     let (interval, given) = (interval?, given?);
     let stale_after = given.unwrap_or(HOUR.max(interval * 3));
     let [shown, every, least] =
         [stale_after, interval, interval * 2].map(humantime::format_duration);
     if given.is_none() {
-        read.put(STALE_AFTER, &shown.to_string(), Source::Default);
+        read.put(STALE_AFTER, &shown.to_string(), Metadata::named(DEFAULT));
     }
     if stale_after < interval * 2 {
-        let source = read.source(INTERVAL);
-        let what = format!("is {shown}, less than twice {INTERVAL}, which is {every} ({source})");
+        let place = read.place(INTERVAL).name;
+        let what = format!("is {shown}, less than twice {INTERVAL}, which is {every} ({place})");
         let hint = format!("give at least {least}, or shorten {INTERVAL}");
         read.mistake(STALE_AFTER, what, hint);
         return None;
@@ -213,59 +267,47 @@ fn poll(read: &mut Reader) -> Option<PollConfig> {
     })
 }
 
-fn filter(read: &mut Reader) -> Option<Filter> {
-    all!(Filter {
-        include: read.get("filter.include", repository_globs),
-        exclude: read.get("filter.exclude", repository_globs),
-        private: read.get("filter.private", switch),
-    })
-}
-
 fn links(read: &mut Reader) -> Option<Links> {
+    let of_repository = |text: &str| link(text, Template::of_repository);
+    let of_language = |text: &str| link(text, Template::of_language);
     all!(Links {
-        repository: read.get("links.repository", link(Template::of_repository)),
-        language: read.get("links.language", link(Template::of_language)),
+        repository: read.parse("links.repository", of_repository),
+        language: read.parse("links.language", of_language),
     })
 }
 
-fn web(read: &mut Reader) -> Option<WebConfig> {
-    all!(WebConfig {
-        listen_addresses: read.get("web.listen_addresses", addresses),
-        telemetry_path: read.get("web.telemetry_path", telemetry_path),
-        config_file: Some(read.file("web.config_file")),
-        enable_lifecycle: read.get("web.enable_lifecycle", switch),
-        max_requests: read.get("web.max_requests", number(1..=1_000_000)),
-    })
-}
-
-fn log(read: &mut Reader) -> Option<LogSettings> {
-    all!(LogSettings {
-        level: read.get("log.level", |text| text.parse().map_err(|_| is(text))),
-        json: read.get("log.format", is_json),
-    })
+fn log_level(read: &mut Reader) -> Option<tracing::Level> {
+    let level: String = read.get("log.level")?;
+    level.parse().ok()
 }
 
 fn targets(read: &mut Reader) -> Option<Targets> {
     let mut entries = Vec::new();
-    for (source, mut entry) in mem::take(&mut read.targets) {
-        entries.push(target(&mut entry, &source));
+    for (place, mut entry) in mem::take(&mut read.targets) {
+        entries.push(target(&mut entry, &place));
         read.mistakes.append(&mut entry.mistakes);
     }
     entries.into_iter().collect::<Option<_>>().map(Targets)
 }
 
-fn target(read: &mut Reader, source: &Source) -> Option<TargetEntry> {
-    let due = |text: &str| parse_due(text).ok_or_else(|| format!("is {text:?}"));
-    let texts = ["targets.repositories", "targets.languages"].map(|path| read.text(path));
+fn target(read: &mut Reader, place: &Metadata) -> Option<TargetEntry> {
+    const REPOSITORIES: &str = "targets.repositories";
+    const LANGUAGES: &str = "targets.languages";
+    let due = |text: &str| match parse_due(text) {
+        None if !text.is_empty() => Err(format!("is {text:?}").into()),
+        due => Ok(due),
+    };
+    let texts = [REPOSITORIES, LANGUAGES].map(|path| read.text(path));
     let [repositories, languages] = texts.each_ref().map(|text| items(text));
     let words = globs_in_words(&repositories, &languages);
     all!(TargetEntry {
-        source: Some(source.to_string()),
-        repositories: target_globs(read, "targets.repositories", repository_globs),
-        languages: target_globs(read, "targets.languages", globs),
+        source: Some(place.name.to_string()),
+        repositories: target_globs(read, REPOSITORIES, repository_globs),
+        languages: target_globs(read, LANGUAGES, globs),
         target: all!(Target {
-            ratio: read.get("targets.ratio", ratio),
-            due: read.get("targets.due", optional(due)),
+            ratio: read.get("targets.ratio"),
+            due: read.parse("targets.due", due),
+            stalled_after: read.get("targets.stalled_after"),
         }),
         globs: Some(words),
     })
@@ -276,11 +318,12 @@ fn target(read: &mut Reader, source: &Source) -> Option<TargetEntry> {
 fn target_globs(
     read: &mut Reader,
     path: &str,
-    parse: impl FnOnce(&str) -> Result<GlobSet, String>,
+    parse: fn(&str) -> Result<GlobSet, Wrong>,
 ) -> Option<GlobSet> {
-    if read.text(path).is_empty() && read.source(path) != Source::Default {
-        read.mistake(path, "is empty, so that it matches nothing", "");
+    if read.text(path).is_empty() && read.place(path).name != DEFAULT {
+        let what = "is empty, so that it matches nothing";
+        read.mistake(path, what, "leave it out to match all");
         return None;
     }
-    read.get(path, parse)
+    read.parse(path, parse)
 }

@@ -44,6 +44,7 @@ fn defaults_are_those_of_the_table_of_keys() {
         api,
         poll,
         filter,
+        thresholds,
         state_file,
         web,
         log,
@@ -70,15 +71,13 @@ fn defaults_are_those_of_the_table_of_keys() {
         (Duration::from_secs(300), Duration::from_secs(3600))
     );
     assert!(filter.include.is_empty() && filter.exclude.is_empty() && filter.private);
+    assert_eq!(thresholds, Thresholds::default());
     assert_eq!(state_file, None);
     assert_eq!(
         (web.listen_addresses, web.telemetry_path),
         (vec![":10018".to_owned()], "/metrics".to_owned())
     );
-    assert_eq!(
-        (web.config_file, web.enable_lifecycle, web.max_requests),
-        (None, false, 40)
-    );
+    assert_eq!((web.config_file, web.enable_lifecycle), (None, false));
     assert_eq!((log.level, log.json), (tracing::Level::INFO, false));
 }
 
@@ -110,7 +109,7 @@ fn target(entry: &str) -> Result<Config, String> {
 const MISTAKES_IN_TARGETS: &[(&str, &str)] = &[
     (
         "ratio: 95",
-        "targets.ratio (FILE:4): is 95, a percentage and not a ratio: write 0.95; give a ratio",
+        "targets.ratio (FILE:4): is 95, a percentage and not a ratio; write 0.95",
     ),
     (
         "ratio: -0.1",
@@ -130,17 +129,22 @@ const MISTAKES_IN_TARGETS: &[(&str, &str)] = &[
              or a time with its offset",
     ),
     (
+        "stalled_after: 59m",
+        "targets.stalled_after (FILE:4): is \"59m\"; give a time from 1h to 100 years",
+    ),
+    (
         "due: 2026",
         "targets.due (FILE:4): is a number, not text in quotes; give a date such as 2026-12-24",
     ),
     (
         "repositories: []",
-        "targets.repositories (FILE:4): is empty, so that it matches nothing; give a list",
+        "targets.repositories (FILE:4): is empty, so that it matches nothing; leave it out to",
     ),
     (
         "repositories: [acme]",
-        "targets.repositories (FILE:4): holds the glob \"acme\", which contains no slash, so \
-             it matches no owner/repo: append /*",
+        "targets.repositories (FILE:4): holds the glob \"acme\", which contains no slash and \
+             matches no owner/repo; write \"*/acme\" for a repository, \"acme/*\" for all of an \
+             owner",
     ),
     (
         "repositories: [7]",
@@ -158,11 +162,11 @@ const MISTAKES_IN_TARGETS: &[(&str, &str)] = &[
     (
         "because: it is so",
         "FILE:4: unknown key \"targets.because\"; the keys are repositories, languages, \
-             ratio, due",
+             ratio, due, stalled_after",
     ),
     (
         "\n  - de",
-        "FILE:2: entry 2 of targets is no mapping; write entries such as `- {languages: [de, \
+        "FILE:2: targets is no list of mappings; write entries such as `- {languages: [de, \
              \"pt-*\"], ratio",
     ),
 ];
@@ -177,14 +181,13 @@ fn each_mistake_in_targets_names_its_line_key_and_remedy() {
             "{message}\nis not\n{expected}"
         );
     }
-    let text =
-        format!("api: {{base_url: \"https://a\", key: {KEY}}}\ntargets: {{ratio: 1}}\nlog: 5\n");
+    let text = format!("api: {{base_url: \"https://a\", key: {KEY}}}\ntargets: {{ratio: 1}}\n");
     let message = load_text(&text).unwrap_err().to_string();
     assert!(
         message.contains(
-            ":2: targets is no list; write entries such as `- {languages: [de, \
-                          \"pt-*\"], ratio: 0.95"
-        ) && message.contains(":3: the section \"log\" is no mapping"),
+            ":2: targets is no list of mappings; write entries such as `- {languages: [de, \
+             \"pt-*\"], ratio: 0.95"
+        ),
         "{message}"
     );
 }
@@ -204,12 +207,25 @@ fn targets_are_what_the_file_says() {
         [Some((0.0, false)), Some((0.0, false)), None]
     );
     let shown = config.settings.last().unwrap();
-    let list: serde_json::Value = serde_json::from_str(&shown.value).unwrap();
-    let expected = serde_json::json!([
-        {"languages": ["de"], "due": "2020-01-01"},
-        {"repositories": "acme/*, b/c", "ratio": 0, "due": null},
-    ]);
-    assert_eq!((shown.key, list), ("targets", expected));
+    let expected =
+        "{languages: de; ratio: 1; due: 2020-01-01} {repositories: acme/*, b/c; ratio: 0}";
+    assert_eq!((shown.key, &*shown.value), ("targets", expected));
+}
+
+#[test]
+fn thresholds_apply_unless_a_target_has_its_own() {
+    let config = target("stalled_after: 30d\nthresholds: {stalled_after: 2d, regressed_by: 1}");
+    let config = config.unwrap();
+    let own = config.targets.of_repository("a/b").of("de").unwrap();
+    assert_eq!(own.stalled_after, Some(Duration::from_secs(30 * 86_400)));
+    assert_eq!(
+        config.thresholds,
+        Thresholds {
+            stalled_after: Duration::from_secs(2 * 86_400),
+            regressed_by: 1.0,
+            ..Thresholds::default()
+        }
+    );
 }
 
 #[test]

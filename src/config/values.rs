@@ -1,12 +1,10 @@
-//! Parsers of single values: each returns a value that needs no further check, or says what is
-//! wrong with the text. The hint about a wrong value is the `expected` of its key. A message quotes
-//! the text only if it can hold no secret.
+//! The types of values: each parses the text of its values, and describes valid ones for a hint.
+//!
+//! A parser returns a valid value or the problem with the text. It quotes the text only if the text
+//! can hold no secret.
 
 use crate::{
-    domain::{
-        links::{Template, TemplateError},
-        twelve_decimals,
-    },
+    domain::links::{Template, TemplateError},
     support::glob,
 };
 use figment::value::Value;
@@ -15,9 +13,133 @@ use std::{
     net::{Ipv6Addr, SocketAddr},
     ops::RangeInclusive,
     str::FromStr,
-    time::Duration,
 };
 use url::{ParseError, Position, Url};
+
+/// The type of the values of a key, with its bounds and, where they do not follow from these, the
+/// words for valid values.
+#[derive(Debug, PartialEq)]
+pub enum Takes {
+    Whole(RangeInclusive<u64>),
+    Number(RangeInclusive<f64>, &'static str),
+    /// A rate per second, of which 0 is unlimited.
+    Rate(RangeInclusive<f64>),
+    /// A duration between two others, which are written as users write them.
+    Time(&'static str, &'static str),
+    /// A number of bytes that is at least this.
+    Size(u64),
+    /// `true` or `false`; its option without a value means `true`.
+    Switch,
+    /// One of these words, in any case.
+    Choice(&'static [&'static str]),
+    /// Text with a parser of its own.
+    Text(&'static str),
+    /// A list with a parser of its own: its items, and examples. Its option may be repeated.
+    List(&'static str, &'static [&'static str]),
+    /// The path of a file; in the configuration file, a relative one is relative to the folder of
+    /// that file.
+    File,
+    /// Text that is never shown.
+    Secret,
+}
+
+pub const RATIO: Takes = Takes::Number(0.0..=1.0, "a ratio from 0 to 1, such as 0.95");
+/// A difference of ratios.
+pub const FALL: Takes = Takes::Number(
+    f64::MIN_POSITIVE..=1.0,
+    "a ratio above 0, at most 1, such as 0.2",
+);
+pub const REPOSITORIES: Takes = Takes::List("globs on owner/repo", &["acme/*"]);
+pub const LANGUAGES: Takes = Takes::List("globs on language codes", &["en", "pt-*"]);
+pub const ADDRESSES: Takes =
+    Takes::List("host:port", &[":10018", "127.0.0.1:10018", "[::1]:10018"]);
+
+/// The problem with a value, and the remedy; if the remedy is empty, it is to give what the key
+/// takes.
+#[derive(Debug)]
+pub struct Wrong(pub String, pub String);
+
+/// Returns the problem with a value and the remedy.
+pub fn wrong(what: impl Into<String>, hint: impl Into<String>) -> Wrong {
+    Wrong(what.into(), hint.into())
+}
+
+impl<T: Into<String>> From<T> for Wrong {
+    fn from(what: T) -> Self {
+        Self(what.into(), String::new())
+    }
+}
+
+impl Takes {
+    /// Returns true if a value in the file may be a bare number or boolean. In other places, YAML
+    /// reads `010` as 10, and other programs read `no` as false.
+    pub fn is_bare(&self) -> bool {
+        use Takes::{Choice, File, List, Secret, Text};
+        !matches!(self, Choice(_) | Text(_) | List(..) | File | Secret)
+    }
+
+    /// Describes the valid values. Only a file needs brackets and quotes.
+    pub fn expected(&self, in_file: bool) -> String {
+        match self {
+            Self::Whole(bounds) => {
+                format!("a whole number from {} to {}", bounds.start(), bounds.end())
+            }
+            Self::Rate(bounds) => {
+                format!("0 for no limit, or {} to {}", bounds.start(), bounds.end())
+            }
+            Self::Number(_, expected) | Self::Text(expected) => (*expected).to_owned(),
+            Self::Time(least, most) => {
+                format!("a time from {least} to {most} with its unit, such as 90m or 1h 30m")
+            }
+            Self::Size(least) => format!("a size of at least {least}B, such as 512KiB or 16MiB"),
+            Self::Switch => "true or false".to_owned(),
+            Self::Choice(words) => match words {
+                [words @ .., last] => format!("{} or {last}", words.join(", ")),
+                [] => String::new(),
+            },
+            Self::List(items, examples) if in_file => {
+                format!("a list of {items} in quotes, such as {examples:?}")
+            }
+            Self::List(items, examples) => {
+                let examples = examples.join(",");
+                format!("{items} separated by commas, without quotes, such as {examples}")
+            }
+            Self::File => "the path of a file in quotes".to_owned(),
+            Self::Secret => "the API key as one text in quotes".to_owned(),
+        }
+    }
+
+    /// Parses a value within its bounds.
+    pub fn parse(&self, text: &str) -> Result<Value, Wrong> {
+        let value = match self {
+            Self::Whole(bounds) => within(text, bounds),
+            Self::Rate(_) if text.parse() == Ok(0.0) => Some(0.0.into()),
+            Self::Rate(bounds) => within(text, bounds),
+            Self::Number(bounds, _) => match text.parse() {
+                Ok(percent @ 1.0..=100.0) if bounds.end() < &percent => {
+                    let what = format!("is {percent}, a percentage and not a ratio");
+                    return Err(wrong(what, format!("write {}", percent / 100.0)));
+                }
+                _ => within(text, bounds),
+            },
+            // Nobody means a month.
+            Self::Time(..) if text.contains('M') => {
+                let what = is(text) + ", in months";
+                return Err(wrong(what, "write a lowercase m for minutes"));
+            }
+            Self::Time(least, most) => time(text, least, most),
+            Self::Size(least) => size(text).filter(|size| size >= least).map(Value::from),
+            Self::Switch => Value::from(text).to_bool_lossy().map(Value::from),
+            Self::Choice(words) => {
+                let mut words = words.iter();
+                let word = words.find(|word| word.eq_ignore_ascii_case(text));
+                word.map(|word| (*word).into())
+            }
+            Self::Text(_) | Self::List(..) | Self::File | Self::Secret => Some(text.into()),
+        };
+        value.ok_or_else(|| is(text).into())
+    }
+}
 
 /// Quotes a value for people; a long one, into which wrong indentation may have put the API key, is
 /// described by its length.
@@ -28,7 +150,7 @@ pub fn is(text: &str) -> String {
     }
 }
 
-/// Tells whether a name that nobody knows may be shown: to YAML, `{key:abc}` is one name, which may
+/// Returns true for an unknown name that may be shown: to YAML, `{key:abc}` is one name, which may
 /// be a secret.
 pub fn is_plain(name: &str) -> bool {
     let is_of_names = |c: char| c.is_ascii_alphabetic() || matches!(c, '_' | '-' | '.');
@@ -49,78 +171,36 @@ pub fn items(text: &str) -> Vec<&str> {
         .collect()
 }
 
-/// Returns a parser that takes an empty text for no value.
-pub fn optional<T>(
-    parse: impl FnOnce(&str) -> Result<T, String>,
-) -> impl FnOnce(&str) -> Result<Option<T>, String> {
-    |text| (!text.is_empty()).then(|| parse(text)).transpose()
+fn within<T: FromStr + PartialOrd + Into<Value>>(
+    text: &str,
+    bounds: &RangeInclusive<T>,
+) -> Option<Value> {
+    let number = text.parse().ok();
+    number.filter(|n| bounds.contains(n)).map(T::into)
 }
 
-/// Returns a parser of numbers within bounds.
-pub fn number<T: FromStr + PartialOrd>(
-    bounds: RangeInclusive<T>,
-) -> impl FnOnce(&str) -> Result<T, String> {
-    move |text| {
-        let number = text.parse().ok();
-        let number = number.filter(|number| bounds.contains(number));
-        number.ok_or_else(|| is(text))
-    }
+fn time(text: &str, least: &str, most: &str) -> Option<Value> {
+    let [time, least, most] = [text, least, most].map(humantime::parse_duration);
+    let time = time.ok()?;
+    let is_within = least.ok()? <= time && time <= most.ok()?;
+    Value::serialize(time).ok().filter(|_| is_within)
 }
 
-/// Returns a parser of durations within bounds.
-pub fn time(bounds: RangeInclusive<Duration>) -> impl FnOnce(&str) -> Result<Duration, String> {
-    move |text| match humantime::parse_duration(text) {
-        // Nobody means a month.
-        Ok(_) if text.contains('M') => {
-            Err(is(text) + ", in months: write a lowercase m for minutes")
-        }
-        Ok(time) if bounds.contains(&time) => Ok(time),
-        _ => Err(is(text)),
-    }
-}
-
-/// Parses a boolean in every spelling of YAML.
-pub fn switch(text: &str) -> Result<bool, String> {
-    Value::from(text).to_bool_lossy().ok_or_else(|| is(text))
-}
-
-/// Parses a rate per second, of which 0 is unlimited.
-pub fn rate(text: &str) -> Result<Option<f64>, String> {
-    match text.parse() {
-        Ok(0.0) => Ok(None),
-        _ => number(0.001..=1_000_000.0)(text).map(Some),
-    }
-}
-
-/// Parses a completion ratio from 0 to 1.
-pub fn ratio(text: &str) -> Result<f64, String> {
-    match number(0.0..=100.0)(text)? {
-        ratio @ ..=1.0 => Ok(twelve_decimals(ratio)),
-        percent => Err(format!(
-            "is {percent}, a percentage and not a ratio: write {}",
-            percent / 100.0
-        )),
-    }
-}
-
-/// Parses a number of bytes, of which there must be one at least.
-pub fn size(text: &str) -> Result<u64, String> {
+fn size(text: &str) -> Option<u64> {
     let digits = text.trim_end_matches(|c: char| !c.is_ascii_digit());
     let unit = match text[digits.len()..].trim_start() {
         "" | "B" => 1,
         "KiB" => 1 << 10,
         "MiB" => 1 << 20,
         "GiB" => 1 << 30,
-        _ => 0,
+        _ => return None,
     };
-    let size = digits.parse::<u64>().ok();
-    let size = size.and_then(|size| size.checked_mul(unit));
-    size.filter(|size| *size > 0).ok_or_else(|| is(text))
+    digits.parse::<u64>().ok()?.checked_mul(unit)
 }
 
 /// Parses the root of the API and lets its path end with a slash. The text may hold a secret in the
 /// wrong place.
-pub fn base_url(text: &str) -> Result<Url, String> {
+pub fn base_url(text: &str) -> Result<Url, Wrong> {
     let mut url = Url::parse(text).map_err(|error| match error {
         ParseError::RelativeUrlWithoutBase => "does not begin with https://".to_owned(),
         error => format!("is not a URL: {error}"),
@@ -130,68 +210,86 @@ pub fn base_url(text: &str) -> Result<Url, String> {
         return Err(
             "holds a user, a password, a query (from \"?\" on) or a fragment (from \"#\" on), \
              which is not allowed"
-                .to_owned(),
+                .into(),
         );
     }
     if !matches!(url.scheme(), "http" | "https") {
-        return Err("is neither an https nor an http URL".to_owned());
+        return Err("is neither an https nor an http URL".into());
     }
     url.set_path(&format!("{}/", url.path().trim_end_matches('/')));
     Ok(url)
 }
 
-/// Returns a parser of URL templates. The text may hold a secret in the wrong place.
+/// Parses a URL template; an empty text is none. The text may hold a secret in the wrong place.
 pub fn link(
-    parse: impl FnOnce(&str) -> Result<Template, TemplateError>,
-) -> impl FnOnce(&str) -> Result<Option<Template>, String> {
-    optional(|text| {
-        parse(text).map_err(|error| match error {
-            TemplateError::UnknownPlaceholder(name) if is_plain(&name) => {
-                format!("holds the unknown placeholder {{{name}}}")
-            }
-            error => error.to_string(),
-        })
+    text: &str,
+    parse: fn(&str) -> Result<Template, TemplateError>,
+) -> Result<Option<Template>, Wrong> {
+    let template = (!text.is_empty()).then(|| parse(text)).transpose();
+    template.map_err(|error| match error {
+        TemplateError::UnknownPlaceholder(name) if is_plain(&name) => {
+            format!("holds the unknown placeholder {{{name}}}").into()
+        }
+        error => error.to_string().into(),
     })
 }
 
+/// Names a glob; a long one without a slash could be the API key.
+fn holds(glob: &str) -> String {
+    if glob.len() > 16 && !glob.contains('/') {
+        format!("holds a glob of {} characters", glob.chars().count())
+    } else {
+        format!("holds the glob {glob:?}")
+    }
+}
+
 /// Parses globs on owner/repo.
-pub fn repository_globs(text: &str) -> Result<GlobSet, String> {
+pub fn repository_globs(text: &str) -> Result<GlobSet, Wrong> {
     let is_name = |glob: &&str| glob.contains('/') || glob.contains("**");
     let set = globs(text)?;
-    match items(text).iter().find(|glob| !is_name(glob)) {
+    match items(text).into_iter().find(|glob| !is_name(glob)) {
         None => Ok(set),
-        Some(glob) => Err(format!(
-            "holds the glob {glob:?}, which contains no slash, so it matches no owner/repo: \
-             append /* to match all repositories of an owner"
+        Some(glob) => Err(wrong(
+            format!(
+                "{}, which contains no slash and matches no owner/repo",
+                holds(glob)
+            ),
+            if glob.len() > 16 {
+                "write \"*/\" before the name of a repository, \"/*\" behind that of an owner"
+                    .into()
+            } else {
+                format!("write \"*/{glob}\" for a repository, \"{glob}/*\" for all of an owner")
+            },
         )),
     }
 }
 
 /// Parses globs on codes of languages.
-pub fn globs(text: &str) -> Result<GlobSet, String> {
+pub fn globs(text: &str) -> Result<GlobSet, Wrong> {
     let mut globs = Vec::new();
     for item in items(text) {
-        let holds = format!("holds the glob {item:?}");
         // It matches one character, which is no owner/repo and no code.
         let is_class = item.starts_with('[') && item.find(']') == Some(item.len() - 1);
         if is_class || item.contains([' ', '"', '\'']) {
-            return Err(holds + ", which contains a blank or a quote, or has brackets around it");
+            let why = ", which contains a blank or a quote, or has brackets around it";
+            return Err((holds(item) + why).into());
         }
-        globs.push(glob::glob(item).map_err(|error| format!("{holds}: {error}"))?);
+        globs.push(glob::glob(item).map_err(|error| format!("{}: {error}", holds(item)))?);
     }
-    glob::glob_set(&globs).map_err(|error| format!("is too large: {error}"))
+    Ok(glob::glob_set(&globs).map_err(|error| format!("is too large: {error}"))?)
 }
 
 /// Parses addresses to listen on.
-pub fn addresses(text: &str) -> Result<Vec<String>, String> {
+pub fn addresses(text: &str) -> Result<Vec<String>, Wrong> {
     let addresses = items(text);
     if addresses.is_empty() {
-        return Err("is empty".to_owned());
+        return Err("is empty".into());
     }
     for address in &addresses {
-        check_address(address).map_err(|problem| match address.parse::<u16>() {
-            Ok(port) => format!("{address:?} {problem}: write \":{port}\""),
-            Err(_) => format!("{address:?} {problem}"),
+        check_address(address).map_err(|problem| {
+            let port = address.parse::<u16>();
+            let hint = port.map_or(String::new(), |port| format!("write \":{port}\""));
+            wrong(format!("{address:?} {problem}"), hint)
         })?;
     }
     Ok(addresses.into_iter().map(str::to_owned).collect())
@@ -214,7 +312,7 @@ fn check_address(text: &str) -> Result<(), &'static str> {
 }
 
 /// Parses a path at which the metrics can be served, which the exporter does not use otherwise.
-pub fn telemetry_path(path: &str) -> Result<String, String> {
+pub fn telemetry_path(path: &str) -> Result<String, Wrong> {
     let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte);
     let problem = if !path.starts_with('/') {
         "does not begin with a slash"
@@ -231,14 +329,5 @@ pub fn telemetry_path(path: &str) -> Result<String, String> {
     } else {
         return Ok(path.to_owned());
     };
-    Err(format!("{}, which {problem}", is(path)))
-}
-
-/// Parses a format of log lines into the choice of JSON.
-pub fn is_json(text: &str) -> Result<bool, String> {
-    match text {
-        "logfmt" => Ok(false),
-        "json" => Ok(true),
-        _ => Err(is(text)),
-    }
+    Err(format!("{}, which {problem}", is(path)).into())
 }

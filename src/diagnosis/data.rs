@@ -1,18 +1,20 @@
 //! Findings about the data that are shown.
 
-use super::{DAY, Finding, Symptom, is_outage};
+use super::{
+    Finding,
+    polling::{have_failed_long, is_named},
+};
 use crate::{
     domain::{
-        Fault, ProblemKind, ZeroCount, Zeros,
+        Operation, PollFailure, ProblemKind, Reason, Severity, ZeroCount, Zeros,
         snapshot::{Condition, PollStatus, Snapshot, is_scale_suspect, out_of_scale},
     },
-    metrics::instruments::Facts,
     support::{
         clock::Timestamp,
         humanize::{counted, grouped, repositories},
     },
 };
-use std::time::Duration;
+use std::{collections::BTreeSet, time::Duration};
 
 /// The hint for a listing that has lost most repositories.
 const CHECK_ACCOUNT: &str = "check that the key belongs to the right account; \
@@ -23,21 +25,26 @@ const UNREAD: Duration = Duration::from_secs(60 * 60);
 
 /// Returns a finding if the data of repositories are stale, or if repositories that were never read
 /// have failed for three intervals, at least [`UNREAD`].
-pub(super) fn stale(
-    snapshot: &Snapshot,
-    status: &PollStatus,
-    is_outage: bool,
-    now: Timestamp,
-) -> Option<Finding> {
-    let stale = snapshot.count(|condition| matches!(condition, Condition::Stale { .. }));
+pub(super) fn stale(snapshot: &Snapshot, status: &PollStatus, now: Timestamp) -> Option<Finding> {
     let limit = UNREAD.max(status.interval.saturating_mul(3));
-    let unread = snapshot.count(|condition| match condition {
-        // The finding about the outage covers failures of the whole API.
-        Condition::Pending(Some(failure)) if !is_outage || failure.fault == Fault::Repository => {
-            now.since(failure.lasting.since) > limit
+    let (mut stale, mut unread, mut since) = (0, 0, now);
+    for shown in &snapshot.repositories {
+        match &shown.condition {
+            Condition::Stale { languages, .. } => {
+                stale += 1;
+                let stale_at = languages.read_at.saturating_add(status.stale_after);
+                since = since.min(stale_at);
+            }
+            // The finding about the outage covers failures of the whole API.
+            Condition::Pending(Some(failure))
+                if is_named(failure, status) && now.since(failure.lasting.since) > limit =>
+            {
+                unread += 1;
+                since = since.min(failure.lasting.since);
+            }
+            _ => {}
         }
-        _ => false,
-    });
+    }
     let what = match (stale, unread) {
         (0, 0) => return None,
         (0, unread) => format!("{} could never be read", repositories(unread)),
@@ -52,18 +59,20 @@ pub(super) fn stale(
         ),
     };
     let hint = "fix the errors of these repositories; a successful read brings their data back";
-    Some(Finding::new(Symptom::DataStale, what, hint))
+    Some(Finding {
+        severity: Severity::Error,
+        since: Some(since),
+        ..Finding::new(ProblemKind::DataStale, what, hint)
+    })
 }
 
-/// Returns a finding if repositories fail, for other reasons than the outage of the whole API that
-/// `polling` may have found.
-pub(super) fn failing(snapshot: &Snapshot, polling: Option<&Finding>) -> Option<Finding> {
-    let is_outage = polling.is_some_and(is_outage);
+/// Returns a finding if repositories fail for other reasons than an outage of the whole API.
+pub(super) fn failing(snapshot: &Snapshot, status: &PollStatus, now: Timestamp) -> Option<Finding> {
     let failures: Vec<_> = snapshot
         .repositories
         .iter()
         .filter_map(|shown| shown.condition.failure())
-        .filter(|failure| !is_outage || failure.fault == Fault::Repository)
+        .filter(|failure| is_named(failure, status))
         .map(|failure| &failure.lasting)
         .collect();
     let longest = failures.iter().min_by_key(|failure| failure.since)?;
@@ -71,14 +80,20 @@ pub(super) fn failing(snapshot: &Snapshot, polling: Option<&Finding>) -> Option<
         grouped(failures.len()),
         repositories(snapshot.repositories.len()),
     );
-    let is_decided = polling.is_some_and(|finding| finding.symptom != Symptom::Undecided);
-    let reason = if is_outage && is_decided {
+    let last = status.last.as_ref();
+    let reason = if last.is_some_and(|last| last.stop.is_some()) {
         ", independently of the outage"
     } else {
         ""
     };
     let what = format!("{failing} of {all} cannot be read{reason}");
-    Some(Finding::of(Symptom::RepositoriesFailing, what, longest))
+    let finding = Finding::of(ProblemKind::PollsFailing, what, longest);
+    let have_polls_failed = last.is_some_and(|last| !last.is_well());
+    Some(Finding {
+        repositories: failures.len(),
+        is_problem: have_polls_failed && have_failed_long(&finding, status, now),
+        ..finding
+    })
 }
 
 /// Returns the reason why no repository is shown, if none is.
@@ -106,7 +121,7 @@ pub fn nothing_selected(snapshot: &Snapshot) -> Option<Finding> {
             "change filter.include, filter.exclude or filter.private",
         ),
     };
-    Some(Finding::new(Symptom::NoRepositories, what, hint))
+    Some(Finding::new(ProblemKind::NoRepositories, what, hint))
 }
 
 pub(super) fn unconfirmed(snapshot: &Snapshot) -> Option<Finding> {
@@ -119,55 +134,59 @@ pub(super) fn unconfirmed(snapshot: &Snapshot) -> Option<Finding> {
          confirms the removal"
     );
     Some(Finding::new(
-        Symptom::RemovalUnconfirmed,
+        ProblemKind::RemovalUnconfirmed,
         what,
         CHECK_ACCOUNT,
     ))
 }
 
-/// Returns a finding if more than half of the repositories were lost, for a day or until most are
-/// back.
-pub(super) fn dropped(snapshot: &Snapshot, facts: &Facts, now: Timestamp) -> Option<Finding> {
-    let listed = snapshot.repositories.len() + snapshot.filtered;
-    let (since, what) = match facts.repositories_dropped {
-        Some(dropped) if listed * 2 < dropped.before => (
-            dropped.at,
-            format!(
-                "Most repositories have left the listing: {} of {} remain",
-                grouped(listed),
-                grouped(dropped.before)
-            ),
-        ),
-        Some(_) => return None,
-        // An earlier process found the loss.
-        None => (
-            *facts.history.since.get(&ProblemKind::RepositoriesDropped)?,
-            "Most repositories have left the listing".to_owned(),
-        ),
-    };
-    (now.since(since) < DAY).then(|| Finding {
-        since: Some(since),
-        ..Finding::new(Symptom::RepositoriesDropped, what, CHECK_ACCOUNT)
-    })
-}
-
-/// Returns a finding for a day after responses first deviated from the specification in a new way.
-pub(super) fn shape(facts: &Facts, now: Timestamp) -> Option<Finding> {
-    let since = *facts.history.since.get(&ProblemKind::ApiShape)?;
-    let shapes = facts.history.shapes.iter();
-    let seen: Vec<_> = shapes
-        .filter(|(_, last)| **last >= since)
-        .map(|(shape, _)| format!("{} ({})", shape.label, shape.operation.label()))
+/// Returns a finding while the current responses deviate from the specification.
+pub(super) fn shape(snapshot: &Snapshot, status: &PollStatus) -> Option<Finding> {
+    let defects = status
+        .defects
+        .iter()
+        .filter(|(_, defect)| defect.is_deviation());
+    let failures = snapshot.repositories.iter();
+    let failures = failures
+        .filter_map(|shown| shown.condition.failure()?.reason)
+        .map(|reason| (Operation::ListLanguages, reason));
+    let last = status.last.as_ref().and_then(|last| last.listing_reason);
+    let listing = last.map(|reason| (Operation::ListRepositories, reason));
+    let bad_responses: BTreeSet<_> = failures
+        .chain(listing)
+        .filter(|(_, reason)| matches!(reason, Reason::Decode | Reason::Cursor))
         .collect();
+    let costs_completion = !bad_responses.is_empty()
+        || defects
+            .clone()
+            .any(|(operation, defect)| defect.costs_completion(*operation));
+    let defects = defects.map(|(operation, defect)| (*operation, defect.label()));
+    let shapes: Vec<_> = defects
+        .chain(
+            bad_responses
+                .iter()
+                .map(|(operation, reason)| (*operation, reason.label())),
+        )
+        .map(|(operation, label)| format!("{label} ({})", operation.label()))
+        .collect();
+    if shapes.is_empty() {
+        return None;
+    }
     let what = format!(
-        "Responses of the API deviate from its specification in a new way: {}",
-        seen.join(", ")
+        "Responses of the API deviate from its specification: {}",
+        shapes.join(", ")
     );
     let hint =
         "report the entries that the log names to the API's operators, or update this exporter";
-    (now.since(since) < DAY).then(|| Finding {
-        since: Some(since),
-        ..Finding::new(Symptom::ApiShape, what, hint)
+    let finding = Finding::new(ProblemKind::ApiShape, what, hint);
+    Some(if costs_completion {
+        finding
+    } else {
+        // All figures are known.
+        Finding {
+            severity: Severity::Info,
+            ..finding
+        }
     })
 }
 
@@ -193,28 +212,29 @@ pub(super) fn omitted_zeros(zeros: Zeros) -> Option<Finding> {
     };
     let what = format!("The API seems to leave out zeros: {what}");
     let hint = "if the API leaves out fields that hold 0 or false, set api.omits_zeros to true";
-    Some(Finding::new(Symptom::OmittedZeros, what, hint))
+    Some(Finding::new(ProblemKind::OmittedZeros, what, hint))
 }
 
 fn translations(zeros: ZeroCount) -> String {
     counted(zeros.absent, "translation", "translations")
 }
 
-/// Returns a finding while the API limits the rate of requests, with the rate that it seems to
-/// allow.
+/// Returns a finding if refusals slowed the last poll down.
 pub(super) fn rate_limited(status: &PollStatus) -> Option<Finding> {
-    let pace = status.pace?;
-    // The proposed rate is rounded down, so that the API does not refuse it again.
-    let allowed = ((pace.allowed * 10.0).floor() / 10.0).max(0.1);
+    let Some(slowed_to) = status.slowed_to else {
+        let last = status.last.as_ref()?;
+        let what = "The API ended the last poll by Retry-After";
+        let hint = "lower api.requests_per_second or raise poll.interval";
+        return (last.failure() == Some(PollFailure::Held))
+            .then(|| Finding::new(ProblemKind::RateLimited, what, hint));
+    };
     let what = format!(
-        "The API limits the rate of requests ({}); it seems to allow {allowed} a second",
-        pace.status
+        "The API limits the rate of requests (429 or 503): the last poll went down to \
+         {slowed_to:.1} a second"
     );
-    let hint = format!(
-        "set api.requests_per_second to {allowed} or less, and raise poll.interval if polls then \
-         take longer"
-    );
-    Some(Finding::new(Symptom::RateLimited, what, &hint))
+    let hint = "set api.requests_per_second to what the API allows, and raise poll.interval if \
+                polls then take longer";
+    Some(Finding::new(ProblemKind::RateLimited, what, hint))
 }
 
 /// Returns a finding if the completions do not fit `scale`. The API does not say whether it reports
@@ -236,7 +256,7 @@ pub fn scale(scale: f64, completions: impl Iterator<Item = f64> + Clone) -> Opti
     } else {
         return None;
     };
-    Some(Finding::new(Symptom::CompletionScale, what, hint))
+    Some(Finding::new(ProblemKind::CompletionScale, what, hint))
 }
 
 /// Returns a finding if entries of `targets` apply to no language. A rename would otherwise lose a
@@ -256,5 +276,5 @@ pub(super) fn unused_targets(snapshot: &Snapshot) -> Option<Finding> {
     let what = format!("{entries} to no language: {globs}");
     let hint = "correct its repositories and languages in the configuration file, or move it above \
                 the entry that matches first";
-    Some(Finding::new(Symptom::TargetUnused, what, hint))
+    Some(Finding::new(ProblemKind::TargetUnused, what, hint))
 }

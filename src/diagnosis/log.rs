@@ -1,34 +1,46 @@
-//! Logs when a finding begins and when it ends, each once.
+//! Logs when a problem begins and when it ends.
 
-use super::{Finding, Origin, Severity, Symptom};
-use crate::support::humanize::Rough;
-use std::collections::BTreeMap;
-use tokio::time::Instant;
+use super::Finding;
+use crate::{
+    domain::{ProblemKind, Severity},
+    support::{clock::Timestamp, humanize::Rough},
+};
+use std::collections::{BTreeMap, BTreeSet};
 
-/// The current symptoms with the time at which each was first seen, so that only changes are
-/// logged.
+/// The kinds of problems that were found last, so that only changes are logged.
 #[derive(Debug, Default)]
-pub struct Watch(BTreeMap<Symptom, Instant>);
+pub struct Watch(BTreeMap<ProblemKind, Watched>);
+
+#[derive(Debug)]
+struct Watched {
+    since: Timestamp,
+    severity: Severity,
+}
 
 impl Watch {
-    /// Logs the beginning of new findings and the end of earlier ones.
-    pub fn observe(&mut self, findings: &[Finding]) {
+    /// Logs the beginning, the end and each change of severity of a problem. Dates the findings
+    /// whose beginning is unknown to the time at which they were first seen.
+    pub fn observe(&mut self, findings: &mut [Finding], now: Timestamp) {
+        let mut present = BTreeSet::new();
         for finding in findings {
-            self.0.entry(finding.symptom).or_insert_with(|| {
-                log_begin(finding);
-                Instant::now()
+            let since = finding.since.unwrap_or(now);
+            let watched = self.0.entry(finding.kind);
+            let is_new = matches!(watched, std::collections::btree_map::Entry::Vacant(_));
+            let watched = watched.or_insert(Watched {
+                since,
+                severity: finding.severity,
             });
+            finding.since.get_or_insert(watched.since.min(now));
+            // The worst finding of a kind comes first, and speaks for the others.
+            if present.insert(finding.kind) && (is_new || watched.severity != finding.severity) {
+                watched.severity = finding.severity;
+                log_begin(finding);
+            }
         }
-        // Only a poll that listed everything can end a symptom of polls. Until then another failure
-        // may hide the symptom.
-        let polls_fail = findings.iter().any(|finding| finding.symptom.stops_polls());
-        self.0.retain(|&symptom, &mut since| {
-            let traits = symptom.traits();
-            let is_hidden =
-                polls_fail && !matches!(traits.origin, Origin::Exporter | Origin::Event);
-            let lasts = is_hidden || findings.iter().any(|finding| finding.symptom == symptom);
-            if !lasts && let Some(end) = symptom.end() {
-                tracing::info!(after = %Rough(since.elapsed()), "{end}");
+        self.0.retain(|kind, watched| {
+            let lasts = present.contains(kind);
+            if !lasts && let Some(end) = kind.definition().end {
+                tracing::info!(after = %Rough(now.since(watched.since)), "{end}");
             }
             lasts
         });
@@ -38,10 +50,8 @@ impl Watch {
 fn log_begin(finding: &Finding) {
     let Finding { what, hint, .. } = finding;
     let error = finding.detail.as_deref();
-    let traits = finding.symptom.traits();
-    match traits.severity {
-        _ if traits.origin == Origin::Event => {}
-        _ if finding.symptom == Symptom::Undecided => tracing::info!("{what}"),
+    match finding.severity {
+        _ if finding.kind.definition().end.is_none() => {}
         Severity::Error => tracing::error!(error, hint = &**hint, "{what}"),
         Severity::Warning | Severity::Info => tracing::warn!(error, hint = &**hint, "{what}"),
     }

@@ -1,9 +1,9 @@
-//! Findings about polls: incomplete, hanging, first and slow polls.
+//! Findings about polls: outages, holds, polls that hang and slow polls; and the first poll.
 
-use super::{Finding, Symptom};
+use super::Finding;
 use crate::{
     domain::{
-        PollFailure,
+        Fault, Lasting, PollFailure, ProblemKind, ReadFailure, Severity,
         snapshot::{Condition, PollOutcome, PollStatus, Running, Snapshot, Step},
     },
     support::{
@@ -19,44 +19,46 @@ const MAY_FAIL: Duration = Duration::from_secs(15 * 60);
 /// The time for which a poll may read nothing: a listing of 60 pages at the default `api.timeout`.
 const HANG: Duration = Duration::from_secs(30 * 60);
 
+/// The time that the API has for its first response after a restart in the middle of an outage.
+const FIRST_RESPONSE: Duration = Duration::from_secs(30);
+
 /// The hint while the poll under way has to show the state of the API.
 const WAIT: &str = "nothing to do: wait for the poll to end";
 
-/// Returns the reason why the last poll could not list and request everything, if it could not.
-pub fn finding(snapshot: &Snapshot, status: &PollStatus, now: Timestamp) -> Option<Finding> {
-    let last = status.last.as_ref();
-    let held_until = status.held_until.filter(|until| *until > now);
-    let held =
-        held_until.map(|until| format!("The API takes no requests until {until} (Retry-After)"));
-    let (symptom, what) = match (last.and_then(PollOutcome::failure), &held) {
-        (Some(PollFailure::Unauthorized), _) => (Symptom::KeyUnusable, "The API refuses the key"),
-        (Some(PollFailure::KeyFile), _) => (
-            Symptom::KeyUnusable,
-            "The API key cannot be read from its file, so no requests are sent",
-        ),
-        (_, Some(held)) => (Symptom::Held, held.as_str()),
-        (Some(PollFailure::Held), None) => (
-            Symptom::Held,
-            "The API refused requests until the last poll ended",
-        ),
-        (Some(PollFailure::Unavailable), None) => {
-            (Symptom::ApiUnavailable, "The API is unavailable")
-        }
-        (Some(PollFailure::Listing), None) => (
-            Symptom::ListingIncomplete,
-            "The list of repositories could not be read to its end",
-        ),
-        (Some(PollFailure::Repositories) | None, None) => {
-            let undecided = || last.is_none().then(|| first_poll(snapshot, status));
-            return hang(snapshot, status, now).or_else(undecided);
-        }
+/// Returns the reason why the last poll could not list and request everything, if it could not, or
+/// a poll under way that hangs.
+pub(super) fn finding(snapshot: &Snapshot, status: &PollStatus, now: Timestamp) -> Option<Finding> {
+    let Some((last, failure)) = cut_short(status) else {
+        return hang(snapshot, status, now);
     };
-    let what = format!("{what}; {}", shown(snapshot, last));
-    let Some(failure) = last.and_then(PollOutcome::cut_short) else {
-        let hint = "lower api.requests_per_second or raise poll.interval";
-        return Some(Finding::new(symptom, what, hint));
+    let (kind, severity, what) = match last.failure() {
+        Some(PollFailure::Unauthorized) => (
+            ProblemKind::ApiKey,
+            Severity::Error,
+            "The API refuses the key".to_owned(),
+        ),
+        Some(PollFailure::KeyFile) => (
+            ProblemKind::ApiKey,
+            Severity::Error,
+            "The API key cannot be read from its file, so no requests are sent".to_owned(),
+        ),
+        Some(PollFailure::Held) => (
+            ProblemKind::PollsFailing,
+            Severity::Warning,
+            hold(status, now),
+        ),
+        Some(PollFailure::Unavailable) => (
+            ProblemKind::PollsFailing,
+            Severity::Error,
+            "The API is unavailable".to_owned(),
+        ),
+        Some(PollFailure::Listing | PollFailure::Repositories) | None => (
+            ProblemKind::PollsFailing,
+            Severity::Error,
+            "The list of repositories could not be read to its end".to_owned(),
+        ),
     };
-    match status.running() {
+    let finding = match status.running() {
         // A complete listing shows that the API answers and accepts the key.
         Some(Running {
             step:
@@ -66,49 +68,96 @@ pub fn finding(snapshot: &Snapshot, status: &PollStatus, now: Timestamp) -> Opti
                     ..
                 },
             ..
-        }) if symptom != Symptom::ListingIncomplete => {
+        }) if last.stop.is_some() => {
             let (read, all) = (grouped(read), repositories(snapshot.repositories.len()));
             let what = format!(
                 "The last poll failed; the poll under way has listed everything and read {read} of \
                  {all}"
             );
-            Some(Finding {
+            Finding {
                 since: Some(failure.since),
-                ..Finding::new(Symptom::Undecided, what, WAIT)
-            })
+                ..Finding::new(ProblemKind::PollsFailing, what, WAIT)
+            }
         }
-        _ => Some(Finding::of(symptom, what, failure)),
+        _ => Finding {
+            severity,
+            ..Finding::of(
+                kind,
+                format!("{what}; {}", shown(snapshot, Some(last))),
+                failure,
+            )
+        },
+    };
+    Some(dated(finding, status, now))
+}
+
+/// Returns the last poll and its failure, if it ended early or its listing did.
+fn cut_short(status: &PollStatus) -> Option<(&PollOutcome, &Lasting)> {
+    let last = status.last.as_ref()?;
+    Some((last, last.cut_short()?))
+}
+
+fn hold(status: &PollStatus, now: Timestamp) -> String {
+    match status.held_until.filter(|until| *until > now) {
+        Some(until) => format!("The API takes no requests until {until} (Retry-After)"),
+        None => "The API refused requests until the last poll ended".to_owned(),
     }
 }
 
+/// Dates failing polls to the last poll that went well, and decides whether they are a problem.
+fn dated(finding: Finding, status: &PollStatus, now: Timestamp) -> Finding {
+    if finding.kind != ProblemKind::PollsFailing {
+        return finding;
+    }
+    Finding {
+        is_problem: have_failed_long(&finding, status, now),
+        since: well_at(status, now).or(finding.since),
+        ..finding
+    }
+}
+
+/// Returns whether no poll has gone well for longer than may be: three intervals, at least
+/// [`MAY_FAIL`], and the duration of the last poll, which takes hours if the API is slow.
+pub(super) fn have_failed_long(finding: &Finding, status: &PollStatus, now: Timestamp) -> bool {
+    let since = well_at(status, now).or(finding.since);
+    since.is_some_and(|since| now.since(since) > may_fail(status))
+}
+
+/// Returns the end of the last poll that went well. A time in the future was recorded by a wrong
+/// clock, and says nothing.
+fn well_at(status: &PollStatus, now: Timestamp) -> Option<Timestamp> {
+    status.last_well_at.filter(|at| *at <= now)
+}
+
 /// Returns a finding if the poll under way has read nothing for long, such as when the disk with
-/// the key file hangs.
+/// the key file hangs, or after a restart in the middle of an outage.
 fn hang(snapshot: &Snapshot, status: &PollStatus, now: Timestamp) -> Option<Finding> {
-    let since = status.running()?.since;
+    let running = status.running()?;
     let reads = snapshot.repositories.iter();
     let newest = reads
         .filter_map(|shown| shown.condition.last_success())
         .max();
-    let since = newest.map_or(since, |read_at| read_at.max(since));
+    let since = newest.map_or(running.since, |read_at| read_at.max(running.since));
     let silence = now.since(since);
-    if silence <= HANG.max(may_fail(status)) {
-        return None;
-    }
     let what = format!(
         "The poll under way has read nothing for {}; {}",
         Rough(silence),
         shown(snapshot, status.last.as_ref())
     );
     let hint = "see the log; if it does not name the reason, restart the exporter and report a bug";
-    Some(Finding {
+    let finding = Finding {
+        severity: Severity::Error,
         since: Some(since),
-        ..Finding::new(Symptom::PollHangs, what, hint)
-    })
+        ..Finding::new(ProblemKind::PollsFailing, what, hint)
+    };
+    let is_first = status.last.is_none() && matches!(running.step, Step::Listing { shown: 0 });
+    if is_first && status.last_well_at.is_some() && silence > FIRST_RESPONSE {
+        return Some(dated(finding, status, now)).filter(|finding| finding.is_problem);
+    }
+    (silence > HANG.max(may_fail(status))).then(|| dated(finding, status, now))
 }
 
-/// Returns the time for which polls may fail before they are a problem: three intervals, at least
-/// [`MAY_FAIL`], and the duration of the last poll, which takes hours if the API is slow.
-pub fn may_fail(status: &PollStatus) -> Duration {
+fn may_fail(status: &PollStatus) -> Duration {
     let took = status
         .last
         .as_ref()
@@ -137,7 +186,11 @@ fn with_languages(snapshot: &Snapshot) -> usize {
     snapshot.count(|condition| condition.languages().is_some())
 }
 
-fn first_poll(snapshot: &Snapshot, status: &PollStatus) -> Finding {
+/// Returns the progress of the first poll; `None` once it has ended.
+fn first_poll(snapshot: &Snapshot, status: &PollStatus) -> Option<String> {
+    if status.last.is_some() {
+        return None;
+    }
     let all = snapshot.repositories.len();
     let read = with_languages(snapshot);
     // A repository that fails in the first poll has languages only from before the restart.
@@ -151,24 +204,83 @@ fn first_poll(snapshot: &Snapshot, status: &PollStatus) -> Finding {
     } else {
         String::new()
     };
-    let what = format!("The first poll has not ended yet{progress}");
-    Finding {
-        since: status.running().map(|running| running.since),
-        ..Finding::new(Symptom::Undecided, what, WAIT)
+    Some(format!("The first poll has not ended yet{progress}"))
+}
+
+/// Returns the worst finding that a headline must not hide; without one, the progress of the first
+/// poll or the result of the last one.
+pub fn headline(findings: &[Finding], snapshot: &Snapshot, status: &PollStatus) -> String {
+    let worst = findings
+        .first()
+        .filter(|worst| worst.severity != Severity::Info);
+    if let Some(worst) = worst {
+        return worst.what.clone();
+    }
+    if let Some(progress) = first_poll(snapshot, status) {
+        return progress;
+    }
+    match &status.last {
+        Some(last) if !last.is_success() => {
+            "The last poll could not read every repository; the repositories that failed have left \
+             the listing"
+        }
+        _ => "All is well: the last poll read every repository",
+    }
+    .to_owned()
+}
+
+/// Returns the reason why there are no data to serve yet: failed polls, or the first poll. Other
+/// findings do not keep data away.
+pub fn why_not_ready(findings: &[Finding], snapshot: &Snapshot, status: &PollStatus) -> String {
+    let stops_polls = |finding: &&Finding| {
+        matches!(
+            finding.kind,
+            ProblemKind::ApiKey | ProblemKind::PollsFailing
+        )
+    };
+    let (reason, since) = if let Some(finding) = findings.iter().find(stops_polls) {
+        (finding.line(), finding.since)
+    } else {
+        let progress = first_poll(snapshot, status);
+        let progress = progress.unwrap_or_else(|| "no listing was complete yet".to_owned());
+        let since = status.running().map(|running| running.since);
+        (format!("{progress}; {WAIT}"), since)
+    };
+    match since {
+        Some(since) => format!("{reason} (since {since})"),
+        None => reason,
     }
 }
 
+/// Returns whether to name a repository's failure. A finding about the whole API covers the
+/// failures that come with it.
+pub fn is_named(failure: &ReadFailure, status: &PollStatus) -> bool {
+    failure.fault == Fault::Repository || !is_outage(status)
+}
+
+/// Returns whether the API or the key failed as a whole, or the first poll has not shown yet that
+/// it did not.
+pub(super) fn is_outage(status: &PollStatus) -> bool {
+    status.last.as_ref().is_none_or(|last| last.stop.is_some())
+}
+
 /// Returns a finding if the last poll took longer than the interval.
-pub fn overrun(status: &PollStatus) -> Option<Finding> {
+pub(super) fn overrun(status: &PollStatus) -> Option<Finding> {
     let last = status.last.as_ref()?;
-    if last.duration <= status.interval {
+    // An outage is no reason to poll more slowly.
+    if last.duration <= status.interval || last.stop.is_some() {
         return None;
     }
-    // Milliseconds, because 1.4 s would otherwise be shown as no longer than an interval of 1s.
-    let took = u64::try_from(last.duration.as_millis()).unwrap_or(u64::MAX);
-    let took = humantime::format_duration(Duration::from_millis(took));
+    // Rounded up, so that no poll seems to have taken exactly an interval.
+    let took = match last.duration.as_secs() {
+        0..60 => format!(
+            "{:.1} s",
+            (last.duration.as_secs_f64() * 10.0).ceil() / 10.0
+        ),
+        seconds => humantime::format_duration(Duration::from_secs(seconds + 1)).to_string(),
+    };
     let interval = humantime::format_duration(status.interval);
     let what = format!("The last poll took {took}, longer than poll.interval ({interval})");
     let hint = "raise poll.interval, or api.requests_per_second if the API allows it";
-    Some(Finding::new(Symptom::PollsOverrun, what, hint))
+    Some(Finding::new(ProblemKind::PollsOverrun, what, hint))
 }

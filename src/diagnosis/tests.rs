@@ -1,19 +1,18 @@
+mod kinds;
 mod polls;
 mod problems;
-mod symptoms;
 
 use super::*;
 use crate::domain::{
-    Completion, Defect, Failure, History, Language, Operation, PollFailure, Reason, Repository,
-    RepositoryId, Shape, Stop,
-    progress::Progress,
-    snapshot::{
-        Activity, Condition, Languages, Pace, PollOutcome, Reading, Reported, Running, Shown, Step,
-    },
+    Defect, Failure, Fault, Operation, PollFailure, ReadFailure, Reason, Repository, RepositoryId,
+    Stop,
+    record::Languages,
+    snapshot::{Activity, Condition, PollOutcome, Running, Shown, Step},
     targets::{Targets, tests::entry},
 };
-use crate::{metrics::instruments::Dropped, testing};
-use symptoms::each_symptom;
+use crate::testing;
+use kinds::each_kind;
+use std::collections::BTreeSet;
 
 const NOW: Timestamp = Timestamp::from_millis(1_795_224_645_000);
 const HOUR: Duration = Duration::from_secs(3600);
@@ -59,22 +58,10 @@ fn repository(id: u64, condition: Condition) -> Shown {
 }
 
 fn read_at(at: Timestamp, completion: f64) -> Arc<Languages> {
-    let language = Arc::new(Language {
-        code: "de".into(),
-        name: "German".into(),
-    });
-    let progress = Progress {
-        completion: Completion::new(completion).unwrap(),
-        at,
-    };
     Arc::new(Languages {
         read_at: at,
         scale: 100.0,
-        readings: [Reading {
-            language,
-            reported: Reported::Now(progress),
-        }]
-        .into(),
+        records: [testing::record_of("de", "German", Some(completion), at)].into(),
     })
 }
 
@@ -83,6 +70,7 @@ fn poll() -> PollOutcome {
         ended_at: NOW,
         duration: Duration::from_secs(10),
         listing_failure: None,
+        listing_reason: None,
         stop: None,
         read: 2,
         failed: 0,
@@ -122,11 +110,12 @@ impl Known {
         }
     }
 
-    fn symptoms(&self) -> Vec<Symptom> {
-        self.findings()
-            .iter()
-            .map(|finding| finding.symptom)
-            .collect()
+    fn kinds(&self) -> Vec<ProblemKind> {
+        self.findings().iter().map(|finding| finding.kind).collect()
+    }
+
+    fn headline(&self) -> String {
+        headline(&self.findings(), &self.snapshot, &self.status)
     }
 
     fn with(change: impl FnOnce(&mut Self)) -> Self {
@@ -182,35 +171,24 @@ fn ended_early(reason: PollFailure) -> PollOutcome {
 }
 
 #[test]
-fn every_symptom_has_its_headline_and_its_rank() {
-    let symptoms: Vec<_> = each_symptom()
-        .iter()
-        .map(|(symptom, ..)| *symptom)
-        .collect();
-    assert!(symptoms.is_sorted(), "worst first");
-    let severities: Vec<_> = symptoms.iter().map(|symptom| symptom.severity()).collect();
-    let last_warning = severities
-        .iter()
-        .rposition(|one| *one != Severity::Info)
-        .unwrap();
-    assert!(severities[..last_warning].is_sorted_by_key(|one| *one == Severity::Info));
-    for (kind, known, words) in each_symptom() {
+fn every_kind_has_its_headline_and_its_rank() {
+    let cases = each_kind();
+    let covered: BTreeSet<_> = cases.iter().map(|(kind, ..)| *kind).collect();
+    assert!(covered.iter().eq(ProblemKind::ALL), "each kind has a case");
+    for (kind, known, words) in cases {
         let findings = known.findings();
         assert_eq!(
-            findings.first().map(|finding| finding.symptom),
+            findings.first().map(|finding| finding.kind),
             Some(kind),
             "{findings:#?}"
         );
-        let headline = headline(&findings, &known.status);
+        let what = &findings[0].what;
         for word in words {
-            assert!(
-                headline.contains(word),
-                "{kind:?}: {headline} should say {word}"
-            );
+            assert!(what.contains(word), "{kind:?}: {what} should say {word}");
         }
         assert!(
-            !findings[0].hint.is_empty() && !headline.ends_with('.'),
-            "{kind:?}: {headline}"
+            !findings[0].hint.is_empty() && !what.ends_with('.'),
+            "{kind:?}: {what}"
         );
     }
 }
@@ -220,7 +198,7 @@ fn nothing_is_wrong_after_a_poll_that_read_everything() {
     let known = Known::new();
     assert_eq!(known.findings(), []);
     assert_eq!(
-        headline(&known.findings(), &known.status),
+        known.headline(),
         "All is well: the last poll read every repository"
     );
 }
@@ -234,10 +212,10 @@ fn unreadiness_names_only_findings_that_keep_data_away() {
         known.facts.certificate_expires_at = Some(ago(1));
     });
     let findings = known.findings();
-    assert_eq!(findings[0].symptom, Symptom::CertificateExpired);
+    assert_eq!(findings[0].kind, ProblemKind::Certificate);
     assert_eq!(
-        why_not_ready(&findings).unwrap().symptom,
-        Symptom::Undecided
+        why_not_ready(&findings, &known.snapshot, &known.status),
+        "The first poll has not ended yet; nothing to do: wait for the poll to end"
     );
 }
 
@@ -247,34 +225,32 @@ fn a_listing_without_names_is_not_an_empty_account() {
         known.snapshot.repositories.clear();
         known.snapshot.unnamed = 3;
     });
-    let headline = headline(&known.findings(), &known.status);
+    let headline = known.headline();
     assert!(headline.contains("No entry of the listing has a readable name"));
 }
 
 #[test]
 fn a_stale_repository_also_counts_as_failing() {
     let known = Known::with(|known| {
-        known.snapshot.repositories[0].condition = Condition::Stale {
-            read_at: ago(5),
-            failure: Some(failed_with_the_api(Reason::ServerError)),
-        };
+        let failure = failed_with_the_api(Reason::ServerError);
+        known.snapshot.repositories[0].condition = testing::stale(ago(5), Some(failure));
     });
-    let kinds = known.symptoms();
-    assert_eq!(kinds, [Symptom::DataStale, Symptom::RepositoriesFailing]);
+    let kinds = known.kinds();
+    assert_eq!(kinds, [ProblemKind::DataStale, ProblemKind::PollsFailing]);
 }
 
 #[test]
 fn a_certificate_is_reported_14_days_before_its_expiry() {
     for (days, kind) in [
         (15, None),
-        (14, Some(Symptom::CertificateExpiring)),
-        (0, Some(Symptom::CertificateExpired)),
+        (14, Some(ProblemKind::Certificate)),
+        (0, Some(ProblemKind::Certificate)),
     ] {
         let known = Known::with(|known| {
             known.facts.certificate_expires_at = Some(NOW.saturating_add(HOUR * 24 * days));
         });
         assert_eq!(
-            known.findings().first().map(|finding| finding.symptom),
+            known.findings().first().map(|finding| finding.kind),
             kind,
             "{days}"
         );
@@ -292,9 +268,9 @@ fn a_scale_is_suspect_if_the_highest_completion_is_from_0_to_1() {
                 .map(|(id, shown)| repository(id, shown))
                 .collect();
         });
-        let kinds = known.symptoms();
+        let kinds = known.kinds();
         assert_eq!(
-            kinds.contains(&Symptom::CompletionScale),
+            kinds.contains(&ProblemKind::CompletionScale),
             is_suspect,
             "{completions:?}"
         );
@@ -331,24 +307,6 @@ fn a_finding_begins_with_its_cause() {
         Some(ago(2)),
         "the failure that is ending"
     );
-    let first = Known::with(|known| {
-        (known.status.last, known.status.activity) = (None, running(ago(1), false, 0));
-    });
-    assert_eq!(since(first), Some(ago(1)), "the poll");
-}
-
-#[test]
-fn a_loss_of_repositories_ends_with_their_return_or_after_a_day() {
-    let dropped = |hours, before| {
-        let known = Known::with(|known| {
-            let at = ago(hours);
-            known.facts.repositories_dropped = Some(Dropped { at, before });
-        });
-        known.symptoms()
-    };
-    assert_eq!(dropped(23, 5), [Symptom::RepositoriesDropped]);
-    assert_eq!(dropped(23, 4), [], "half of them are back");
-    assert_eq!(dropped(24, 5), []);
 }
 
 #[test]
@@ -357,7 +315,7 @@ fn dropped_lines_of_the_log_are_a_finding_for_15_minutes() {
         let known = Known::with(|known| {
             let at = Timestamp::from_millis(NOW.as_millis() - i64::from(minutes_ago) * 60_000);
             known.facts.log_lines_dropped = 1234;
-            known.facts.history.log_lines_dropped_at = Some(at);
+            known.facts.log_lines_dropped_at = Some(at);
         });
         known.findings().first().map(|finding| finding.what.clone())
     };
@@ -368,13 +326,54 @@ fn dropped_lines_of_the_log_are_a_finding_for_15_minutes() {
 
 #[test]
 fn no_finding_begins_in_the_future() {
-    let later = NOW.saturating_add(HOUR);
     let known = Known::with(|known| {
-        known.snapshot.unconfirmed = 1;
-        let since = &mut known.facts.history.since;
-        since.insert(ProblemKind::RemovalUnconfirmed, later);
-        since.insert(ProblemKind::StateDiscarded, later);
+        known.facts.state_not_saved = Some(failure());
+        known.facts.state_not_saved.as_mut().unwrap().since = NOW.saturating_add(HOUR);
     });
-    let found: Vec<_> = known.findings().into_iter().map(|one| one.since).collect();
-    assert_eq!(found, [Some(NOW), Some(NOW)]);
+    assert_eq!(known.findings()[0].since, Some(NOW));
+}
+
+#[test]
+fn a_bad_field_that_costs_no_completion_changes_no_headline() {
+    for (operation, defect, severity) in [
+        (
+            Operation::ListLanguages,
+            Defect::Completion,
+            Severity::Warning,
+        ),
+        (Operation::ListRepositories, Defect::Name, Severity::Warning),
+        (
+            Operation::ListRepositories,
+            Defect::CreatedAt,
+            Severity::Info,
+        ),
+        (Operation::ListLanguages, Defect::Name, Severity::Info),
+    ] {
+        let known = Known::with(|known| known.status.defects = [(operation, defect)].into());
+        let findings = known.findings();
+        assert_eq!(findings[0].kind, ProblemKind::ApiShape);
+        assert!(findings[0].is_problem);
+        assert_eq!(findings[0].severity, severity, "{defect:?}");
+        assert_eq!(
+            known.headline().contains("All is well"),
+            severity == Severity::Info
+        );
+    }
+}
+
+#[test]
+fn a_response_that_cannot_be_decoded_is_of_another_shape() {
+    let known = Known::with(|known| {
+        let failure = failed_with_the_api(Reason::Decode);
+        known.snapshot.repositories[0].condition = Condition::Failing(read_at(NOW, 50.0), failure);
+    });
+    let shapes = known.findings();
+    let shape = shapes.iter().find(|one| one.kind == ProblemKind::ApiShape);
+    assert!(shape.unwrap().what.ends_with(": decode (list_languages)"));
+    let known = Known::ended(PollOutcome {
+        listing_failure: Some(failure()),
+        listing_reason: Some(Reason::Cursor),
+        ..poll()
+    });
+    assert!(known.kinds().contains(&ProblemKind::ApiShape));
 }

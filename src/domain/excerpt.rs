@@ -1,6 +1,9 @@
 //! Excerpts: parts of a snapshot, chosen by globs on repositories and languages.
 
-use super::snapshot::{Languages, Shown, Snapshot};
+use super::{
+    record::Languages,
+    snapshot::{Shown, Snapshot},
+};
 use crate::support::glob::glob_set;
 use globset::{Glob, GlobSet};
 use std::sync::Arc;
@@ -37,20 +40,21 @@ impl Excerpt {
         if self.languages.is_empty() {
             return Some(shown);
         }
-        let Some(languages) = shown.condition.languages_mut() else {
+        let is_shown = shown.condition.languages().is_some();
+        let Some(languages) = shown.condition.known_mut() else {
             return Some(shown);
         };
-        let readings: Arc<[_]> = languages
-            .readings
+        let records: Arc<[_]> = languages
+            .records
             .iter()
-            .filter(|reading| self.languages.is_match(&*reading.language.code))
+            .filter(|record| self.languages.is_match(&*record.language.code))
             .cloned()
             .collect();
-        if readings.is_empty() {
+        if is_shown && records.is_empty() {
             return None;
         }
         *languages = Arc::new(Languages {
-            readings,
+            records,
             ..**languages
         });
         Some(shown)
@@ -87,7 +91,7 @@ mod tests {
         ]);
         let chosen = excerpt.of_snapshot(&snapshot);
         let named = chosen.repositories.iter().map(|shown| {
-            let codes = shown.readings().iter().map(|one| &*one.language.code);
+            let codes = shown.records().iter().map(|one| &*one.language.code);
             let codes = codes.collect::<Vec<_>>().join(" ");
             format!("{}: {codes}", shown.repository.name)
         });

@@ -51,42 +51,13 @@ pub enum TemplateError {
     Url(#[from] url::ParseError),
 }
 
+/// The placeholders of a template: properties of a repository, and the code of a language.
+/// `{owner}` and `{name}` are the parts of `{repo}` before and after its last slash.
+const PLACEHOLDERS: [&str; 5] = ["{id}", "{repo}", "{owner}", "{name}", "{language}"];
+
 /// A URL with placeholders.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Template(Vec<Part>);
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Part {
-    Text(String),
-    Placeholder(Placeholder),
-}
-
-/// A property of a repository or language.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Placeholder {
-    Id,
-    /// `owner/repo`; its slash is encoded, too.
-    Repo,
-    /// The part of `owner/repo` before its last slash.
-    Owner,
-    /// The part of `owner/repo` after its last slash.
-    Name,
-    /// The code of the language.
-    Language,
-}
-
-impl Placeholder {
-    fn find(name: &str) -> Option<Self> {
-        Some(match name {
-            "id" => Self::Id,
-            "repo" => Self::Repo,
-            "owner" => Self::Owner,
-            "name" => Self::Name,
-            "language" => Self::Language,
-            _ => return None,
-        })
-    }
-}
+pub struct Template(String);
 
 impl Template {
     /// Parses a template for repositories, such as `https://translate.example.com/{owner}/{name}`.
@@ -94,14 +65,10 @@ impl Template {
     /// # Errors
     /// Fails if the text cannot become a URL, or has the placeholder `{language}`.
     pub fn of_repository(text: &str) -> Result<Self, TemplateError> {
-        let template = Self::of_language(text)?;
-        if template
-            .0
-            .contains(&Part::Placeholder(Placeholder::Language))
-        {
+        if text.contains("{language}") {
             return Err(TemplateError::UnknownPlaceholder("language".to_owned()));
         }
-        Ok(template)
+        Self::of_language(text)
     }
 
     /// Parses a template for languages, such as
@@ -117,20 +84,14 @@ impl Template {
         if text.contains(is_excluded) {
             return Err(TemplateError::Character);
         }
-        let (mut parts, mut rest) = (Vec::new(), text);
-        while let Some((before, behind)) = rest.split_once('{') {
-            let (name, behind) = behind.split_once('}').ok_or(TemplateError::Brace)?;
-            let placeholder = Placeholder::find(name)
-                .ok_or_else(|| TemplateError::UnknownPlaceholder(name.to_owned()))?;
-            parts.extend([
-                Part::Text(before.to_owned()),
-                Part::Placeholder(placeholder),
-            ]);
-            rest = behind;
+        for rest in text.split('{').skip(1) {
+            let (name, _) = rest.split_once('}').ok_or(TemplateError::Brace)?;
+            if !PLACEHOLDERS.contains(&&*format!("{{{name}}}")) {
+                return Err(TemplateError::UnknownPlaceholder(name.to_owned()));
+            }
         }
-        parts.push(Part::Text(rest.to_owned()));
-        let template = Self(parts);
-        let url = template.fill(|_| "1");
+        let template = Self(text.to_owned());
+        let url = template.fill(["1"; 5]);
         if url.contains('}') {
             return Err(TemplateError::Brace);
         }
@@ -144,25 +105,15 @@ impl Template {
     fn render(&self, repository: &Repository, code: &str) -> String {
         let (repo, id) = (&*repository.name, repository.id.to_string());
         let (owner, name) = repo.rsplit_once('/').unwrap_or(("", repo));
-        self.fill(|placeholder| match placeholder {
-            Placeholder::Id => &id,
-            Placeholder::Repo => repo,
-            Placeholder::Owner => owner,
-            Placeholder::Name => name,
-            Placeholder::Language => code,
-        })
+        self.fill([&id, repo, owner, name, code])
     }
 
-    /// Replaces each placeholder with its percent-encoded value.
-    fn fill<'a>(&self, value: impl Fn(Placeholder) -> &'a str) -> String {
-        let mut url = String::new();
-        for part in &self.0 {
-            match part {
-                Part::Text(text) => url.push_str(text),
-                Part::Placeholder(placeholder) => {
-                    url.extend(utf8_percent_encode(value(*placeholder), ENCODED));
-                }
-            }
+    /// Replaces [`PLACEHOLDERS`] with percent-encoded values, which therefore hold no placeholder.
+    fn fill(&self, values: [&str; 5]) -> String {
+        let mut url = self.0.clone();
+        for (placeholder, value) in PLACEHOLDERS.into_iter().zip(values) {
+            let encoded = utf8_percent_encode(value, ENCODED).to_string();
+            url = url.replace(placeholder, &encoded);
         }
         url
     }
@@ -237,7 +188,7 @@ mod tests {
             ("https://t.example.com/{}", unknown("")),
             ("https://t.example.com/{id", TemplateError::Brace),
             ("https://t.example.com/id}", TemplateError::Brace),
-            ("https://t.example.com/{{id}}", unknown("{id")),
+            ("https://t.example.com/{{id}}", TemplateError::Brace),
             ("https://t.example.com/a b", TemplateError::Character),
             ("https://t.example.com/\"{id}\"", TemplateError::Character),
             ("https://me:pw@t.example.com/", TemplateError::Credentials),

@@ -3,8 +3,10 @@
 
 use crate::{
     domain::{
-        Lasting, ReadFailure, Reason, Repository,
-        snapshot::{Reading, Shown, Snapshot, find},
+        Completion, Lasting, ReadFailure, Reason, Repository, TranslationProblem,
+        judgement::{Earlier, Evidence, Judgement, Standards},
+        record::{Record, find},
+        snapshot::{Shown, Snapshot},
         tally::Tally,
         targets::{RepositoryTargets, Target},
     },
@@ -19,37 +21,28 @@ use std::{
     time::Duration,
 };
 
-/// The time without progress after which a language below its target counts as stalled.
-pub const STALLED_AFTER: Duration = Duration::from_secs(7 * DAY);
-
-/// The time before its date from which an unready translation is at risk. The alert
-/// `TranslationTargetAtRisk` has the same limit.
-pub const AT_RISK_WITHIN: Duration = Duration::from_secs(14 * DAY);
-
 const DAY: u64 = 24 * 3600;
 
 /// One language of one repository.
 #[derive(Debug, Clone, Copy)]
 pub struct Translation<'a> {
     pub repository: &'a Repository,
-    pub reading: &'a Reading,
+    pub record: &'a Record,
     /// See [`crate::domain::Completion::ratio`]; `None` if the API reports no completion.
     pub ratio: Option<f64>,
     pub target: Target,
+    /// `None` if no completion is reported.
+    pub last_progress: Option<Timestamp>,
+    pub judgement: Judgement,
 }
 
 impl<'a> Translation<'a> {
     pub fn code(&self) -> &'a str {
-        &self.reading.language.code
-    }
-
-    /// Returns whether the target is met; `None` if that is unknown.
-    pub fn is_met(&self) -> Option<bool> {
-        self.target.is_met(self.ratio)
+        &self.record.language.code
     }
 
     pub fn is_ready(&self) -> bool {
-        self.is_met() == Some(true)
+        self.judgement.is_met == Some(true)
     }
 
     /// Returns the gap between the ratio and the target; `None` if the ratio is unknown.
@@ -60,43 +53,8 @@ impl<'a> Translation<'a> {
         Some(self.target.ratio - self.ratio?)
     }
 
-    pub fn is_stalled(&self, now: Timestamp) -> bool {
-        let progress = self.reading.progress();
-        self.is_met() == Some(false)
-            && progress.is_some_and(|progress| now.since(progress.at) >= STALLED_AFTER)
-    }
-
-    /// Returns the state of the date, or `None` if the target has no date.
-    pub fn deadline(&self, now: Timestamp) -> Option<Deadline> {
-        let due = self.target.due?;
-        Some(Deadline::of(due, self.is_ready(), now))
-    }
-}
-
-/// The state of a date by which translations must be ready.
-#[derive(Debug)]
-pub enum Deadline {
-    /// The date has passed, and a translation is not ready.
-    Missed,
-    /// The date is near, and a translation is not ready.
-    AtRisk,
-    /// The date is far, and a translation is not ready.
-    Ahead,
-    /// All translations are ready.
-    Met,
-}
-
-impl Deadline {
-    pub fn of(due: Timestamp, is_ready: bool, now: Timestamp) -> Self {
-        if is_ready {
-            Self::Met
-        } else if due < now {
-            Self::Missed
-        } else if due.since(now) <= AT_RISK_WITHIN {
-            Self::AtRisk
-        } else {
-            Self::Ahead
-        }
+    pub fn has(&self, kind: TranslationProblem) -> bool {
+        self.judgement.problem(kind).is_some()
     }
 }
 
@@ -109,16 +67,25 @@ pub fn day(due: Timestamp) -> String {
     }
 }
 
-/// Formats the distance of a date from now, such as `12 days left` or `3 days ago`.
+/// Formats the day of an estimate, whose time of day would say nothing.
+pub fn date(at: Timestamp) -> String {
+    format!("{:.10}", at.to_string())
+}
+
+/// Formats the distance of a date from now, such as `12 days left` or `3 days overdue`.
 pub fn days(due: Timestamp, now: Timestamp) -> String {
-    let (distance, direction) = if due < now {
-        (now.since(due), "ago")
+    if due < now {
+        format!("{} overdue", span(now.since(due)))
     } else {
-        (due.since(now), "left")
-    };
-    match usize::try_from(distance.as_secs() / DAY) {
-        Ok(0) | Err(_) => format!("{} {direction}", Rough(distance)),
-        Ok(days) => format!("{} {direction}", counted(days, "day", "days")),
+        format!("{} left", span(due.since(now)))
+    }
+}
+
+/// Formats a duration in days, or in a smaller unit below a day.
+pub fn span(duration: Duration) -> String {
+    match usize::try_from(duration.as_secs() / DAY) {
+        Ok(0) | Err(_) => Rough(duration).to_string(),
+        Ok(days) => counted(days, "day", "days"),
     }
 }
 
@@ -149,7 +116,8 @@ impl Mean {
 pub struct Totals {
     pub all: usize,
     pub ready: usize,
-    pub stalled: usize,
+    /// The number of translations with each problem, in the order of [`TranslationProblem::ALL`].
+    problems: [usize; TranslationProblem::ALL.len()],
     pub mean: Mean,
     /// The mean gap between ratio and target.
     pub missing: Mean,
@@ -160,13 +128,14 @@ pub struct Totals {
 }
 
 impl Totals {
-    fn add(&mut self, translation: &Translation<'_>, now: Timestamp) {
-        let progress = translation.reading.progress();
+    fn add(&mut self, translation: &Translation<'_>) {
         self.all += 1;
         self.mean.add(translation.ratio);
         self.missing.add(translation.missing());
-        self.last_progress = self.last_progress.max(progress.map(|progress| progress.at));
-        self.stalled += usize::from(translation.is_stalled(now));
+        self.last_progress = self.last_progress.max(translation.last_progress);
+        for (count, kind) in self.problems.iter_mut().zip(TranslationProblem::ALL) {
+            *count += usize::from(translation.has(*kind));
+        }
         if translation.is_ready() {
             self.ready += 1;
         } else if let Some(due) = translation.target.due {
@@ -187,7 +156,9 @@ impl Totals {
     pub fn merge(&mut self, other: &Self) {
         self.all += other.all;
         self.ready += other.ready;
-        self.stalled += other.stalled;
+        for (count, other) in self.problems.iter_mut().zip(other.problems) {
+            *count += other;
+        }
         for (sum, mean) in [
             (&mut self.mean, other.mean),
             (&mut self.missing, other.missing),
@@ -195,6 +166,18 @@ impl Totals {
             sum.sum += mean.sum;
             sum.count += mean.count;
         }
+    }
+
+    /// Counts the translations with a problem.
+    pub fn count(&self, kind: TranslationProblem) -> usize {
+        self.problems[kind as usize]
+    }
+
+    /// Counts the translations with each problem that any of them has.
+    pub fn problems(&self) -> impl Iterator<Item = (TranslationProblem, usize)> {
+        let kinds = TranslationProblem::ALL.iter();
+        let counts = kinds.map(|kind| (*kind, self.count(*kind)));
+        counts.filter(|(_, count)| *count > 0)
     }
 
     /// Returns whether there are translations and all of them are ready.
@@ -217,10 +200,11 @@ impl Totals {
 #[derive(Debug)]
 pub struct Row<'a> {
     pub shown: &'a Shown,
-    /// The readings that the totals cover; empty while no languages are known.
-    readings: &'a [Reading],
+    /// The records that the totals cover; empty while no languages are known.
+    records: &'a [Record],
     targets: RepositoryTargets<'a>,
-    scale: f64,
+    snapshot: &'a Snapshot,
+    standards: Standards,
     pub totals: Totals,
 }
 
@@ -237,68 +221,97 @@ impl<'a> Row<'a> {
 
     /// Returns the translations, sorted by code.
     pub fn translations(&self) -> impl Iterator<Item = Translation<'a>> {
-        let readings = self.readings.iter();
-        readings.map(|reading| self.translation(reading))
+        let records = self.records.iter();
+        records.map(|record| self.translation(record))
     }
 
     /// Returns `None` if the repository does not have the language.
     pub fn language(&self, code: &str) -> Option<Translation<'a>> {
-        let reading = find(self.readings, code)?;
-        Some(self.translation(reading))
+        let record = find(self.records, code)?;
+        Some(self.translation(record))
     }
 
-    fn translation(&self, reading: &'a Reading) -> Translation<'a> {
-        let completion = reading.completion();
-        let target = self.targets.of(&reading.language.code);
+    fn translation(&self, record: &'a Record) -> Translation<'a> {
+        let repository = &*self.shown.repository;
+        let now = self.standards.now;
+        let ratio = |completion: Completion| completion.ratio(self.snapshot.completion_scale);
+        let evidence = Evidence {
+            ratio: record.completion().map(ratio),
+            last_progress: record.last_progress(now),
+            fall: record.fall(now).map(|fall| Earlier {
+                ratio: ratio(fall.from),
+                at: fall.at,
+            }),
+            earlier: record.earlier(now).map(|reading| Earlier {
+                ratio: ratio(reading.completion),
+                at: reading.at,
+            }),
+            target: self.targets.of(&record.language.code).unwrap_or_default(),
+            read_at: self.shown.condition.last_success().unwrap_or_default(),
+        };
         Translation {
-            repository: &self.shown.repository,
-            reading,
-            ratio: completion.map(|completion| completion.ratio(self.scale)),
-            target: target.unwrap_or_default(),
+            repository,
+            record,
+            ratio: evidence.ratio,
+            target: evidence.target,
+            last_progress: evidence.last_progress,
+            judgement: self.standards.judge(&evidence),
         }
     }
 }
 
-/// Returns the rows of all repositories, sorted by name. With a code, returns only the repositories
-/// that have this language, and their rows cover this language alone.
-pub fn rows<'a>(snapshot: &'a Snapshot, code: Option<&str>, now: Timestamp) -> Vec<Row<'a>> {
+/// Judges all repositories, and returns their rows sorted by name. With a code, returns only the
+/// repositories that have this language, and their rows cover this language alone.
+pub fn rows<'a>(snapshot: &'a Snapshot, code: Option<&str>) -> Vec<Row<'a>> {
+    let standards = snapshot.standards();
     let mut rows = Vec::with_capacity(snapshot.repositories.len());
     for shown in &snapshot.repositories {
-        let readings = match code.map(|code| find(shown.readings(), code)) {
-            None => shown.readings(),
-            Some(Some(reading)) => std::slice::from_ref(reading),
+        let records = match code.map(|code| find(shown.records(), code)) {
+            None => shown.records(),
+            Some(Some(record)) => std::slice::from_ref(record),
             Some(None) => continue,
         };
-        rows.push(row(snapshot, shown, readings, now));
+        rows.push(row(snapshot, shown, records, standards));
     }
     rows
 }
 
-/// Judges readings of one repository by the targets and the scale of `snapshot`.
+/// Judges all repositories, also those whose data are too old to be shown.
+pub fn known_rows<'a>(snapshot: &'a Snapshot) -> Vec<Row<'a>> {
+    let standards = snapshot.standards();
+    let known = |shown: &'a Shown| {
+        let languages = shown.condition.known()?;
+        Some(row(snapshot, shown, &languages.records, standards))
+    };
+    snapshot.repositories.iter().filter_map(known).collect()
+}
+
+/// Judges records of one repository by the targets and the scale of `snapshot`.
 pub fn row<'a>(
     snapshot: &'a Snapshot,
     shown: &'a Shown,
-    readings: &'a [Reading],
-    now: Timestamp,
+    records: &'a [Record],
+    standards: Standards,
 ) -> Row<'a> {
     let mut row = Row {
         shown,
-        readings,
+        records,
         targets: snapshot.targets.of_repository(&shown.repository.name),
-        scale: snapshot.completion_scale,
+        snapshot,
+        standards,
         totals: Totals::default(),
     };
-    for reading in readings {
-        row.totals.add(&row.translation(reading), now);
+    for record in records {
+        row.totals.add(&row.translation(record));
     }
     row
 }
 
 /// Returns the totals of each language, sorted by code.
-pub fn languages<'a>(rows: &[Row<'a>], now: Timestamp) -> Vec<(&'a str, Totals)> {
+pub fn languages<'a>(rows: &[Row<'a>]) -> Vec<(&'a str, Totals)> {
     let mut languages: Tally<_, Totals> = Tally::new();
     for translation in rows.iter().flat_map(Row::translations) {
-        languages.entry(translation.code()).add(&translation, now);
+        languages.entry(translation.code()).add(&translation);
     }
     languages.into_sorted()
 }
@@ -313,8 +326,8 @@ pub struct Due<'a> {
 
 impl<'a> Due<'a> {
     /// Adds a translation, and keeps it among the `most` furthest ones if it is not ready.
-    pub fn add(&mut self, translation: Translation<'a>, most: usize, now: Timestamp) {
-        self.totals.add(&translation, now);
+    fn add(&mut self, translation: Translation<'a>, most: usize) {
+        self.totals.add(&translation);
         let missing = translation.missing();
         let place = self
             .furthest
@@ -333,7 +346,7 @@ pub fn dates<'a>(rows: &[Row<'a>], most: usize, now: Timestamp) -> BTreeMap<Time
     let with_dates = rows.iter().filter(|row| row.targets.have_dates());
     for translation in with_dates.flat_map(Row::translations) {
         if let Some(due) = translation.target.due {
-            dates.entry(due).or_default().add(translation, most, now);
+            dates.entry(due).or_default().add(translation, most);
         }
     }
     dates.retain(|due, date| *due >= now || !date.totals.is_ready());

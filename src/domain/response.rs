@@ -3,7 +3,7 @@
 use super::{Completion, Defect, Language, Repository, RepositoryId};
 use crate::support::clock::Timestamp;
 use std::{
-    collections::{BTreeMap, HashSet, btree_map::Entry},
+    collections::{BTreeMap, BTreeSet, HashSet, btree_map::Entry},
     fmt,
     sync::Arc,
 };
@@ -43,6 +43,8 @@ impl fmt::Display for BadEntry {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Defects {
     pub all: Vec<Defect>,
+    /// The defects in `all`, each once.
+    pub kinds: BTreeSet<Defect>,
     /// The first 100 defects with their entries.
     pub described: Vec<BadEntry>,
 }
@@ -50,6 +52,7 @@ pub struct Defects {
 impl Defects {
     pub fn add(&mut self, defect: Defect, place: Option<usize>, identity: impl fmt::Display) {
         self.all.push(defect);
+        self.kinds.insert(defect);
         if self.described.len() < MAX_DESCRIBED {
             let identity = identity.to_string();
             self.described.push(BadEntry {
@@ -68,6 +71,7 @@ impl Defects {
     /// Adds the defects of another response.
     pub fn append(&mut self, mut other: Self) {
         self.all.append(&mut other.all);
+        self.kinds.append(&mut other.kinds);
         self.described.append(&mut other.described);
         self.described.truncate(MAX_DESCRIBED);
     }
@@ -120,8 +124,6 @@ pub struct Listing {
     pub repositories: BTreeMap<RepositoryId, Arc<Repository>>,
     /// The ids of entries without a readable name. They prove that a known repository still exists.
     pub nameless: HashSet<RepositoryId>,
-    /// The names of entries without a readable id, which prove the same.
-    pub unidentified: HashSet<Arc<str>>,
     /// The total size of the names, repeated ones included.
     pub name_bytes: usize,
     /// The zeros of the field `private`.
@@ -139,12 +141,6 @@ impl Listing {
         }
     }
 
-    /// Adds a name without an id.
-    pub fn add_unidentified(&mut self, name: Arc<str>) {
-        self.name_bytes += name.len();
-        self.unidentified.insert(name);
-    }
-
     /// Adds the next page.
     pub fn append(&mut self, page: Self) {
         for repository in page.repositories.into_values() {
@@ -153,21 +149,16 @@ impl Listing {
         self.bad.append(page.bad);
         self.private.add(page.private);
         self.nameless.extend(page.nameless);
-        for name in page.unidentified {
-            self.add_unidentified(name);
-        }
     }
 
     /// Counts the listed repositories.
     pub fn count(&self) -> usize {
-        self.repositories.len() + self.nameless.len() + self.unidentified.len()
+        self.repositories.len() + self.nameless.len()
     }
 
-    /// Returns whether the listing contains the repository, by its id or by its name.
+    /// Returns whether the listing contains the repository.
     pub fn shows(&self, repository: &Repository) -> bool {
-        self.repositories.contains_key(&repository.id)
-            || self.nameless.contains(&repository.id)
-            || self.unidentified.contains(&repository.name)
+        self.repositories.contains_key(&repository.id) || self.nameless.contains(&repository.id)
     }
 }
 

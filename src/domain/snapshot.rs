@@ -5,72 +5,22 @@
 
 use crate::{
     domain::{
-        Completion, Language, Lasting, PollFailure, ReadFailure, Repository, Stop, Zeros,
-        falls::Falls,
+        Completion, Defect, Lasting, Operation, PollFailure, ReadFailure, Reason, Repository, Stop,
+        Thresholds, Zeros,
+        judgement::Standards,
         links::Links,
-        progress::Progress,
+        record::{Languages, Record},
         tally::Tally,
         targets::{TargetEntry, Targets},
     },
-    support::clock::Timestamp,
+    support::clock::{Timestamp, WrongClock},
 };
-use std::{collections::BTreeMap, ptr, sync::Arc, time::Duration};
-
-/// One language of a repository as last read, with its progress clock. The exposition has two
-/// series for each reading, so that its size decides the memory of a large account.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Reading {
-    /// Shared with the other repositories that have the language.
-    pub language: Arc<Language>,
-    pub reported: Reported,
-}
-
-/// The completion of a language, as far as the API has reported one.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Reported {
-    /// No response had a readable completion.
-    Never,
-    /// An earlier response had a readable completion, the last one did not.
-    Before(Progress),
-    /// The last response had a readable completion.
-    Now(Progress),
-}
-
-impl Reading {
-    /// Returns `None` if the last response had no readable completion.
-    pub fn completion(&self) -> Option<Completion> {
-        match self.reported {
-            Reported::Now(progress) => Some(progress.completion),
-            Reported::Never | Reported::Before(_) => None,
-        }
-    }
-
-    /// Returns `None` until the API has reported a completion for the first time.
-    pub fn progress(&self) -> Option<Progress> {
-        match self.reported {
-            Reported::Now(progress) | Reported::Before(progress) => Some(progress),
-            Reported::Never => None,
-        }
-    }
-}
-
-/// Finds the reading of a language. The readings must be sorted by code.
-pub fn find<'a>(readings: &'a [Reading], code: &str) -> Option<&'a Reading> {
-    let index = readings
-        .binary_search_by(|reading| (*reading.language.code).cmp(code))
-        .ok()?;
-    readings.get(index)
-}
-
-/// All languages of one repository, read in full at one time.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Languages {
-    pub read_at: Timestamp,
-    /// `api.completion_scale` when they were read.
-    pub scale: f64,
-    /// Sorted by code, each code once.
-    pub readings: Arc<[Reading]>,
-}
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ptr,
+    sync::Arc,
+    time::Duration,
+};
 
 /// The condition of a repository's languages. Each repository is in one condition.
 #[derive(Debug, Clone)]
@@ -83,9 +33,9 @@ pub enum Condition {
     Fresh(Arc<Languages>),
     /// The last read failed; the data of an earlier read are not stale yet.
     Failing(Arc<Languages>, ReadFailure),
-    /// The data, read at `read_at`, are too old to be shown.
+    /// The data are too old to be shown; their problems stay for a day.
     Stale {
-        read_at: Timestamp,
+        languages: Arc<Languages>,
         failure: Option<ReadFailure>,
     },
 }
@@ -111,22 +61,28 @@ impl Condition {
         }
     }
 
-    /// Returns the languages to show, so that the caller can replace them.
-    pub fn languages_mut(&mut self) -> Option<&mut Arc<Languages>> {
+    /// Returns the languages of the last good read, shown or stale.
+    pub fn known(&self) -> Option<&Arc<Languages>> {
         match self {
-            Self::Restored(languages) | Self::Fresh(languages) | Self::Failing(languages, _) => {
-                Some(languages)
-            }
-            Self::Pending(_) | Self::Stale { .. } => None,
+            Self::Stale { languages, .. } => Some(languages),
+            shown => shown.languages(),
+        }
+    }
+
+    /// Returns the languages of the last good read, so that the caller can replace them.
+    pub fn known_mut(&mut self) -> Option<&mut Arc<Languages>> {
+        match self {
+            Self::Restored(languages)
+            | Self::Fresh(languages)
+            | Self::Failing(languages, _)
+            | Self::Stale { languages, .. } => Some(languages),
+            Self::Pending(_) => None,
         }
     }
 
     /// Returns the time at which the languages were last read in full.
     pub fn last_success(&self) -> Option<Timestamp> {
-        match self {
-            Self::Stale { read_at, .. } => Some(*read_at),
-            shown => shown.languages().map(|languages| languages.read_at),
-        }
+        self.known().map(|languages| languages.read_at)
     }
 
     pub fn failure(&self) -> Option<&ReadFailure> {
@@ -146,10 +102,10 @@ pub struct Shown {
 }
 
 impl Shown {
-    /// Returns the readings sorted by code; the slice is empty while no languages are shown.
-    pub fn readings(&self) -> &[Reading] {
+    /// Returns the records sorted by code; the slice is empty while no languages are shown.
+    pub fn records(&self) -> &[Record] {
         match self.condition.languages() {
-            Some(languages) => &languages.readings,
+            Some(languages) => &languages.records,
             None => &[],
         }
     }
@@ -169,11 +125,12 @@ pub struct Snapshot {
     /// The number of repositories missing from the last complete listing while their removal waits
     /// for the next listing to confirm it; otherwise 0.
     pub unconfirmed: usize,
-    pub falls: Falls,
     /// `api.completion_scale`: the completion that means finished.
     pub completion_scale: f64,
     /// `targets`: the ratio and the date at which each language is ready.
     pub targets: Arc<Targets>,
+    /// `thresholds`: the limits at which a translation becomes a problem.
+    pub thresholds: Thresholds,
     /// `links`: the URL at which each repository and language is translated.
     pub links: Arc<Links>,
 }
@@ -187,22 +144,37 @@ impl Snapshot {
             .count()
     }
 
-    fn readings(&self) -> impl Iterator<Item = &Reading> + Clone {
-        self.repositories.iter().flat_map(Shown::readings)
+    fn records(&self) -> impl Iterator<Item = &Record> + Clone {
+        self.repositories.iter().flat_map(Shown::records)
     }
 
     /// Returns all shown completions, in the API's unit.
     pub fn completions(&self) -> impl Iterator<Item = f64> + Clone {
-        self.readings()
-            .filter_map(Reading::completion)
+        self.records()
+            .filter_map(Record::completion)
             .map(Completion::get)
+    }
+
+    /// Returns the standards by which the translations of this snapshot are judged.
+    pub fn standards(&self) -> Standards {
+        let known = self
+            .repositories
+            .iter()
+            .filter_map(|shown| shown.condition.known());
+        let records = known.flat_map(|languages| languages.records.iter());
+        let completions = records.filter_map(Record::completion).map(Completion::get);
+        Standards {
+            thresholds: self.thresholds,
+            is_scale_suspect: is_scale_suspect(self.completion_scale, completions),
+            now: self.taken_at,
+        }
     }
 
     /// Returns the code of each language with the name that most repositories give it. On a tie the
     /// name that sorts first counts; the name is empty if no repository has one.
     pub fn language_names(&self) -> BTreeMap<&str, &str> {
         let mut counts: Tally<(&str, &str), usize> = Tally::new();
-        for Reading { language, .. } in self.readings() {
+        for Record { language, .. } in self.records() {
             *counts.entry((&language.code, &language.name)) += 1;
         }
         let mut names = BTreeMap::new();
@@ -231,8 +203,8 @@ impl Snapshot {
             match shown.condition.languages() {
                 None => used.clone_from(&targets.0),
                 Some(languages) => {
-                    for reading in &*languages.readings {
-                        used.extend(targets.entry(&reading.language.code));
+                    for record in &*languages.records {
+                        used.extend(targets.entry(&record.language.code));
                     }
                 }
             }
@@ -257,6 +229,9 @@ pub fn out_of_scale(scale: f64, completions: impl Iterator<Item = f64>) -> usize
         .count()
 }
 
+/// The number of unread repositories, at least a tenth of all, from which on a poll has failed.
+const MANY: usize = 5;
+
 /// The outcome of a poll.
 #[derive(Debug, Clone, Default)]
 pub struct PollOutcome {
@@ -264,6 +239,8 @@ pub struct PollOutcome {
     pub duration: Duration,
     /// The failure of the listing; `None` if the listing reached its end.
     pub listing_failure: Option<Lasting>,
+    /// The reason of `listing_failure`, if a response was the reason.
+    pub listing_reason: Option<Reason>,
     /// The reason why the poll ended early or read nothing; `None` otherwise.
     pub stop: Option<Stop>,
     /// The number of repositories read in full.
@@ -300,6 +277,19 @@ impl PollOutcome {
     pub fn is_success(&self) -> bool {
         self.failure().is_none()
     }
+
+    /// Returns whether the poll read everything, apart from a few repositories: fewer than
+    /// [`MANY`], or than a tenth. A repository that never works would otherwise hide an outage.
+    pub fn is_well(&self) -> bool {
+        let unread = self.failed + self.unreached + self.postponed;
+        match self.failure() {
+            None => true,
+            Some(PollFailure::Repositories) => {
+                self.read > 0 && unread < MANY.max((self.read + unread).div_ceil(10))
+            }
+            Some(_) => false,
+        }
+    }
 }
 
 /// The poll under way.
@@ -327,7 +317,7 @@ pub enum Step {
     },
 }
 
-/// The activity of the poller.
+/// The activity of the poller, which waits at first.
 #[derive(Debug, Clone, Copy)]
 pub enum Activity {
     Polling(Running),
@@ -335,15 +325,10 @@ pub enum Activity {
     Waiting(Option<Timestamp>),
 }
 
-/// The pace of requests while the API allows less than `api.requests_per_second`.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Pace {
-    /// The current rate, which rises step by step.
-    pub requests_per_second: f64,
-    /// The highest rate, in requests a second, that the API is known to allow.
-    pub allowed: f64,
-    /// The status with which the API last refused a request for exceeding the pace: 429 or 503.
-    pub status: u16,
+impl Default for Activity {
+    fn default() -> Self {
+        Self::Waiting(None)
+    }
 }
 
 /// The status of polling. Each publication has one beside the snapshot, so that readiness and the
@@ -351,21 +336,30 @@ pub struct Pace {
 #[derive(Debug, Clone)]
 pub struct PollStatus {
     pub interval: Duration,
+    /// The age at which data are stale.
+    pub stale_after: Duration,
     pub activity: Activity,
     /// The outcome of the last poll that has ended.
     pub last: Option<PollOutcome>,
     /// The end of the last poll that read everything.
     pub last_success_at: Option<Timestamp>,
+    /// The end of the last poll that [went well](PollOutcome::is_well).
+    pub last_well_at: Option<Timestamp>,
     /// The end of the hold that Retry-After demanded; `None` without a hold.
     pub held_until: Option<Timestamp>,
-    /// `None` while the API allows the configured rate.
-    pub pace: Option<Pace>,
+    /// The rate in requests a second to which refusals had slowed the last poll down at its end;
+    /// `None` if it was not slowed down.
+    pub slowed_to: Option<f64>,
     /// The zeros that the API spells out or leaves out.
     pub zeros: Zeros,
+    /// The defects of the current responses.
+    pub defects: BTreeSet<(Operation, Defect)>,
     /// True once a listing was complete, or data came from the state file.
     pub has_data: bool,
     /// True if the progress clock survives a restart.
     pub state_is_kept: bool,
+    /// `None` while the clock of the machine agrees with the API's.
+    pub wrong_clock: Option<WrongClock>,
 }
 
 impl PollStatus {
@@ -383,15 +377,5 @@ impl PollStatus {
             Activity::Polling(_) => None,
             Activity::Waiting(until) => until,
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_reading_has_32_bytes() {
-        assert_eq!(size_of::<Reading>(), 32);
     }
 }

@@ -5,6 +5,7 @@
 
 use crate::support::clock::Timestamp;
 use globset::GlobSet;
+use std::time::Duration;
 
 /// The ratio and the date at which a language is ready.
 #[derive(Debug, Clone, Copy)]
@@ -12,6 +13,9 @@ pub struct Target {
     /// The lowest completion ratio that is ready: 0 to 1.
     pub ratio: f64,
     pub due: Option<Timestamp>,
+    /// The time without progress after which a language has stalled; `None` if the general
+    /// threshold counts.
+    pub stalled_after: Option<Duration>,
 }
 
 impl Default for Target {
@@ -19,6 +23,7 @@ impl Default for Target {
         Self {
             ratio: 1.0,
             due: None,
+            stalled_after: None,
         }
     }
 }
@@ -81,7 +86,10 @@ impl Targets {
             globs: globs_in_words(&[], &[]),
             repositories: GlobSet::empty(),
             languages: GlobSet::empty(),
-            target: Target { ratio, due: None },
+            target: Target {
+                ratio,
+                ..Target::default()
+            },
         }])
     }
 

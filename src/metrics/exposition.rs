@@ -33,8 +33,6 @@ pub enum Format {
 /// A publication, which is served until the next one.
 #[derive(Debug)]
 pub struct Published {
-    /// A random number that identifies the publication, across processes too.
-    pub id: u64,
     pub snapshot: Arc<Snapshot>,
     pub status: PollStatus,
     text: CompressedText,
@@ -51,7 +49,6 @@ impl Published {
             status: status.clone(),
         }));
         Self {
-            id: fastrand::u64(..),
             snapshot,
             status,
             text: CompressedText::new(&registry),

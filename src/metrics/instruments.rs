@@ -6,23 +6,25 @@ mod facts;
 mod polling;
 mod process;
 
-pub use self::facts::{Dropped, Facts};
+pub use self::facts::Facts;
 pub(crate) use self::polling::Polling;
 use self::{
     facts::{FactsCollector, note},
     process::ProcessCollector,
 };
 use crate::{
-    domain::{
-        Defect, Failure, History, Lasting, Operation, PollFailure, ProblemKind, Reason, Shape,
-    },
-    support::{clock::Timestamp, lock::lock},
+    domain::{Defect, Failure, Lasting, Operation, PollFailure, ProblemKind, Reason},
+    metrics::definition::{self, MetricDefinition, Type},
+    support::{clock::Timestamp, handshake::HandshakeFailure, lock::lock},
 };
 use prometheus_client::{
-    encoding::{DescriptorEncoder, EncodeGaugeValue, EncodeMetric as _, text::encode_registry},
+    encoding::{
+        DescriptorEncoder, EncodeCounterValue, EncodeGaugeValue, EncodeMetric as _, MetricEncoder,
+        text::encode_registry,
+    },
     metrics::{
         MetricType,
-        counter::Counter,
+        counter::{ConstCounter, Counter},
         family::{Family, MetricConstructor},
         gauge::{ConstGauge, Gauge},
         histogram::Histogram,
@@ -32,23 +34,13 @@ use prometheus_client::{
 use std::{
     collections::BTreeSet,
     fmt,
-    sync::{Arc, Mutex},
+    sync::{Arc, LazyLock, Mutex},
     time::Duration,
 };
 
 /// The upper bounds of the buckets in seconds, up to the default of `api.timeout`.
 const REQUEST_BUCKETS: [f64; 12] = [
     0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0,
-];
-
-/// The reasons of `tls_handshake_failures_total`.
-const HANDSHAKE_FAILURES: [&str; 6] = [
-    "timeout",
-    "not_tls",
-    "protocol",
-    "no_certificate",
-    "bad_certificate",
-    "closed",
 ];
 
 type Labels<const N: usize> = [(&'static str, String); N];
@@ -88,27 +80,11 @@ struct ApiInstruments {
 impl ApiInstruments {
     fn register(r: &mut Registry) -> Self {
         Self {
-            requests: add(
-                r,
-                "api_requests",
-                "Requests to the API, retries included, by status or error",
-            ),
-            failures: add(
-                r,
-                "api_request_failures",
-                "Requests to the API that failed, by reason",
-            ),
+            requests: add(r, &definition::API_REQUESTS),
+            failures: add(r, &definition::API_REQUEST_FAILURES),
             durations: register_durations(r),
-            retries: add(
-                r,
-                "api_retries",
-                "Requests to the API that were retries after a failure",
-            ),
-            invalid_entries: add(
-                r,
-                "invalid_entries",
-                "Entries or fields in API responses that could not be used",
-            ),
+            retries: add(r, &definition::API_RETRIES),
+            invalid_entries: add(r, &definition::INVALID_ENTRIES),
         }
     }
 
@@ -143,7 +119,7 @@ impl Instruments {
         for (path, codes) in [
             ("/", &["200"][..]),
             (telemetry_path, &["200", "401", "429", "503"]),
-            ("/translations.json", &["200", "304"]),
+            ("/translations.json", &["200"]),
             ("/-/healthy", &["200", "503"]),
             ("/-/ready", &["200", "503"]),
             ("/-/reload", &["200", "403", "500"]),
@@ -153,8 +129,11 @@ impl Instruments {
                 at(&instruments.http_requests, [("path", path), ("code", code)]);
             }
         }
-        for reason in HANDSHAKE_FAILURES {
-            at(&instruments.tls_handshake_failures, [("reason", reason)]);
+        for failure in HandshakeFailure::ALL {
+            at(
+                &instruments.tls_handshake_failures,
+                [("reason", failure.label())],
+            );
         }
         instruments
     }
@@ -169,39 +148,15 @@ impl Instruments {
         let facts = Arc::default();
         r.register_collector(Box::new(FactsCollector(Arc::clone(&facts))));
         Self {
-            polls: add(r, "polls", "Polls of the API that have ended"),
-            poll_failures: add(
-                r,
-                "poll_failures",
-                "Polls that did not read everything, by reason",
-            ),
-            poll_overruns: add(
-                r,
-                "poll_overruns",
-                "Polls that took longer than poll.interval",
-            ),
+            polls: add(r, &definition::POLLS),
+            poll_failures: add(r, &definition::POLL_FAILURES),
+            poll_overruns: add(r, &definition::POLL_OVERRUNS),
             api: ApiInstruments::register(r),
-            state_writes: add(r, "state_writes", "Attempts to write the state file"),
-            state_write_failures: add(
-                r,
-                "state_write_failures",
-                "Attempts to write the state file that failed",
-            ),
-            problems: add(
-                r,
-                "problem",
-                "1 while the exporter finds a problem of this kind, 0 otherwise",
-            ),
-            http_requests: add(
-                r,
-                "http_requests",
-                "Requests that this exporter answered, by path and status",
-            ),
-            tls_handshake_failures: add(
-                r,
-                "tls_handshake_failures",
-                "TLS handshakes with clients that failed, by reason",
-            ),
+            state_writes: add(r, &definition::STATE_WRITES),
+            state_write_failures: add(r, &definition::STATE_WRITE_FAILURES),
+            problems: add(r, &definition::PROBLEM),
+            http_requests: add(r, &definition::HTTP_REQUESTS),
+            tls_handshake_failures: add(r, &definition::TLS_HANDSHAKE_FAILURES),
             facts,
             registry,
         }
@@ -248,14 +203,6 @@ impl Instruments {
             [("operation", operation.label()), ("reason", reason.label())],
         )
         .inc();
-        self.seen(Shape::of_failure(operation, reason));
-    }
-
-    /// Counts a response that deviates from the specification.
-    fn seen(&self, shape: Option<Shape>) {
-        if let Some(shape) = shape {
-            *lock(&self.facts).shapes.entry(shape).or_default() += 1;
-        }
     }
 
     /// Counts a retry of a request to the API.
@@ -270,7 +217,6 @@ impl Instruments {
             [("operation", operation.label()), ("reason", defect.label())],
         )
         .inc();
-        self.seen(Shape::of_defect(operation, defect));
     }
 
     /// Counts a write of the state file and records its outcome.
@@ -288,11 +234,6 @@ impl Instruments {
         lock(&self.facts).state_discarded = Some(failure);
     }
 
-    /// Records that the wall clock is behind a recorded timestamp, or no longer is.
-    pub fn clock_behind(&self, failure: Option<Failure>, now: Timestamp) {
-        note(&mut lock(&self.facts).clock_behind, failure, now);
-    }
-
     /// Records that a configuration was loaded or refused at `at`: at the start, by a reload, or
     /// because a file changed.
     pub fn config_loaded(&self, result: Result<(), Failure>, at: Timestamp) {
@@ -303,30 +244,16 @@ impl Instruments {
         note(&mut facts.reload_refused, result.err(), at);
     }
 
-    /// Records a diagnosis: the current problems, and the history that the next one needs.
-    pub fn judged(&self, problems: &BTreeSet<ProblemKind>, history: History) {
+    /// Records the kinds of problems that the diagnosis has found.
+    pub fn judged(&self, problems: &BTreeSet<ProblemKind>) {
         for kind in ProblemKind::ALL {
             self.problem(*kind).set(problems.contains(kind).into());
         }
-        lock(&self.facts).history = history;
-    }
-
-    /// Restores the history of an earlier process.
-    pub fn remember(&self, history: History) {
-        lock(&self.facts).history = history;
     }
 
     fn problem(&self, kind: ProblemKind) -> Gauge {
-        let labels = [
-            ("kind", kind.label()),
-            ("severity", kind.severity().label()),
-        ];
+        let labels = [("kind", kind.label()), ("severity", kind.severity_label())];
         at(&self.problems, labels)
-    }
-
-    /// Records that at `at` more than half of the `before` listed repositories left the listing.
-    pub fn repositories_dropped(&self, at: Timestamp, before: usize) {
-        lock(&self.facts).repositories_dropped = Some(Dropped { at, before });
     }
 
     /// Returns the current facts.
@@ -334,9 +261,9 @@ impl Instruments {
         facts::current(&self.facts)
     }
 
-    /// Counts a failed TLS handshake. `reason` is one of [`HANDSHAKE_FAILURES`].
-    pub fn tls_handshake_failed(&self, reason: &'static str) {
-        at(&self.tls_handshake_failures, [("reason", reason)]).inc();
+    /// Counts a failed TLS handshake.
+    pub fn tls_handshake_failed(&self, failure: HandshakeFailure) {
+        at(&self.tls_handshake_failures, [("reason", failure.label())]).inc();
     }
 
     /// Records the expiry of the served certificate; `None` without one.
@@ -361,20 +288,30 @@ impl Instruments {
     }
 }
 
-/// Registers a new metric under `name`, with the exporter's prefix. The registry appends a full
-/// stop to `help`, and the encoder appends `_total` to the name of a counter.
-fn add<M: Metric + Clone + Default>(registry: &mut Registry, name: &str, help: &str) -> M {
-    let metric = M::default();
-    registry.register(format!("translation_exporter_{name}"), help, metric.clone());
+/// Registers a new metric.
+fn add<M: Metric + Clone + Default>(registry: &mut Registry, definition: &MetricDefinition) -> M {
+    register(registry, definition, M::default())
+}
+
+/// Registers `metric`. The registry appends a full stop to HELP, and the encoder appends `_total`
+/// to the name of a counter.
+fn register<M: Metric + Clone>(
+    registry: &mut Registry,
+    definition: &MetricDefinition,
+    metric: M,
+) -> M {
+    let (stem, unit) = stem_and_unit(definition.name);
+    match unit {
+        Some(unit) => {
+            registry.register_with_unit(stem, definition.help(), unit.clone(), metric.clone());
+        }
+        None => registry.register(stem, definition.help(), metric.clone()),
+    }
     metric
 }
 
 fn register_build_info(registry: &mut Registry) {
-    let build_info: Family<Labels<3>, Gauge> = add(
-        registry,
-        "build_info",
-        "Version, source revision and compiler of this exporter; always 1",
-    );
+    let build_info: Family<Labels<3>, Gauge> = add(registry, &definition::BUILD_INFO);
     let build = [
         ("version", env!("CARGO_PKG_VERSION")),
         ("revision", env!("TRANSLATION_EXPORTER_REVISION")),
@@ -385,13 +322,7 @@ fn register_build_info(registry: &mut Registry) {
 
 fn register_durations(registry: &mut Registry) -> Durations {
     let durations = Durations::new_with_constructor(|| Histogram::new(REQUEST_BUCKETS));
-    registry.register_with_unit(
-        "translation_exporter_api_request_duration",
-        "Duration of API requests, bodies included",
-        Unit::Seconds,
-        durations.clone(),
-    );
-    durations
+    register(registry, &definition::API_REQUEST_DURATION, durations)
 }
 
 /// Returns the metric with these labels, and creates it at its first use.
@@ -402,29 +333,54 @@ fn at<const N: usize, M: Clone, C: MetricConstructor<M>>(
     family.get_or_create_owned(&labels.map(|(name, value)| (name, value.to_owned())))
 }
 
-/// Encodes a gauge without labels under its full `name`; without a value, it is omitted. Nothing is
-/// appended to `help`, so that it has its full stop here.
+/// Encodes a gauge without labels; without a value, it is omitted.
 fn gauge(
     encoder: &mut DescriptorEncoder<'_>,
-    name: &str,
-    help: &str,
+    definition: &MetricDefinition,
     value: Option<impl EncodeGaugeValue>,
 ) -> fmt::Result {
     let Some(value) = value else {
         return Ok(());
     };
-    let (stem, unit) = stem_and_unit(name);
-    let gauge = encoder.encode_descriptor(stem, help, unit.as_ref(), MetricType::Gauge)?;
-    ConstGauge::new(value).encode(gauge)
+    ConstGauge::new(value).encode(descriptor(encoder, definition)?)
 }
+
+/// Encodes a counter without labels.
+fn counter(
+    encoder: &mut DescriptorEncoder<'_>,
+    definition: &MetricDefinition,
+    value: impl EncodeCounterValue,
+) -> fmt::Result {
+    ConstCounter::new(value).encode(descriptor(encoder, definition)?)
+}
+
+/// Encodes the lines HELP, TYPE and UNIT of a metric that a collector encodes.
+pub(crate) fn descriptor<'a>(
+    encoder: &'a mut DescriptorEncoder<'_>,
+    definition: &MetricDefinition,
+) -> Result<MetricEncoder<'a>, fmt::Error> {
+    let (stem, unit) = stem_and_unit(definition.name);
+    let kind = match definition.kind {
+        Type::Gauge => MetricType::Gauge,
+        Type::Counter => MetricType::Counter,
+        Type::Histogram => MetricType::Histogram,
+    };
+    // The registry appends a full stop as well.
+    let help = definition.help() + ".";
+    encoder.encode_descriptor(stem, &help, unit, kind)
+}
+
+/// The unit of the metrics whose names end with `_ratio`.
+static RATIO: LazyLock<Unit> = LazyLock::new(|| Unit::Other("ratio".to_owned()));
 
 /// Splits a name into the parts that prometheus-client joins again. With this, the source contains
 /// the names that users know.
-pub(crate) fn stem_and_unit(name: &str) -> (&str, Option<Unit>) {
+fn stem_and_unit(name: &str) -> (&str, Option<&'static Unit>) {
+    let name = name.strip_suffix("_total").unwrap_or(name);
     match name.rsplit_once('_') {
-        Some((stem, "seconds")) => (stem, Some(Unit::Seconds)),
-        Some((stem, "bytes")) => (stem, Some(Unit::Bytes)),
-        Some((stem, "ratio")) => (stem, Some(Unit::Other("ratio".to_owned()))),
+        Some((stem, "seconds")) => (stem, Some(&Unit::Seconds)),
+        Some((stem, "bytes")) => (stem, Some(&Unit::Bytes)),
+        Some((stem, "ratio")) => (stem, Some(&RATIO)),
         _ => (name, None),
     }
 }

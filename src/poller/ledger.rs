@@ -1,10 +1,11 @@
-//! The ledger: the listed repositories, the last reading of each one, and the progress clocks.
+//! The ledger: the listed repositories, the records of their languages, and the records of departed
+//! languages.
 //!
 //! The ledger does no I/O. The poll passes listings and languages to it, and takes snapshots of
 //! it. A repository leaves when a complete listing lacks it or the filters leave it out, and for
 //! no other reason.
 
-mod clocks;
+mod departed;
 mod listing;
 
 pub use listing::{NAME_BYTES, is_too_large};
@@ -12,8 +13,8 @@ pub use listing::{NAME_BYTES, is_too_large};
 use super::log::PollLog;
 use crate::{
     domain::{
-        Failure, Fault, LanguageList, ReadFailure, Reason, Repository, RepositoryId, ZeroCount,
-        Zeros,
+        Defect, Failure, Fault, LanguageList, Operation, ReadFailure, Reason, Repository,
+        RepositoryId, Thresholds, ZeroCount, Zeros,
         links::Links,
         snapshot::{Condition, Shown, Snapshot},
         targets::Targets,
@@ -21,17 +22,17 @@ use crate::{
     state::{Memory, Remembered},
     support::clock::{Moment, Timestamp},
 };
-use clocks::Clocks;
+use departed::Departed;
 use globset::GlobSet;
 use std::{
-    collections::{BTreeMap, BTreeSet, VecDeque},
+    collections::{BTreeMap, BTreeSet},
     sync::Arc,
     time::Duration,
 };
 use tokio::time::Instant;
 
-/// The ledger counts consecutive failures up to this number. All repositories that have reached
-/// it take turns.
+/// The ledger counts polls in a row that could not read a repository up to this number, the
+/// largest `api.max_attempts`.
 const MOST_FAILURES: u32 = 10;
 
 /// The number of languages that the ledger has room for: two million series, or four with targets.
@@ -46,13 +47,12 @@ pub struct FailedRead {
     pub reason: Option<Reason>,
 }
 
-/// The order in which a poll reads the repositories.
-#[derive(Debug, Default)]
-pub struct ReadOrder {
-    /// The repositories whose last read did not fail, the oldest attempt first.
-    pub first: VecDeque<RepositoryId>,
-    /// The repositories whose last read failed, the fewest failures in a row first.
-    pub failed_before: VecDeque<RepositoryId>,
+/// A repository to read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ToRead {
+    pub id: RepositoryId,
+    /// The number of polls in a row that could not read it.
+    pub failures: u32,
 }
 
 /// A repository that is polled.
@@ -67,6 +67,8 @@ struct Polled {
     failure: Option<ReadFailure>,
     /// The digest of the bad entries of the last response, so that they are logged once per change.
     bad_entries: u64,
+    /// The defects of the last response.
+    defects: BTreeSet<Defect>,
     /// The number of languages in the last response that had no field for their completion.
     absent_completions: usize,
 }
@@ -82,6 +84,7 @@ struct LastListing {
     private: ZeroCount,
     /// The digest of its bad entries, so that they are logged once per change.
     bad_entries: u64,
+    defects: BTreeSet<Defect>,
 }
 
 /// Everything that the poller knows of the account.
@@ -92,13 +95,15 @@ pub struct Ledger {
     /// The listed repositories that pass the filters, without the lower id of two with one name.
     polled: BTreeMap<RepositoryId, Polled>,
     listing: LastListing,
-    clocks: Clocks,
+    departed: Departed,
     /// The number of completions of 0 that this process has read.
     zero_completions: usize,
     /// An upper bound of the languages in `polled`: exact when a poll begins to read them.
     languages: usize,
     /// The number of the last attempt to read a repository.
     attempts: u64,
+    /// The start of the last poll of this process that has ended.
+    last_poll: Option<Instant>,
     /// A listing was complete, or repositories were restored.
     has_data: bool,
 }
@@ -109,16 +114,13 @@ impl Ledger {
         let mut ledger = Self {
             // `once` saves a state even where it could list nothing.
             has_data: !memory.repositories.is_empty(),
-            clocks: Clocks::restore(memory.departed, memory.falls),
+            departed: Departed(memory.departed),
             ..Self::default()
         };
         ledger.listing.missed = memory.missed;
         for kept in memory.repositories {
             let repository = Arc::clone(&kept.repository);
             ledger.attempts = ledger.attempts.max(kept.last_attempt);
-            if let Some(languages) = &kept.languages {
-                ledger.clocks.record(languages.newest_time());
-            }
             let failure = (kept.failures > 0).then(|| {
                 let what = "its last read before the restart failed";
                 let hint = "nothing to do: it is read again soon";
@@ -146,8 +148,7 @@ impl Ledger {
         Memory {
             repositories: polled.map(|known| known.kept.clone()).collect(),
             missed: self.listing.missed.clone(),
-            departed: self.clocks.departed.clone(),
-            falls: self.clocks.falls.clone(),
+            departed: self.departed.0.clone(),
             ..Memory::default()
         }
     }
@@ -167,11 +168,15 @@ impl Ledger {
         self.has_data
     }
 
-    /// Tells whether languages of any repository are shown, or were ever read by this process.
-    pub fn has_shown(&self, limit: Duration, now: Moment) -> bool {
-        self.polled.values().any(|known| {
-            known.read_at.is_some() || self.age(known, now).is_some_and(|age| age <= limit)
-        })
+    /// Tells whether languages of any repository were read or restored.
+    pub fn has_languages(&self) -> bool {
+        let mut polled = self.polled.values();
+        polled.any(|known| known.kept.languages.is_some())
+    }
+
+    /// Notes that the poll which began at `began` has ended.
+    pub fn poll_ended(&mut self, began: Instant) {
+        self.last_poll = Some(began);
     }
 
     /// Returns the zeros that the API spells out or leaves out.
@@ -186,25 +191,38 @@ impl Ledger {
         }
     }
 
-    /// Returns the order in which to read the repositories. `only` selects them by name, and an
-    /// empty set selects all.
-    pub fn order(&mut self, only: &GlobSet) -> ReadOrder {
+    /// Returns the defects of the last response of each kind, duplicates included.
+    pub fn defects(&self) -> BTreeSet<(Operation, Defect)> {
+        let listing = self.listing.defects.iter();
+        let listing = listing.map(|defect| (Operation::ListRepositories, *defect));
+        let languages = self.polled.values().flat_map(|known| &known.defects);
+        let languages = languages.map(|defect| (Operation::ListLanguages, *defect));
+        listing.chain(languages).collect()
+    }
+
+    /// Returns the repositories to read, the oldest attempt first. `only` selects them by name, and
+    /// an empty set selects all.
+    pub fn order(&mut self, only: &GlobSet) -> Vec<ToRead> {
         self.languages = self.count_languages();
         let polled = self.polled.values().map(|known| &known.kept);
         let mut chosen: Vec<_> = polled
             .filter(|kept| only.is_empty() || only.is_match(&*kept.repository.name))
-            .map(|kept| (kept.failures, kept.last_attempt, kept.repository.id))
             .collect();
-        chosen.sort_unstable();
-        let mut order = ReadOrder::default();
-        for (failures, _, id) in chosen {
-            if failures == 0 {
-                order.first.push_back(id);
-            } else {
-                order.failed_before.push_back(id);
-            }
+        chosen.sort_by_key(|kept| kept.last_attempt);
+        let to_read = |kept: &Remembered| ToRead {
+            id: kept.repository.id,
+            failures: kept.failures,
+        };
+        chosen.into_iter().map(to_read).collect()
+    }
+
+    /// Notes that a request for a repository ended. A request that a stop of the process cuts off
+    /// does not count, so that the next process begins with it.
+    pub fn attempted(&mut self, id: RepositoryId) {
+        self.attempts += 1;
+        if let Some(known) = self.polled.get_mut(&id) {
+            known.kept.last_attempt = self.attempts;
         }
-        order
     }
 
     /// Tells whether the ledger has room for this number of languages of a repository.
@@ -217,9 +235,10 @@ impl Ledger {
         self.polled.values().map(Polled::languages).sum()
     }
 
-    /// Forgets the oldest clocks of departed languages, if there are too many.
-    pub fn forget_excess(&mut self) {
-        self.clocks.forget_excess(self.count_languages());
+    /// Forgets the records of departed languages that are too old, or too many.
+    pub fn forget_departed(&mut self, now: Timestamp) {
+        self.departed.forget_old(now);
+        self.departed.forget_excess(self.count_languages());
     }
 
     /// Notes the languages of a repository that was read. Logs that its failure ended.
@@ -244,21 +263,20 @@ impl Ledger {
         if matches!(known.failure.take(), Some(failure) if failure.fault == Fault::Repository) {
             log.recovered(repo, id);
         }
+        known.defects = bad.kinds;
         known.absent_completions = zeros.absent;
         self.zero_completions = self.zero_completions.saturating_add(zeros.spelled_out);
         self.languages = self.languages - known.languages() + languages.len();
         let before = known.kept.languages.take();
-        let at = self.clocks.record(now.wall);
-        let languages = self.clocks.advance(id, before, languages, scale, at);
+        let departed = &mut self.departed;
+        let languages = departed.advance(id, before, languages, scale, now.wall);
         known.kept.languages = Some(Arc::new(languages));
         known.read_at = Some(now.monotonic);
-        self.attempts += 1;
-        known.kept.last_attempt = self.attempts;
         known.kept.failures = 0;
         known.kept.failing_since = None;
     }
 
-    /// Notes a failed read. If the repository `comes_last`, the next poll requests it after all
+    /// Notes a poll that could not read a repository, so that the next poll requests it after all
     /// others. Logs a failure of the repository itself when it begins.
     pub fn failed(
         &mut self,
@@ -268,16 +286,13 @@ impl Ledger {
             reason,
         }: FailedRead,
         fault: Fault,
-        comes_last: bool,
         now: Timestamp,
         log: &mut PollLog,
     ) {
         let Some(known) = self.polled.get_mut(&id) else {
             return;
         };
-        self.attempts += 1;
-        known.kept.last_attempt = self.attempts;
-        known.kept.failures = (known.kept.failures + u32::from(comes_last)).min(MOST_FAILURES);
+        known.kept.failures = (known.kept.failures + 1).min(MOST_FAILURES);
         let before = known.failure.as_ref();
         let own_before = before.filter(|before| before.fault == Fault::Repository);
         if own_before.is_some() && fault == Fault::Api {
@@ -296,58 +311,34 @@ impl Ledger {
         });
     }
 
-    /// Forgets the falls of repositories that were last read with another `api.completion_scale`,
-    /// because the API may report other numbers now.
-    pub fn follow_scale(&mut self, scale: f64) {
-        for (id, known) in &self.polled {
-            if let Some(languages) = &known.kept.languages
-                && languages.scale.total_cmp(&scale).is_ne()
-            {
-                self.clocks.falls.forget_repository(*id);
-            }
-        }
-    }
-
-    /// Returns how far the wall clock is behind the newest recorded timestamp.
-    pub fn clock_behind(&self, wall: Timestamp) -> Duration {
-        self.clocks.behind(wall)
-    }
-
-    /// Follows the wall clock, which the API's clock has confirmed.
-    pub fn follow_clock(&mut self, wall: Timestamp) {
-        let polled = self.polled.values_mut();
-        let known = polled.filter_map(|known| known.kept.languages.as_mut());
-        self.clocks.follow(wall, known);
-    }
-
     /// Tells whether data of any repository became stale between two moments.
     pub fn became_stale(&self, limit: Duration, before: Moment, now: Moment) -> bool {
-        let is_stale = |known, at| self.age(known, at) > Some(limit);
+        let is_stale = |known, at| self.is_stale(known, limit, at);
         let mut polled = self.polled.values();
         polled.any(|known| is_stale(known, now) && !is_stale(known, before))
     }
 
-    /// Returns the age of a repository's languages. If another process read them, their age depends
-    /// on the wall clock.
-    fn age(&self, known: &Polled, now: Moment) -> Option<Duration> {
-        let languages = known.kept.languages.as_ref()?;
-        Some(match known.read_at {
-            Some(read_at) => now.monotonic - read_at,
-            None => self.clocks.now(now.wall).since(languages.read_at),
-        })
+    /// Tells whether the last poll did not read a repository, and its languages are older than
+    /// `limit`. A poll may take longer than that.
+    fn is_stale(&self, known: &Polled, limit: Duration, now: Moment) -> bool {
+        let is_of_last_poll = known.read_at.is_some_and(|at| Some(at) >= self.last_poll);
+        !is_of_last_poll && known.age(now) > Some(limit)
     }
 
-    /// Returns a snapshot of the ledger, in which data older than `limit` are stale.
+    /// Returns a snapshot of the ledger, in which data become stale at the age of `limit`.
     pub fn snapshot(
         &self,
         completion_scale: f64,
         targets: Arc<Targets>,
+        thresholds: Thresholds,
         links: Arc<Links>,
         limit: Duration,
         now: Moment,
     ) -> Snapshot {
         let polled = self.polled.values();
-        let mut repositories: Vec<_> = polled.map(|known| self.show(known, limit, now)).collect();
+        let mut repositories: Vec<_> = polled
+            .map(|known| known.show(self.is_stale(known, limit, now), now))
+            .collect();
         repositories.sort_unstable_by(|a, b| a.repository.name.cmp(&b.repository.name));
         Snapshot {
             taken_at: now.wall,
@@ -355,38 +346,10 @@ impl Ledger {
             filtered: self.filtered(),
             unnamed: self.listing.unnamed,
             unconfirmed: self.listing.missed.len(),
-            falls: self.clocks.falls.clone(),
             completion_scale,
             targets,
+            thresholds,
             links,
-        }
-    }
-
-    fn show(&self, known: &Polled, limit: Duration, now: Moment) -> Shown {
-        let mut failure = known.failure.clone();
-        let mut languages = known.kept.languages.clone();
-        // No timestamp is shown in the future.
-        if let Some(failure) = &mut failure {
-            let since = &mut failure.lasting.since;
-            *since = (*since).min(now.wall);
-        }
-        if let Some(languages) = &mut languages {
-            clocks::cut_to(languages, now.wall);
-        }
-        let is_stale = self.age(known, now) > Some(limit);
-        let condition = match (languages, failure) {
-            (None, failure) => Condition::Pending(failure),
-            (Some(languages), failure) if is_stale => Condition::Stale {
-                read_at: languages.read_at,
-                failure,
-            },
-            (Some(languages), Some(failure)) => Condition::Failing(languages, failure),
-            (Some(languages), None) if known.read_at.is_none() => Condition::Restored(languages),
-            (Some(languages), None) => Condition::Fresh(languages),
-        };
-        Shown {
-            repository: Arc::clone(&known.kept.repository),
-            condition,
         }
     }
 }
@@ -404,13 +367,48 @@ impl Polled {
             read_at: None,
             failure: None,
             bad_entries: 0,
+            defects: BTreeSet::new(),
             absent_completions: 0,
+        }
+    }
+
+    /// Returns the age of the languages. If another process read them, their age depends on the
+    /// wall clock.
+    fn age(&self, now: Moment) -> Option<Duration> {
+        let languages = self.kept.languages.as_ref()?;
+        Some(match self.read_at {
+            Some(read_at) => now.monotonic - read_at,
+            None => now.wall.since(languages.read_at),
+        })
+    }
+
+    fn show(&self, is_stale: bool, now: Moment) -> Shown {
+        let mut failure = self.failure.clone();
+        let mut languages = self.kept.languages.clone();
+        // No timestamp is shown in the future.
+        if let Some(failure) = &mut failure {
+            let since = &mut failure.lasting.since;
+            *since = (*since).min(now.wall);
+        }
+        if let Some(languages) = languages.as_mut().filter(|one| one.read_at > now.wall) {
+            Arc::make_mut(languages).read_at = now.wall;
+        }
+        let condition = match (languages, failure) {
+            (None, failure) => Condition::Pending(failure),
+            (Some(languages), failure) if is_stale => Condition::Stale { languages, failure },
+            (Some(languages), Some(failure)) => Condition::Failing(languages, failure),
+            (Some(languages), None) if self.read_at.is_none() => Condition::Restored(languages),
+            (Some(languages), None) => Condition::Fresh(languages),
+        };
+        Shown {
+            repository: Arc::clone(&self.kept.repository),
+            condition,
         }
     }
 
     /// Returns the number of languages.
     fn languages(&self) -> usize {
         let languages = self.kept.languages.as_ref();
-        languages.map_or(0, |languages| languages.readings.len())
+        languages.map_or(0, |languages| languages.records.len())
     }
 }

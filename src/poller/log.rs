@@ -1,8 +1,12 @@
 //! The log of a poll: changes only, and at most ten lines of each kind.
 
-use crate::domain::{BadEntry, Failure, RepositoryId, snapshot::PollOutcome};
+use crate::{
+    domain::{BadEntry, Failure, RepositoryId, snapshot::PollOutcome},
+    support::humanize::repositories,
+};
 use std::{
     collections::BTreeMap,
+    fmt::Write as _,
     hash::{DefaultHasher, Hash, Hasher},
     sync::Arc,
 };
@@ -73,26 +77,46 @@ impl PollLog {
             );
         }
     }
+}
 
-    /// Logs the repositories that a listing added, renamed or removed.
-    pub fn changes(&mut self, mut before: Names, after: Names) {
-        for (id, repo) in after {
-            match before.remove(&id) {
-                None => self.change("appeared", id, &repo, None),
-                Some(before) if before != repo => self.change("renamed", id, &repo, Some(&before)),
-                Some(_) => {}
-            }
-        }
-        for (id, repo) in before {
-            self.change("left", id, &repo, None);
+/// Logs in one line the repositories that a listing added, removed or renamed.
+pub fn changes(mut before: Names, after: Names) {
+    let (mut added, mut renamed) = (Vec::new(), Vec::new());
+    for (id, repo) in after {
+        match before.remove(&id) {
+            None => added.push(repo.to_string()),
+            Some(before) if before != repo => renamed.push(format!("{before} to {repo}")),
+            Some(_) => {}
         }
     }
-
-    fn change(&mut self, kind: &'static str, id: RepositoryId, repo: &str, before: Option<&str>) {
-        if self.admits(kind) {
-            tracing::info!(repo, before, id = id.get(), "repository {kind}");
-        }
+    let removed: Vec<_> = before.values().map(ToString::to_string).collect();
+    let kinds = [
+        (&added, "added"),
+        (&removed, "removed"),
+        (&renamed, "renamed"),
+    ];
+    let mut changes = kinds.iter().filter(|(names, _)| !names.is_empty());
+    let Some((first, kind)) = changes.next() else {
+        return;
+    };
+    let mut line = format!("{} {kind}", repositories(first.len()));
+    for (names, kind) in changes {
+        let _ = write!(line, ", {} {kind}", names.len());
     }
+    let [added, removed, renamed] = [added, removed, renamed].map(first_names);
+    tracing::info!(added, removed, renamed, "{line}");
+}
+
+/// Joins at most ten names; `None` without a name.
+fn first_names(names: Vec<String>) -> Option<String> {
+    let more = names.len().saturating_sub(AT_MOST);
+    let first: Vec<_> = names.into_iter().take(AT_MOST).collect();
+    let rest = if more > 0 {
+        format!(" and {more} more")
+    } else {
+        String::new()
+    };
+    (!first.is_empty()).then(|| first.join(", ") + &rest)
 }
 
 /// Returns a digest of a response's defects in any order; 0 if there are none.

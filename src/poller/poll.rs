@@ -1,49 +1,54 @@
 //! One poll: it reads the listing, then the languages of each repository.
 
 use super::{
-    JUMP, Poller,
+    Poller,
     ledger::{FailedRead, MOST_LANGUAGES, NAME_BYTES, is_too_large},
     log::{self, PollLog},
-    queue::Queue,
+    queue::{Queue, backoff},
 };
 use crate::{
-    api::{Api, ApiError, CURSOR_HINT, PollEnd, RequestFailure, Session},
+    api::{Api, CURSOR_HINT, PollEnd, RequestFailure, Session},
     domain::{
-        Defect, Failure, Fault, LanguageList, Listing, Next, Operation, PollFailure, Reason,
+        Defect, Failure, Fault, LanguageList, Listing, Next, Operation, Page, PollFailure, Reason,
         RepositoryId,
         snapshot::{PollOutcome, Step},
     },
-    support::{
-        clock::Timestamp,
-        humanize::{Rough, repositories},
-    },
+    support::humanize::repositories,
 };
 use futures_util::{StreamExt, stream::FuturesUnordered};
-use std::{pin::pin, sync::Arc, time::Duration};
-use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
+use std::{collections::BTreeMap, pin::pin, sync::Arc, time::Duration};
+use tokio::{
+    select,
+    time::{Instant, Interval, MissedTickBehavior, interval_at, sleep, sleep_until},
+};
 
 /// The longest time between two publications of a poll.
 const PUBLISH_EVERY: Duration = Duration::from_secs(5);
 /// The time until the first publication of a poll: a start shows its first data soon.
 const FIRST_PUBLISH: Duration = Duration::from_millis(250);
 
-/// The largest difference of two clocks that agree: more than networks, leap seconds and sloppy
-/// clocks cause, and far less than matters to a progress clock.
-const AGREEMENT: Duration = Duration::from_secs(60 * 60);
+/// The longest hold that a poll waits for. A longer hold ends the poll.
+const LONGEST_HOLD: Duration = Duration::from_secs(5 * 60);
 
 impl<A: Api> Poller<A> {
     /// Polls once. The caller publishes afterwards, together with the time of the next poll.
     pub async fn poll(&mut self) -> PollOutcome {
-        let settings = Arc::clone(&self.settings.borrow_and_update().poll);
-        self.ledger.follow_scale(settings.completion_scale);
-        self.poll_settings = settings;
-        self.timeline.begin(self.clock.moment());
+        let is_reloaded = self.settings.has_changed().unwrap_or(false);
+        self.poll_settings = Arc::clone(&self.settings.borrow_and_update().poll);
+        // This reload is not announced again.
+        if is_reloaded {
+            self.exclude();
+        }
+        let began = self.clock.moment();
+        self.timeline.begin(began);
         if self.timeline.last.is_none() {
             self.publish();
         }
         let mut poll = Poll::new(self);
         poll.run().await;
-        poll.conclude()
+        let outcome = poll.conclude();
+        self.ledger.poll_ended(began.monotonic);
+        outcome
     }
 }
 
@@ -58,9 +63,10 @@ struct Poll<'a, A> {
     log: PollLog,
     /// Publishes the progress of the poll at each tick.
     publications: Interval,
-    /// The failed reads since the last response. The rest of the poll decides whether the API or a
-    /// repository is at fault.
-    unsettled: Vec<FailedRead>,
+    /// The last failure of all.
+    last_failure: Option<Failure>,
+    /// The last failure of each repository that was requested and not read.
+    failures: BTreeMap<RepositoryId, RequestFailure>,
 }
 
 impl<'a, A: Api> Poll<'a, A> {
@@ -74,7 +80,8 @@ impl<'a, A: Api> Poll<'a, A> {
             end: None,
             log: PollLog::default(),
             publications,
-            unsettled: Vec::new(),
+            last_failure: None,
+            failures: BTreeMap::new(),
         }
     }
 
@@ -83,8 +90,13 @@ impl<'a, A: Api> Poll<'a, A> {
         // The key and the certificates may be on a disk that hangs.
         match self.wait_for(settings.api.begin()).await {
             Ok(session) => {
-                let listing = self.list(&session).await;
-                self.read(&session, listing.err()).await;
+                let listing_failure = self.list(&session).await.err();
+                if let Some(failure) = &listing_failure {
+                    self.listing_failure = Some(failure.failure());
+                    let reason = Some(failure.reason);
+                    self.outcome.listing_reason = reason.filter(|_| self.end.is_none());
+                }
+                self.read(&session, listing_failure).await;
             }
             Err(end) => {
                 self.outcome.unreached = self.poller.ledger.polled();
@@ -104,15 +116,13 @@ impl<'a, A: Api> Poll<'a, A> {
             self.end,
             poller.clock.moment(),
         );
-        // A poll of a few chosen repositories is no measure for polls of all.
-        if outcome.cut_short().is_none() && poller.poll_settings.only.is_empty() {
-            poller.timeline.last_full_poll = Some(outcome.duration);
+        // A poll of a few chosen repositories has not read everything.
+        if poller.poll_settings.only.is_empty() {
+            poller.timeline.note_success(&outcome);
         }
-        poller.ledger.forget_excess();
+        poller.ledger.forget_departed(poller.clock.now());
         poller.instruments.poll_ended(outcome.failure());
-        if outcome.failure() == Some(PollFailure::Unavailable) {
-            poller.poll_settings.api.forget_pace();
-        }
+        poller.timeline.slowed_to = poller.poll_settings.api.pace().slowed();
         if outcome.duration > poller.interval() {
             poller.instruments.poll_overran();
         }
@@ -136,16 +146,16 @@ impl<'a, A: Api> Poll<'a, A> {
         }
     }
 
-    /// Reads the listing and applies it to the ledger. Returns the error that ended the listing
+    /// Reads the listing and applies it to the ledger. Returns the failure that ended the listing
     /// early; the ledger has then taken the new repositories of the part before it.
-    async fn list(&mut self, session: &A::Session) -> Result<(), ApiError> {
+    async fn list(&mut self, session: &A::Session) -> Result<(), RequestFailure> {
         let mut listing = Listing::default();
         let end = self.read_pages(session, &mut listing).await;
         let poller = &mut *self.poller;
         let (ledger, settings) = (&mut poller.ledger, &poller.poll_settings);
         let now = poller.clock.now();
         let (is_first, before) = (!ledger.has_data(), ledger.names());
-        let applied = match end {
+        let defects = match end {
             Ok(()) => Ok(ledger.apply_complete(listing, &settings.filter, now, &mut self.log)),
             Err(error) => {
                 let most = settings.max_repositories;
@@ -154,18 +164,15 @@ impl<'a, A: Api> Poll<'a, A> {
             }
         };
         if !is_first {
-            self.log.changes(before, ledger.names());
+            log::changes(before, ledger.names());
         }
-        let applied = applied?;
+        let defects = defects?;
         if is_first {
             let (repositories, filtered) = (ledger.polled(), ledger.filtered());
             tracing::info!(repositories, filtered, "the first listing is complete");
         }
-        if let Some(before) = applied.dropped_of {
-            poller.instruments.repositories_dropped(now, before);
-        }
         poller.saving.is_changed = true;
-        self.count_defects(Operation::ListRepositories, &applied.defects);
+        self.count_defects(Operation::ListRepositories, &defects);
         Ok(())
     }
 
@@ -173,14 +180,14 @@ impl<'a, A: Api> Poll<'a, A> {
         &mut self,
         session: &A::Session,
         listing: &mut Listing,
-    ) -> Result<(), ApiError> {
+    ) -> Result<(), RequestFailure> {
         let operation = Operation::ListRepositories;
         let most = self.poller.poll_settings.max_repositories;
         let mut after = None;
         loop {
-            let page = self.wait_for(session.list_repositories(after)).await?;
+            let page = self.read_page(session, after).await?;
             if let Some(sent_at) = page.sent_at {
-                self.compare_clocks(sent_at);
+                self.poller.clock.compare(sent_at);
             }
             listing.append(page.listing);
             // Counted here, the defects of a listing that breaks off count too.
@@ -217,75 +224,92 @@ impl<'a, A: Api> Poll<'a, A> {
         }
     }
 
-    /// Confirms the wall clock if the API's clock, which showed `sent_at` just now, agrees with it.
-    fn compare_clocks(&mut self, sent_at: Timestamp) {
-        let now = self.poller.clock.now();
-        if now.since(sent_at).max(sent_at.since(now)) > AGREEMENT {
-            return;
+    /// Requests a page of the listing, again if that fails for a moment.
+    async fn read_page(
+        &mut self,
+        session: &A::Session,
+        after: Option<RepositoryId>,
+    ) -> Result<Page, RequestFailure> {
+        let operation = Operation::ListRepositories;
+        let mut attempt = 1;
+        loop {
+            let failure = match self.wait_for(session.list_repositories(after)).await {
+                Ok(page) => return Ok(page),
+                Err(failure) => failure,
+            };
+            self.end = self.end.take().or_else(|| end_of_poll(operation, &failure));
+            let is_final = !failure.is_momentary || self.end.is_some();
+            if is_final || attempt >= self.poller.poll_settings.max_attempts {
+                return Err(failure);
+            }
+            self.wait_for(sleep(backoff(attempt))).await;
+            self.poller.instruments.api_retry(operation);
+            attempt += 1;
         }
-        let behind = self.poller.ledger.clock_behind(now);
-        if behind >= JUMP {
-            tracing::warn!(
-                by = %Rough(behind),
-                "recorded times are later than the clocks of this machine and of the API, which \
-                 agree; they are set to now"
-            );
-        }
-        self.poller.ledger.follow_clock(now);
     }
 
-    /// Reads the languages of the repositories. `listing_error` ended the listing before its end.
-    async fn read(&mut self, session: &A::Session, listing_error: Option<ApiError>) {
+    /// Reads the languages of the repositories. `listing_failure` ended the listing before its end.
+    async fn read(&mut self, session: &A::Session, listing_failure: Option<RequestFailure>) {
         let settings = Arc::clone(&self.poller.poll_settings);
         let order = self.poller.ledger.order(&settings.only);
-        let mut queue = Queue::new(order, listing_error.as_ref());
-        let (of, is_listed) = (queue.len(), listing_error.is_none());
+        let (of, is_listed) = (order.len(), listing_failure.is_none());
+        let mut queue = Queue::new(&order, listing_failure.as_ref(), settings.max_attempts);
         let mut requests = FuturesUnordered::new();
-        loop {
-            let PollOutcome { read, failed, .. } = self.outcome;
+        while self.end.is_none() {
             self.poller.timeline.step.send_replace(Step::Reading {
                 is_listed,
                 of,
-                tried: read + failed,
-                read,
+                tried: self.outcome.read + self.failures.len(),
+                read: self.outcome.read,
             });
             while requests.len() < settings.concurrency
-                && let Some(request) = queue.next()
+                && let Some(fetch) = queue.next()
             {
-                requests.push(async move {
-                    let result = session.list_languages(request.id, request.attempts).await;
-                    (request, result)
-                });
+                if fetch.attempt > 1 {
+                    let instruments = &self.poller.instruments;
+                    instruments.api_retry(Operation::ListLanguages);
+                }
+                let request = session.list_languages(fetch.id);
+                requests.push(async move { (fetch, request.await) });
             }
-            let Some((request, result)) = self.wait_for(requests.next()).await else {
+            let due = queue
+                .due()
+                .filter(|_| requests.len() < settings.concurrency);
+            if requests.is_empty() && due.is_none() {
                 break;
+            }
+            let completed = async {
+                select! {
+                    Some(completed) = requests.next() => Some(completed),
+                    () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => None,
+                }
             };
-            let result = result.and_then(|list| self.to_keep(request.id, list));
-            queue.completed(request, &result);
-            self.take_in(request.id, result);
+            if let Some((fetch, result)) = self.wait_for(completed).await {
+                self.poller.ledger.attempted(fetch.id);
+                let result = result.and_then(|list| self.to_keep(fetch.id, list));
+                let is_lowest = settings.api.pace().is_lowest();
+                queue.completed(fetch, result.as_ref().err(), is_lowest);
+                self.take_in(fetch.id, result);
+            }
         }
-        if queue.ended_by_breaker() {
-            self.outcome.unreached += queue.len();
-        } else {
-            self.outcome.postponed = queue.len();
-        }
+        self.outcome.failed = self.failures.len();
+        let left = of - self.outcome.read - self.outcome.failed;
         if self.end.is_none() {
-            self.end = self.outage(listing_error.as_ref(), queue.ended_by_breaker());
+            self.end = self.outage(listing_failure.as_ref(), queue.is_outage());
         }
-        self.listing_failure = listing_error.map(ApiError::into_failure);
+        if self.end.is_some() {
+            self.outcome.unreached = left;
+        } else {
+            self.outcome.postponed = left;
+        }
         self.settle();
     }
 
     /// Takes in the result of the request for one repository's languages.
-    fn take_in(&mut self, id: RepositoryId, result: Result<LanguageList, ApiError>) {
-        let failed_read = |RequestFailure { failure, reason }| FailedRead {
-            id,
-            failure,
-            reason: Some(reason),
-        };
+    fn take_in(&mut self, id: RepositoryId, result: Result<LanguageList, RequestFailure>) {
         match result {
             Ok(list) => {
-                self.settle();
+                self.failures.remove(&id);
                 self.outcome.read += 1;
                 let poller = &mut *self.poller;
                 let (scale, now) = (poller.poll_settings.completion_scale, poller.clock.moment());
@@ -293,68 +317,47 @@ impl<'a, A: Api> Poll<'a, A> {
                 poller.ledger.succeeded(id, list, scale, now, log);
                 poller.saving.is_changed = true;
             }
-            Err(ApiError::Failed(failure)) => {
-                self.settle();
-                self.outcome.failed += 1;
-                self.failed(failed_read(failure), Fault::Repository);
-            }
-            Err(ApiError::Unreachable { failure, .. }) => {
-                self.outcome.failed += 1;
-                self.unsettled.push(failed_read(failure));
-            }
-            Err(ApiError::PollEnded(end)) => {
-                self.outcome.unreached += 1;
-                if self.end.is_none() {
-                    // This request ended the poll: the next poll sends it after all others.
-                    self.unsettled.push(FailedRead {
-                        id,
-                        failure: end.failure.clone(),
-                        reason: None,
-                    });
-                    self.end = Some(end);
-                }
+            Err(failure) => {
+                self.end = end_of_poll(Operation::ListLanguages, &failure);
+                self.last_failure = Some(failure.failure());
+                self.failures.insert(id, failure);
             }
         }
     }
 
-    /// Settles the unsettled failures: the API is at fault if the poll ended early. Otherwise the
-    /// repositories are, because the API answered before or after them.
+    /// Passes the failures to the ledger. If the poll ended early, the API is at fault, unless it
+    /// refused the repository itself.
     fn settle(&mut self) {
-        let fault = match self.end {
-            Some(_) => Fault::Api,
-            None => Fault::Repository,
-        };
-        for failed in std::mem::take(&mut self.unsettled) {
-            self.failed(failed, fault);
-        }
-    }
-
-    fn failed(&mut self, failed: FailedRead, fault: Fault) {
-        // A repository may look like an outage and hide that the API works. So it waits behind the
-        // others, if any of them could be read.
-        let comes_last = fault == Fault::Repository || self.outcome.read > 0;
         let (poller, log) = (&mut *self.poller, &mut self.log);
         let now = poller.clock.now();
-        poller.ledger.failed(failed, fault, comes_last, now, log);
-        poller.saving.is_changed = true;
+        poller.saving.is_changed |= !self.failures.is_empty();
+        for (id, failure) in std::mem::take(&mut self.failures) {
+            let is_own = matches!(failure.reason, Reason::Forbidden | Reason::NotFound);
+            let fault = match self.end {
+                Some(_) if !is_own => Fault::Api,
+                _ => Fault::Repository,
+            };
+            let failed = FailedRead {
+                id,
+                failure: failure.failure(),
+                reason: Some(failure.reason),
+            };
+            poller.ledger.failed(failed, fault, now, log);
+        }
     }
 
-    /// Returns the end of a poll in which the API failed as a whole: the poll was
-    /// `ended_by_breaker`, or it read nothing, and either the listing or every repository failed as
-    /// in an outage.
-    fn outage(&self, listing_error: Option<&ApiError>, ended_by_breaker: bool) -> Option<PollEnd> {
+    /// Returns the end of a poll in which the API failed as a whole: failures in a row ended it, or
+    /// it read nothing.
+    fn outage(
+        &self,
+        listing_failure: Option<&RequestFailure>,
+        is_ended_by_row: bool,
+    ) -> Option<PollEnd> {
         let is_nothing_read = self.outcome.read == 0;
-        let all_unreachable = is_nothing_read && self.outcome.failed == self.unsettled.len();
-        let failure = match (listing_error, self.unsettled.last()) {
-            (Some(ApiError::PollEnded(end)), _) => return Some(end.clone()),
-            (Some(ApiError::Unreachable { failure, .. }), _)
-                if is_nothing_read || ended_by_breaker =>
-            {
-                failure.failure.clone()
-            }
-            (_, Some(last)) if ended_by_breaker || listing_error.is_none() && all_unreachable => {
-                let failed = repositories(self.unsettled.len());
-                let Failure { what, hint } = &last.failure;
+        let failure = match (listing_failure, &self.last_failure) {
+            (Some(failure), _) if is_nothing_read || is_ended_by_row => failure.failure(),
+            (None, Some(Failure { what, hint })) if is_nothing_read || is_ended_by_row => {
+                let failed = repositories(self.failures.len());
                 let what = format!("{failed} in a row cannot be read, the last: {what}");
                 Failure::new(what, Arc::clone(hint))
             }
@@ -367,7 +370,11 @@ impl<'a, A: Api> Poll<'a, A> {
     }
 
     /// Removes the excluded languages. Fails if the ledger has no room for the others.
-    fn to_keep(&self, id: RepositoryId, mut list: LanguageList) -> Result<LanguageList, ApiError> {
+    fn to_keep(
+        &self,
+        id: RepositoryId,
+        mut list: LanguageList,
+    ) -> Result<LanguageList, RequestFailure> {
         let operation = Operation::ListLanguages;
         self.count_defects(operation, &list.bad.all);
         let excluded = &self.poller.settings.borrow().live.excluded_languages;
@@ -381,11 +388,19 @@ impl<'a, A: Api> Poll<'a, A> {
         Err(self.unusable(operation, Reason::TooLarge, what, hint))
     }
 
-    /// Returns, and counts, the error of a response that was decoded but cannot be used.
-    fn unusable(&self, operation: Operation, reason: Reason, what: String, hint: &str) -> ApiError {
+    /// Returns, and counts, the failure of a response that was decoded but cannot be used.
+    fn unusable(
+        &self,
+        operation: Operation,
+        reason: Reason,
+        what: String,
+        hint: &'static str,
+    ) -> RequestFailure {
         self.poller.instruments.api_failure(operation, reason);
-        let failure = Failure::new(what, hint);
-        ApiError::Failed(RequestFailure { reason, failure })
+        RequestFailure {
+            hint,
+            ..RequestFailure::new(reason, what)
+        }
     }
 
     fn count_defects(&self, operation: Operation, defects: &[Defect]) {
@@ -393,4 +408,32 @@ impl<'a, A: Api> Poll<'a, A> {
             self.poller.instruments.invalid_entry(operation, *defect);
         }
     }
+}
+
+/// Returns the end of the poll, if a failure concerns all requests.
+fn end_of_poll(operation: Operation, failure: &RequestFailure) -> Option<PollEnd> {
+    let hold = failure.hold.unwrap_or_default();
+    let (reason, what) = match (failure.reason, operation) {
+        (Reason::Unauthorized, _) => (
+            PollFailure::Unauthorized,
+            "the API refuses the key (401 Unauthorized)".to_owned(),
+        ),
+        (Reason::Forbidden, Operation::ListRepositories) => (
+            PollFailure::Unauthorized,
+            "the API forbids the listing (403 Forbidden)".to_owned(),
+        ),
+        _ if hold > LONGEST_HOLD => {
+            let hold = humantime::format_duration(Duration::from_secs(hold.as_secs()));
+            let what = format!(
+                "Retry-After holds all requests for {hold} ({})",
+                failure.what
+            );
+            (PollFailure::Held, what)
+        }
+        _ => return None,
+    };
+    Some(PollEnd {
+        reason,
+        failure: Failure::new(what, failure.hint),
+    })
 }

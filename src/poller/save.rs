@@ -4,7 +4,7 @@
 use crate::{
     domain::Failure,
     metrics::instruments::Instruments,
-    state::{Memory, Problems, StateError, StateFile},
+    state::{Memory, StateError, StateFile},
     support::clock::Clock,
 };
 use std::{future::pending, sync::Arc, time::Duration};
@@ -26,10 +26,8 @@ const LONGEST_WAIT: Duration = Duration::from_secs(5 * 60);
 pub struct Saving {
     /// `None` without a state file.
     pub saver: Option<Saver>,
-    /// The start of each lasting problem. The task that judges replaces them.
-    pub problems: watch::Sender<Problems>,
-    saved_problems: Problems,
-    /// The ledger has changed since the last save.
+    /// The ledger has changed since the last save. Without changes an outage would rewrite a large
+    /// file again and again.
     pub is_changed: bool,
     /// The next save during a poll. The first save follows the first change at once.
     next: Instant,
@@ -37,21 +35,13 @@ pub struct Saving {
 }
 
 impl Saving {
-    pub fn new(saver: Option<Saver>, problems: Problems) -> Self {
+    pub fn new(saver: Option<Saver>) -> Self {
         Self {
             saver,
-            saved_problems: problems.clone(),
-            problems: watch::Sender::new(problems),
             is_changed: false,
             next: Instant::now(),
             wait: FIRST_WAIT,
         }
-    }
-
-    /// Tells whether the ledger or the problems have changed since the last save. Without changes
-    /// an outage would rewrite a large file again and again.
-    pub fn has_changes(&self) -> bool {
-        self.is_changed || *self.problems.borrow() != self.saved_problems
     }
 
     /// Waits until it is time to save during a poll. Cancel safe, because it only sleeps.
@@ -62,19 +52,14 @@ impl Saving {
         sleep_until(self.next).await;
     }
 
-    /// Hands the memory, completed with the problems, to the saver. Calls `memory` only if there
-    /// is a state file, because the memory is large.
+    /// Hands the memory to the saver. Calls `memory` only if there is a state file, because the
+    /// memory is large.
     pub fn save(&mut self, memory: impl FnOnce() -> Memory) {
         self.is_changed = false;
         self.next = Instant::now() + self.wait;
         self.wait = LONGEST_WAIT.min(self.wait * 2);
-        self.saved_problems.clone_from(&self.problems.borrow());
         if let Some(saver) = &self.saver {
-            let problems = self.saved_problems.clone();
-            saver.save(Memory {
-                problems,
-                ..memory()
-            });
+            saver.save(memory());
         }
     }
 }
@@ -95,6 +80,13 @@ impl Saver {
         let file = Arc::new(file);
         let write = move |memory: &Memory| file.write(memory);
         (Self(newest), write_all(write, memories, instruments))
+    }
+
+    /// Returns a saver that replaces `saved` in memory.
+    #[cfg(test)]
+    pub fn in_memory(saved: Memory) -> (Self, watch::Receiver<Arc<Memory>>) {
+        let (newest, memories) = watch::channel(Arc::new(saved));
+        (Self(newest), memories)
     }
 
     fn save(&self, memory: Memory) {
@@ -143,7 +135,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_process_saves_soon_at_first_and_then_less_often() {
         let start = Instant::now();
-        let mut saving = Saving::new(None, Problems::default());
+        let mut saving = Saving::new(None);
         let mut at = Vec::new();
         for _ in 0..11 {
             saving.save(Memory::default);

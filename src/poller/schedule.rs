@@ -1,15 +1,11 @@
 //! The poll loop: when a poll begins.
 //!
 //! A poll begins one interval after the start of the previous one, or after its end if that poll
-//! ended early, and never while Retry-After holds all requests. While there is nothing to show, a
-//! poll that finds the API unavailable is repeated sooner, because the API may start after the
-//! exporter.
+//! ended early, and never while Retry-After holds all requests. While no language was ever read, a
+//! poll that ended early is repeated sooner, because the API may start after the exporter.
 
 use super::Poller;
-use crate::{
-    api::Api,
-    domain::{PollFailure, snapshot::PollOutcome},
-};
+use crate::{api::Api, domain::snapshot::PollOutcome};
 use std::time::Duration;
 use tokio::{
     sync::watch,
@@ -89,7 +85,7 @@ impl<A: Api> PollLoop<A> {
                 None if outcome.cut_short().is_some() => ended + interval,
                 None => (started + interval).max(ended),
             };
-            let held_until = poller.poll_settings.api.held_until();
+            let held_until = poller.poll_settings.api.pace().held_until();
             let next = held_until.map_or(next, |until| until.max(next));
             if poller.timeline.next_poll != Some(next) {
                 poller.timeline.next_poll = Some(next);
@@ -99,6 +95,7 @@ impl<A: Api> PollLoop<A> {
                 return;
             }
             tokio::select! {
+                biased;
                 () = sleep_until(next) => {}
                 () = sleep(CHECK_EVERY) => if poller.is_outdated() { poller.publish() },
                 Ok(()) = poller.settings.changed() => poller.follow_settings(),
@@ -108,23 +105,7 @@ impl<A: Api> PollLoop<A> {
 
     /// Returns the wait before an early repetition of the poll; `None` if the interval decides.
     fn next_retry(&self, outcome: &PollOutcome) -> Option<Duration> {
-        let poller = &self.poller;
-        let shows_nothing = || {
-            let (limit, now) = (poller.staleness_limit(), poller.clock.moment());
-            !poller.ledger.has_shown(limit, now)
-        };
-        let is_early = match outcome.failure() {
-            Some(PollFailure::Unavailable) => shows_nothing(),
-            // The hold is the pause. An API that refuses even the lowest pace and names no hold
-            // gets a whole interval.
-            Some(PollFailure::Held) => {
-                poller.poll_settings.api.held_until().is_some() && shows_nothing()
-            }
-            // The API responds by now, but the listing broke off. It may keep failing, so that the
-            // early repetitions end at the longest wait.
-            Some(PollFailure::Listing) => self.retry.is_some_and(|wait| wait < LONGEST_RETRY),
-            _ => false,
-        };
+        let is_early = outcome.cut_short().is_some() && !self.poller.ledger.has_languages();
         is_early.then(|| match self.retry {
             Some(wait) => LONGEST_RETRY.min(wait * 2),
             None => FIRST_RETRY,

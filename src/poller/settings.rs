@@ -1,6 +1,7 @@
 //! The settings of the poller. A reload replaces them as a whole.
 
 use crate::domain::{
+    Thresholds,
     filter::{Filter, LanguageFilter},
     links::Links,
     targets::Targets,
@@ -23,6 +24,7 @@ pub struct LiveSettings {
     pub targets: Arc<Targets>,
     pub excluded_languages: LanguageFilter,
     pub links: Arc<Links>,
+    pub thresholds: Thresholds,
 }
 
 /// The settings that stay fixed during a poll. A reload changes them from the next poll on.
@@ -31,6 +33,8 @@ pub struct PollSettings<A> {
     pub api: A,
     /// The number of requests in flight at once, at least 1.
     pub concurrency: usize,
+    /// The number of attempts for a request in one poll, at least 1.
+    pub max_attempts: u32,
     /// The age at which data become stale, unless polls take longer.
     pub stale_after: Duration,
     /// The poller does not read a listing any further that shows more repositories.

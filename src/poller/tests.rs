@@ -6,6 +6,7 @@ mod failures;
 mod falls;
 mod listing;
 mod logging;
+mod machine;
 mod outcome;
 mod pace;
 mod properties;
@@ -15,7 +16,7 @@ mod staleness;
 mod wrong_clock;
 
 use crate::{
-    domain::{PollFailure, snapshot::Condition},
+    domain::{Failure, PollFailure, snapshot::Condition},
     support::clock::Timestamp,
 };
 use api::{EndOfPoll, FakeApi, Responses, Setup};
@@ -81,7 +82,8 @@ impl Bench {
     /// Returns the content of the state file.
     fn memory(&self) -> Memory {
         Memory {
-            last_full_poll: self.poller.timeline.last_full_poll,
+            last_success_at: self.poller.timeline.last_success_at,
+            last_well_at: self.poller.timeline.last_well_at,
             ..self.poller.ledger.memory()
         }
     }

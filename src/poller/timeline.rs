@@ -6,6 +6,7 @@ use crate::{
         Failure, Stop,
         snapshot::{Activity, PollOutcome, Running, Step},
     },
+    state::Memory,
     support::clock::{Moment, Timestamp},
 };
 use std::time::Duration;
@@ -22,21 +23,25 @@ pub struct Timeline {
     pub next_poll: Option<Instant>,
     /// The outcome of the last poll that has ended.
     pub last: Option<PollOutcome>,
-    /// The end of the last poll that read everything.
+    /// The end of the last poll that read everything, of an earlier process if this one had none.
     pub last_success_at: Option<Timestamp>,
-    /// The duration of the last poll of all repositories that did not end early.
-    pub last_full_poll: Option<Duration>,
+    /// The end of the last poll that [went well](PollOutcome::is_well).
+    pub last_well_at: Option<Timestamp>,
+    /// The rate in requests a second to which refusals had slowed the last poll down at its end.
+    pub slowed_to: Option<f64>,
 }
 
 impl Timeline {
-    pub fn new(last_full_poll: Option<Duration>) -> Self {
+    /// Continues the timeline of the process that wrote `memory`.
+    pub fn new(memory: &Memory) -> Self {
         Self {
             began: None,
             step: watch::Sender::new(Step::Listing { shown: 0 }),
             next_poll: None,
             last: None,
-            last_success_at: None,
-            last_full_poll,
+            last_success_at: memory.last_success_at,
+            last_well_at: memory.last_well_at,
+            slowed_to: None,
         }
     }
 
@@ -67,13 +72,20 @@ impl Timeline {
             reason,
             lasting: failure.lasting(stop_before.map(|stop| &stop.lasting), now.wall),
         });
-        if outcome.is_success() {
-            self.last_success_at = Some(now.wall);
-        }
         self.began = None;
         self.next_poll = None;
         self.last = Some(outcome.clone());
         outcome
+    }
+
+    /// Notes the success of a poll of all repositories.
+    pub fn note_success(&mut self, outcome: &PollOutcome) {
+        if outcome.is_success() {
+            self.last_success_at = Some(outcome.ended_at);
+        }
+        if outcome.is_well() {
+            self.last_well_at = Some(outcome.ended_at);
+        }
     }
 
     /// Returns the outcome of a poll whose future was dropped; `polled` repositories are known.
@@ -104,12 +116,6 @@ impl Timeline {
     /// Returns the duration of the poll under way so far.
     fn duration(&self, now: Moment) -> Option<Duration> {
         self.began.map(|began| now.monotonic - began.monotonic)
-    }
-
-    /// Returns the longer duration of the last full poll and the poll under way.
-    pub fn longest_poll(&self, now: Moment) -> Duration {
-        let longest = self.last_full_poll.max(self.duration(now));
-        longest.unwrap_or_default()
     }
 
     pub fn activity(&self, now: Moment) -> Activity {

@@ -1,6 +1,6 @@
 //! The CSV of RFC 4180: one line per repository and language.
 
-use super::cell;
+use super::{Since, cell};
 use crate::domain::{
     Completion,
     readiness::{self, Row, Translation},
@@ -9,7 +9,7 @@ use crate::domain::{
 use csv::{Terminator, WriterBuilder};
 use std::io;
 
-const COLUMNS: [&str; 11] = [
+const COLUMNS: [&str; 13] = [
     "repository",
     "id",
     "language",
@@ -21,45 +21,56 @@ const COLUMNS: [&str; 11] = [
     "ready",
     "last_progress",
     "url",
+    "problems",
+    "estimated_ready",
 ];
 
-/// Writes a header and a line for each language of each repository. An unknown value is empty.
+/// Writes a header and a line for each language of each repository. An unknown value is empty. With
+/// earlier data, the last column is the change of the ratio.
 ///
 /// # Errors
 /// Fails if `out` cannot be written.
-pub fn csv(snapshot: &Snapshot, out: impl io::Write) -> io::Result<()> {
+pub fn csv(snapshot: &Snapshot, since: Option<&Since>, out: impl io::Write) -> io::Result<()> {
     let mut writer = WriterBuilder::new()
         .terminator(Terminator::CRLF)
         .from_writer(out);
-    writer.write_record(COLUMNS)?;
-    for row in readiness::rows(snapshot, None, snapshot.taken_at) {
+    writer.write_record(COLUMNS.into_iter().chain(since.map(|_| "change")))?;
+    for row in readiness::rows(snapshot, None) {
         for translation in row.translations() {
-            writer.write_record(record(snapshot, &row, &translation))?;
+            let change = since.map(|since| {
+                let change = since.change(&translation, snapshot.completion_scale);
+                or_empty(change.by)
+            });
+            let record = record(snapshot, &row, &translation);
+            writer.write_record(record.into_iter().chain(change))?;
         }
     }
     writer.flush()
 }
 
-fn record(snapshot: &Snapshot, row: &Row<'_>, translation: &Translation<'_>) -> [String; 11] {
+fn record(snapshot: &Snapshot, row: &Row<'_>, translation: &Translation<'_>) -> [String; 13] {
     let repository = &row.shown.repository;
     let Translation {
-        reading,
+        record,
         ratio,
         target,
+        judgement,
         ..
     } = translation;
     [
         text(&repository.name),
         repository.id.to_string(),
         text(translation.code()),
-        text(&reading.language.name),
-        or_empty(reading.completion().map(Completion::get)),
+        text(&record.language.name),
+        or_empty(record.completion().map(Completion::get)),
         or_empty(*ratio),
         target.ratio.to_string(),
         or_empty(target.due),
-        or_empty(translation.is_met()),
-        or_empty(reading.progress().map(|progress| progress.at)),
+        or_empty(judgement.is_met),
+        or_empty(translation.last_progress),
         or_empty(snapshot.links.language_url(repository, translation.code())),
+        judgement.kinds().join(" "),
+        or_empty(judgement.estimated_ready),
     ]
 }
 
@@ -72,11 +83,13 @@ const FORMULA: [char; 8] = [
     '=', '+', '-', '@', '\u{ff1d}', '\u{ff0b}', '\u{ff0d}', '\u{ff20}',
 ];
 
-/// Makes text from the API safe for a cell: an apostrophe turns a formula into text.
+/// Makes text from the API safe for a cell: an apostrophe turns a formula into text. In some
+/// countries, spreadsheets separate columns at semicolons.
 fn text(text: &str) -> String {
     let text = cell(text);
-    if text.trim_start().starts_with(FORMULA) {
-        return format!("'{text}");
-    }
-    text
+    let parts = text.split(';').map(|part| {
+        let is_formula = part.trim_start().starts_with(FORMULA);
+        format!("{}{part}", if is_formula { "'" } else { "" })
+    });
+    parts.collect::<Vec<_>>().join(";")
 }

@@ -1,6 +1,7 @@
 //! The status page as HTML, for the server and as a file.
 
 mod answer;
+pub mod data;
 mod look;
 pub mod query;
 pub(crate) mod table;
@@ -19,7 +20,7 @@ use std::io;
 /// # Errors
 /// Fails if the template fails.
 pub fn page(snapshot: &Snapshot, status: &PollStatus, findings: &[Finding]) -> io::Result<String> {
-    let view = view::View {
+    let view = data::View {
         now: snapshot.taken_at,
         telemetry_path: None,
         snapshot,

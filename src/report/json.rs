@@ -6,9 +6,11 @@
 //! The document is encoded piece by piece, one repository on a line: the whole text of a large
 //! account would take several times the memory of its snapshot.
 
+use super::Since;
 use crate::domain::{
-    Completion, Failure, Lasting,
+    Completion, Failure, Lasting, TranslationProblem,
     excerpt::Excerpt,
+    judgement::Standards,
     readiness::{self, Mean, Row, Totals, Translation},
     snapshot::{PollOutcome, Shown, Snapshot},
 };
@@ -129,8 +131,22 @@ struct JsonLanguage {
     /// The time at which the completion was last seen to rise; null before a first completion.
     #[schemars(extend("format" = "date-time"))]
     last_progress: Option<String>,
-    /// True if the language is below its target and made no progress for 7 days.
+    /// True if `problems` has `stalled`.
     stalled: bool,
+    /// The kinds of problems. `stalled`: no progress for `thresholds.stalled_after`, or the time
+    /// that its entry of `targets` allows. `regressed`: fallen by `thresholds.regressed_by` within
+    /// 7 days. `overdue`: the date is past. `at_risk`: the date is near, and the recent rate misses
+    /// it. Empty if the language is ready, or cannot be judged.
+    #[schemars(extend("items" = {"type": "string", "enum": labels()}))]
+    problems: Vec<&'static str>,
+    /// The time at which the language will be ready at its recent rate; null if it is ready, makes
+    /// no progress, or was seen first less than a day ago.
+    #[schemars(extend("format" = "date-time"))]
+    estimated_ready: Option<String>,
+    /// The ratio minus the ratio of `once --since`; absent without that option, or if one of the
+    /// two is unknown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    change: Option<f64>,
     /// The URL made from `links.language`; null if that key is not set.
     url: Option<String>,
 }
@@ -145,22 +161,30 @@ struct JsonTarget {
     due: Option<String>,
 }
 
+fn labels() -> Vec<&'static str> {
+    let kinds = TranslationProblem::ALL.iter();
+    kinds.map(|kind| kind.label()).collect()
+}
+
 /// Returns the JSON Schema of the document, which a test holds against the file in `deploy`.
 #[cfg(test)]
 pub fn schema() -> serde_json::Value {
     schemars::schema_for!(Document).to_value()
 }
 
-/// Encodes the repositories and languages of `snapshot` that `excerpt` chooses, piece by piece.
+/// Encodes the repositories and languages of `snapshot` that `excerpt` chooses, piece by piece,
+/// with the changes since earlier data.
 pub fn json(
     snapshot: Arc<Snapshot>,
     poll: Option<&PollOutcome>,
     excerpt: Excerpt,
+    since: Option<Arc<Since>>,
 ) -> impl Iterator<Item = String> + Send + use<> {
+    let standards = snapshot.standards();
     let mut totals = Totals::default();
     for shown in &snapshot.repositories {
         if let Some(chosen) = excerpt.of_repository(shown) {
-            totals.merge(&row(&snapshot, &chosen).totals);
+            totals.merge(&row(&snapshot, &chosen, standards).totals);
         }
     }
     let head = head(&snapshot, poll, &totals);
@@ -182,7 +206,11 @@ pub fn json(
             if let Some(chosen) = excerpt.of_repository(shown) {
                 piece += separator;
                 piece += "    ";
-                piece += &text(&repository(&snapshot, &row(&snapshot, &chosen)));
+                piece += &text(&repository(
+                    &snapshot,
+                    &row(&snapshot, &chosen, standards),
+                    since.as_deref(),
+                ));
                 separator = ",\n";
             }
         }
@@ -226,8 +254,8 @@ fn text(value: &impl Serialize) -> String {
     serde_json::to_string(value).expect(PROOF)
 }
 
-fn row<'a>(snapshot: &'a Snapshot, shown: &'a Shown) -> Row<'a> {
-    readiness::row(snapshot, shown, shown.readings(), snapshot.taken_at)
+fn row<'a>(snapshot: &'a Snapshot, shown: &'a Shown, standards: Standards) -> Row<'a> {
+    readiness::row(snapshot, shown, shown.records(), standards)
 }
 
 fn summary(totals: &Totals) -> Summary {
@@ -238,12 +266,12 @@ fn summary(totals: &Totals) -> Summary {
     }
 }
 
-fn repository(snapshot: &Snapshot, row: &Row<'_>) -> JsonRepository {
+fn repository(snapshot: &Snapshot, row: &Row<'_>, since: Option<&Since>) -> JsonRepository {
     let Shown {
         repository,
         condition,
     } = row.shown;
-    let language = |translation| language(snapshot, row, translation);
+    let language = |translation| language(snapshot, row, translation, since);
     JsonRepository {
         id: repository.id.to_string(),
         name: repository.name.to_string(),
@@ -259,25 +287,35 @@ fn repository(snapshot: &Snapshot, row: &Row<'_>) -> JsonRepository {
     }
 }
 
-fn language(snapshot: &Snapshot, row: &Row<'_>, translation: Translation<'_>) -> JsonLanguage {
+fn language(
+    snapshot: &Snapshot,
+    row: &Row<'_>,
+    translation: Translation<'_>,
+    since: Option<&Since>,
+) -> JsonLanguage {
+    let change = since.map(|since| since.change(&translation, snapshot.completion_scale));
     let Translation {
-        reading,
+        record,
         ratio,
         target,
+        judgement,
         ..
     } = translation;
     JsonLanguage {
-        code: reading.language.code.to_string(),
-        name: reading.language.name.to_string(),
-        completion: reading.completion().map(Completion::get),
+        code: record.language.code.to_string(),
+        name: record.language.name.to_string(),
+        completion: record.completion().map(Completion::get),
         ratio,
         target: JsonTarget {
             ratio: target.ratio,
             due: time(target.due),
         },
-        ready: translation.is_met(),
-        last_progress: time(reading.progress().map(|progress| progress.at)),
-        stalled: translation.is_stalled(snapshot.taken_at),
+        ready: judgement.is_met,
+        last_progress: time(translation.last_progress),
+        stalled: judgement.stalled.is_some(),
+        problems: judgement.kinds(),
+        estimated_ready: time(judgement.estimated_ready),
+        change: change.and_then(|change| change.by),
         url: snapshot
             .links
             .language_url(&row.shown.repository, translation.code()),

@@ -1,23 +1,16 @@
 //! GitHub Flavored Markdown for a job summary, a pull request or a README.
 
-use super::cell;
+use super::{Report, Since, cell};
 use crate::domain::{
-    Lasting, Repository,
-    readiness::{self, Deadline, Due, Row, Translation, day, days, percent},
-    snapshot::{PollOutcome, Snapshot},
+    Lasting, Repository, TranslationProblem,
+    readiness::{self, Due, Row, Translation, day, days, percent},
+    snapshot::PollOutcome,
 };
 use crate::support::{
     clock::Timestamp,
     humanize::{counted, grouped, repositories},
 };
 use std::fmt::Write as _;
-
-/// The maximum size of the document in bytes. GitHub cuts a job summary at 1 MiB; the rest is left
-/// to other steps.
-const MOST_BYTES: usize = 1_000_000;
-
-/// The maximum size of the list of dates in bytes, so that the table keeps the other half.
-const MOST_BYTES_OF_DATES: usize = MOST_BYTES / 2;
 
 /// The maximum number of languages named for a repository, and of translations for a date.
 const MOST_NAMED: usize = 12;
@@ -26,14 +19,28 @@ const MOST_NAMED: usize = 12;
 const LEGEND: &str = "\n? no completion reported\n";
 
 /// Returns the totals, a table of the repositories, the furthest behind first, and the dates.
-/// Counts the repositories that do not fit into [`MOST_BYTES`].
-pub fn markdown(snapshot: &Snapshot, poll: &PollOutcome) -> String {
-    let mut rows = readiness::rows(snapshot, None, snapshot.taken_at);
+/// Counts the repositories that do not fit into [`Report::max_size`].
+pub fn markdown(report: &Report<'_>) -> String {
+    let Report {
+        snapshot,
+        poll,
+        unmatched,
+        since,
+        max_size,
+    } = *report;
+    let mut rows = readiness::rows(snapshot, None);
     let unread = rows.iter().filter(|row| !row.is_read()).count();
     rows.retain(Row::is_read);
     readiness::furthest_first(&mut rows, |row| row.totals.missing.get());
-    let due = due(snapshot, &rows);
-    let mut text = heading(&rows);
+    let due = due(report, &rows);
+    let mut text = String::new();
+    if let Some(unmatched) = unmatched {
+        let _ = writeln!(text, "**Beware: {}.**\n", escaped(unmatched));
+    }
+    text += &heading(&rows);
+    if let Some(since) = since {
+        text += &became_ready(report, since, &rows);
+    }
     if !poll.is_success() {
         let _ = writeln!(
             text,
@@ -46,9 +53,9 @@ pub fn markdown(snapshot: &Snapshot, poll: &PollOutcome) -> String {
     }
     let mut left_out = 0;
     for row in rows.iter().filter(|row| row.totals.all > 0) {
-        let line = line(snapshot, row);
+        let line = line(report, row);
         // 200 bytes leave room for the legend and the sentence about the rows left out.
-        if text.len() + line.len() + due.len() + 200 > MOST_BYTES {
+        if text.len() + line.len() + due.len() + 200 > max_size {
             left_out += 1;
         } else {
             text += &line;
@@ -70,13 +77,16 @@ pub fn markdown(snapshot: &Snapshot, poll: &PollOutcome) -> String {
 
 fn heading(rows: &[Row<'_>]) -> String {
     let totals = readiness::Totals::of(rows);
+    if totals.all == 0 {
+        return "**There is no translation to show.**\n".to_owned();
+    }
     let all = counted(totals.all, "translation", "translations");
     let mut text = format!("**{} of {all} ready**", grouped(totals.ready));
     if let Some(mean) = totals.mean.get() {
         let _ = write!(text, ", {} % on average", percent(mean));
     }
-    if totals.stalled > 0 {
-        let _ = write!(text, ", {} stalled", grouped(totals.stalled));
+    for (kind, count) in totals.problems() {
+        let _ = write!(text, ", {} {}", grouped(count), kind.words());
     }
     text + ".\n"
 }
@@ -89,7 +99,30 @@ fn failure(poll: &PollOutcome, unread: usize) -> String {
     format!("{} could not be read.", repositories(unread.max(left)))
 }
 
-fn line(snapshot: &Snapshot, row: &Row<'_>) -> String {
+/// Names the translations that became ready since the earlier data, in at most a quarter of
+/// [`Report::max_size`].
+fn became_ready(report: &Report<'_>, since: &Since, rows: &[Row<'_>]) -> String {
+    let ready = since.became_ready(rows, report.snapshot.completion_scale);
+    let mut text = format!("\n{}\n\n", since.heading(ready.len()));
+    let mut named = 0;
+    for (translation, change) in ready.iter().take(MOST_NAMED) {
+        let (code, change) = (escaped(translation.code()), escaped(&change.points()));
+        let name = escaped(&translation.repository.name);
+        let line = format!("- {code}{change} of {name}\n");
+        if text.len() + line.len() > report.max_size / 4 {
+            break;
+        }
+        text += &line;
+        named += 1;
+    }
+    if named < ready.len() {
+        let _ = writeln!(text, "- and {} more", grouped(ready.len() - named));
+    }
+    text
+}
+
+fn line(report: &Report<'_>, row: &Row<'_>) -> String {
+    let snapshot = report.snapshot;
     let repository = &row.shown.repository;
     let totals = &row.totals;
     let name = linked(&repository.name, snapshot.links.repository_url(repository));
@@ -103,7 +136,7 @@ fn line(snapshot: &Snapshot, row: &Row<'_>) -> String {
     let mut named: Vec<_> = behind
         .iter()
         .take(MOST_NAMED)
-        .map(|translation| figure(snapshot, repository, translation))
+        .map(|translation| figure(report, repository, translation))
         .collect();
     if behind.len() > MOST_NAMED {
         named.push(format!("and {} more", grouped(behind.len() - MOST_NAMED)));
@@ -114,18 +147,27 @@ fn line(snapshot: &Snapshot, row: &Row<'_>) -> String {
     )
 }
 
-/// Returns a code, which leads to the work, with its ratio.
-fn figure(snapshot: &Snapshot, repository: &Repository, translation: &Translation<'_>) -> String {
-    let url = snapshot.links.language_url(repository, translation.code());
+/// Returns a code, which leads to the work, with its ratio, its change and a target below 100 %.
+fn figure(report: &Report<'_>, repository: &Repository, translation: &Translation<'_>) -> String {
+    let links = &report.snapshot.links;
+    let url = links.language_url(repository, translation.code());
     let ratio = translation
         .ratio
         .map_or("?".to_owned(), |ratio| format!("{}%", percent(ratio)));
-    format!("{} {ratio}", linked(translation.code(), url))
+    let change = escaped(&report.points(translation));
+    let figure = format!("{} {ratio}{change}", linked(translation.code(), url));
+    match translation.target {
+        target if target.ratio < 1.0 => format!("{figure} (needs {}%)", target.percent()),
+        _ => figure,
+    }
 }
 
 /// Lists the dates that are ahead or missed, the earliest first. Counts the dates after
-/// [`MOST_BYTES_OF_DATES`].
-fn due(snapshot: &Snapshot, rows: &[Row<'_>]) -> String {
+/// half of [`Report::max_size`].
+fn due(report: &Report<'_>, rows: &[Row<'_>]) -> String {
+    let Report {
+        snapshot, max_size, ..
+    } = *report;
     let now = snapshot.taken_at;
     let dates = readiness::dates(rows, MOST_NAMED, now);
     if dates.is_empty() {
@@ -133,8 +175,8 @@ fn due(snapshot: &Snapshot, rows: &[Row<'_>]) -> String {
     }
     let mut text = "\n### Due\n\n".to_owned();
     for (listed, (at, due)) in dates.iter().enumerate() {
-        let line = date(snapshot, *at, due);
-        if text.len() + line.len() > MOST_BYTES_OF_DATES {
+        let line = date(report, *at, due);
+        if text.len() + line.len() > max_size / 2 {
             let left_out = counted(dates.len() - listed, "date", "dates");
             let _ = writeln!(text, "\n{left_out} left out: the list ends here.");
             break;
@@ -145,24 +187,24 @@ fn due(snapshot: &Snapshot, rows: &[Row<'_>]) -> String {
 }
 
 /// Returns the line of the date `at`.
-fn date(snapshot: &Snapshot, at: Timestamp, due: &Due<'_>) -> String {
+fn date(report: &Report<'_>, at: Timestamp, due: &Due<'_>) -> String {
+    let snapshot = report.snapshot;
     let (now, totals) = (snapshot.taken_at, &due.totals);
-    let state = match Deadline::of(at, totals.is_ready(), now) {
-        Deadline::Missed => "overdue",
-        Deadline::AtRisk => "due soon",
-        Deadline::Ahead => "due",
-        Deadline::Met => "ready",
+    let state = match totals.count(TranslationProblem::AtRisk) {
+        _ if totals.is_ready() => ", ready".to_owned(),
+        0 => String::new(),
+        count => format!(", {} at risk", grouped(count)),
     };
     let (ready, all) = (grouped(totals.ready), grouped(totals.all));
     let (day, days) = (day(at), days(at, now));
-    let mut line = format!("- **{day}** ({days}, {state}): {ready} of {all} ready");
+    let mut line = format!("- **{day}** ({days}{state}): {ready} of {all} ready");
     let named: Vec<_> = due
         .furthest
         .iter()
         .map(|translation| {
             let repository = translation.repository;
             let url = snapshot.links.repository_url(repository);
-            let figure = figure(snapshot, repository, translation);
+            let figure = figure(report, repository, translation);
             format!("{figure} of {}", linked(&repository.name, url))
         })
         .collect();

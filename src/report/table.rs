@@ -5,11 +5,11 @@ use super::{cell, verdict};
 use crate::{
     diagnosis,
     domain::{
-        Failure, Lasting,
-        readiness::{self, Cause, Deadline, Row, Totals, Translation, day, days, percent},
+        Failure, Lasting, TranslationProblem,
+        readiness::{self, Cause, Row, Totals, Translation, day, days, percent},
         snapshot::{PollOutcome, Snapshot},
     },
-    report::Terminal,
+    report::{Report, Since, Terminal},
     support::humanize::{counted, grouped, repositories},
 };
 use comfy_table::{Cell, ColumnConstraint, ContentArrangement, Table, presets::NOTHING};
@@ -33,19 +33,24 @@ const ROOM_FOR_BARS: usize = 60;
 const NO_BREAK: char = '\u{a0}';
 
 /// Lays out the repositories, the totals, the dates and the failures.
-pub fn table(snapshot: &Snapshot, poll: &PollOutcome, terminal: Terminal) -> String {
-    let mut rows = readiness::rows(snapshot, None, snapshot.taken_at);
+pub fn table(report: &Report<'_>, terminal: Terminal) -> String {
+    let Report { snapshot, poll, .. } = *report;
+    let mut rows = readiness::rows(snapshot, None);
     rows.retain(Row::is_read);
     readiness::furthest_first(&mut rows, |row| row.totals.missing.get());
     let mut lines = Vec::new();
+    if let Some(since) = report.since {
+        lines.extend(became_ready(since, snapshot, &rows));
+        lines.push(String::new());
+    }
     if !rows.is_empty() {
-        lines.extend(repository_lines(&rows, terminal));
+        lines.extend(repository_lines(report, &rows, terminal));
         lines.push(String::new());
     }
     if let Some(legend) = legend(&rows) {
         lines.push(legend.to_owned());
     }
-    lines.extend(totals(snapshot, &rows, poll));
+    lines.extend(totals(report, &rows));
     for (heading, below) in [
         ("\nDue:", due(snapshot, &rows, terminal)),
         ("\nCould not be read:", failures(snapshot, poll, terminal)),
@@ -61,9 +66,23 @@ pub fn table(snapshot: &Snapshot, poll: &PollOutcome, terminal: Terminal) -> Str
         .collect()
 }
 
+/// Names the translations that became ready since the earlier data.
+fn became_ready(since: &Since, snapshot: &Snapshot, rows: &[Row<'_>]) -> Vec<String> {
+    let ready = since.became_ready(rows, snapshot.completion_scale);
+    let mut lines = vec![since.heading(ready.len())];
+    lines.extend(ready.iter().map(|(translation, change)| {
+        let (code, change) = (translation.code(), change.points());
+        cell(&format!(
+            "  {code}{change} of {}",
+            translation.repository.name
+        ))
+    }));
+    lines
+}
+
 /// Lays out the repositories in columns that fit the terminal. Wraps long names and lists of
 /// languages instead of cutting them.
-fn repository_lines(rows: &[Row<'_>], terminal: Terminal) -> Vec<String> {
+fn repository_lines(report: &Report<'_>, rows: &[Row<'_>], terminal: Terminal) -> Vec<String> {
     let mut table = Table::new();
     table
         .load_style(NOTHING)
@@ -81,7 +100,7 @@ fn repository_lines(rows: &[Row<'_>], terminal: Terminal) -> Vec<String> {
             cell(&row.shown.repository.name),
             completion(&row.totals, terminal),
             ready(&row.totals),
-            not_ready(row, terminal),
+            not_ready(report, row, terminal),
         ]);
     }
     for (index, column) in table.column_iter_mut().enumerate() {
@@ -99,7 +118,7 @@ fn completion(totals: &Totals, terminal: Terminal) -> String {
     match (totals.all, totals.mean.get()) {
         (0, _) => format!("no{NO_BREAK}languages"),
         (_, None) => format!("not{NO_BREAK}reported"),
-        (_, Some(mean)) => terminal.bar(mean, totals.missing.get().unwrap_or_default()),
+        (_, Some(mean)) => terminal.bar(mean, totals),
     }
 }
 
@@ -110,8 +129,8 @@ fn ready(totals: &Totals) -> String {
     }
 }
 
-/// Returns the languages that are not ready, the furthest behind first.
-fn not_ready(row: &Row<'_>, terminal: Terminal) -> String {
+/// Returns the languages that are not ready, the furthest behind first, with their changes.
+fn not_ready(report: &Report<'_>, row: &Row<'_>, terminal: Terminal) -> String {
     let mut behind: Vec<_> = row
         .translations()
         .filter(|translation| !translation.is_ready())
@@ -126,7 +145,10 @@ fn not_ready(row: &Row<'_>, terminal: Terminal) -> String {
                 terminal.graded(missing, &format!("{}%", percent(ratio)))
             }
         };
-        format!("{code}{NO_BREAK}{figure}")
+        let change = report
+            .points(translation)
+            .replace(' ', &NO_BREAK.to_string());
+        format!("{code}{NO_BREAK}{figure}{change}")
     });
     items.collect::<Vec<_>>().join("  ")
 }
@@ -139,29 +161,38 @@ fn legend(rows: &[Row<'_>]) -> Option<&'static str> {
 }
 
 /// Counts the translations that are ready, and the repositories that were read.
-fn totals(snapshot: &Snapshot, rows: &[Row<'_>], poll: &PollOutcome) -> Vec<String> {
+fn totals(report: &Report<'_>, rows: &[Row<'_>]) -> Vec<String> {
+    let Report {
+        snapshot,
+        poll,
+        unmatched,
+        ..
+    } = *report;
     let mut lines = Vec::new();
-    let Totals {
-        ready, all, mean, ..
-    } = Totals::of(rows);
-    if all > 0 {
-        let all = counted(all, "translation", "translations");
-        let mut line = format!("{} of {all} ready", grouped(ready));
-        if let Some(mean) = mean.get() {
+    let totals = Totals::of(rows);
+    if totals.all > 0 {
+        let all = counted(totals.all, "translation", "translations");
+        let mut line = format!("{} of {all} ready", grouped(totals.ready));
+        if let Some(mean) = totals.mean.get() {
             let _ = write!(line, ", {} % on average", percent(mean));
+        }
+        for (kind, count) in totals.problems() {
+            let _ = write!(line, ", {} {}", grouped(count), kind.words());
         }
         lines.push(line);
     }
     let is_part = rows.len() < snapshot.repositories.len() || poll.listing_failure.is_some();
     let read = if is_part { " read" } else { "" };
-    let languages = readiness::languages(rows, snapshot.taken_at).len();
+    let languages = readiness::languages(rows).len();
     let languages = counted(languages, "language", "languages");
     let mut line = format!("{}{read}, {languages}", repositories(rows.len()));
     if snapshot.filtered > 0 {
         let _ = write!(line, "; {} left out", snapshot.filtered);
     }
     lines.push(line);
-    if poll.listing_failure.is_none() {
+    if let Some(unmatched) = unmatched {
+        lines.push(cell(&format!("Beware: {unmatched}")));
+    } else if poll.listing_failure.is_none() {
         lines.extend(diagnosis::nothing_selected(snapshot).map(|finding| finding.line()));
     }
     lines
@@ -173,11 +204,11 @@ fn due(snapshot: &Snapshot, rows: &[Row<'_>], terminal: Terminal) -> Vec<String>
     let mut lines = Vec::new();
     for (at, due) in readiness::dates(rows, MOST_NAMED, now) {
         let totals = &due.totals;
-        let style = match Deadline::of(at, totals.is_ready(), now) {
-            Deadline::Missed => RED,
-            Deadline::AtRisk => YELLOW,
-            Deadline::Ahead => "",
-            Deadline::Met => GREEN,
+        let style = match totals.problems().last() {
+            _ if totals.is_ready() => GREEN,
+            Some((TranslationProblem::Overdue, _)) => RED,
+            Some((TranslationProblem::AtRisk, _)) => YELLOW,
+            _ => "",
         };
         let date = terminal.paint(style, &format!("{}, {}", day(at), days(at, now)));
         let (ready, all) = (grouped(totals.ready), grouped(totals.all));
@@ -241,7 +272,12 @@ impl Terminal {
 
     /// Returns a bar of ten columns and a percentage. Both are rounded down, so that a full bar
     /// means complete.
-    fn bar(self, mean: f64, missing: f64) -> String {
+    fn bar(self, mean: f64, totals: &Totals) -> String {
+        // Unknown completions keep a mean from looking ready.
+        let missing = match totals.missing.get() {
+            Some(missing) if totals.unknown() == 0 => missing,
+            missing => missing.unwrap_or_default().max(f64::MIN_POSITIVE),
+        };
         if self.width < ROOM_FOR_BARS {
             return self.graded(missing, &format!("{}%", percent(mean)));
         }

@@ -12,6 +12,8 @@ use crate::{
 use std::sync::Arc;
 use unicode_width::UnicodeWidthStr as _;
 
+mod since;
+
 fn plain(width: usize) -> Terminal {
     Terminal {
         width,
@@ -19,8 +21,18 @@ fn plain(width: usize) -> Terminal {
     }
 }
 
+fn report<'a>(snapshot: &'a Snapshot, poll: &'a PollOutcome) -> Report<'a> {
+    Report {
+        snapshot,
+        poll,
+        unmatched: None,
+        since: None,
+        max_size: 1_000_000,
+    }
+}
+
 fn shown(repositories: Vec<Shown>, width: usize) -> String {
-    table(&snapshot(repositories), &poll(0), plain(width))
+    table(&report(&snapshot(repositories), &poll(0)), plain(width))
 }
 
 fn many(repositories: u64, languages: usize) -> Vec<Shown> {
@@ -112,14 +124,14 @@ fn names_and_messages_cannot_control_the_terminal() {
         failed(2, evil, evil, evil),
     ];
     for terminal in [plain(60), plain(200), plain(30)] {
-        let text = table(&snapshot(repositories.clone()), &poll(1), terminal);
+        let text = table(&report(&snapshot(repositories.clone()), &poll(1)), terminal);
         let bad: Vec<_> = text
             .chars()
             .filter(|c| (c.is_control() && *c != '\n') || *c == '\u{202e}')
             .collect();
         assert_eq!(bad, Vec::<char>::new(), "{text}");
     }
-    let text = table(&snapshot(repositories), &poll(1), color);
+    let text = table(&report(&snapshot(repositories), &poll(1)), color);
     assert!(
         text.contains("\u{1b}[31m")
             && !text.contains("\u{1b}[31m\u{7}")
@@ -132,8 +144,7 @@ fn names_and_messages_cannot_control_the_terminal() {
 fn colours_are_the_only_difference_between_a_terminal_and_a_file() {
     let repositories = snapshot(many(50, 40));
     let colored = table(
-        &repositories,
-        &poll(0),
+        &report(&repositories, &poll(0)),
         Terminal {
             width: 80,
             color: true,
@@ -145,7 +156,10 @@ fn colours_are_the_only_difference_between_a_terminal_and_a_file() {
         stripped += before;
         rest = after.split_once('m').unwrap().1;
     }
-    assert_eq!(stripped + rest, table(&repositories, &poll(0), plain(80)));
+    assert_eq!(
+        stripped + rest,
+        table(&report(&repositories, &poll(0)), plain(80))
+    );
     assert!(colored.contains("\u{1b}["));
 }
 
@@ -167,7 +181,7 @@ fn failed_reads_are_grouped_by_cause() {
         failed(4, "acme/two", "GET 4: timeout", "wait"),
         in_condition(repository(5, "acme/three"), Condition::Pending(None)),
     ];
-    let text = table(&snapshot(repositories), &poll(3), plain(80));
+    let text = table(&report(&snapshot(repositories), &poll(3)), plain(80));
     let (_, failures) = text.split_once("1 language\n").unwrap();
     let expected = "
 Could not be read:
@@ -195,7 +209,26 @@ account
 The filters leave out every repository, 3 in all; change filter.include, filter.exclude or \
 filter.private
 ";
-    assert_eq!(table(&filtered, &poll(0), plain(80)), none_left);
+    assert_eq!(table(&report(&filtered, &poll(0)), plain(80)), none_left);
+}
+
+#[test]
+fn globs_without_a_match_do_not_look_like_an_empty_account() {
+    let (none, poll) = (snapshot(Vec::new()), poll(0));
+    let typo = Report {
+        unmatched: Some("no repository matches acme/*p; check the spelling and the filters"),
+        ..report(&none, &poll)
+    };
+    let expected = "0 repositories, 0 languages
+Beware: no repository matches acme/*p; check the spelling and the filters
+";
+    assert_eq!(table(&typo, plain(80)), expected);
+    let expected =
+        "**Beware: no repository matches acme/\\*p; check the spelling and the filters.**
+
+**There is no translation to show.**
+";
+    assert_eq!(markdown(&typo), expected);
 }
 
 #[test]
@@ -214,7 +247,10 @@ fn a_failed_listing_does_not_look_like_an_empty_account() {
 Could not be read:
   status 401; wait
 ";
-    assert_eq!(table(&snapshot(Vec::new()), &refused, plain(80)), expected);
+    assert_eq!(
+        table(&report(&snapshot(Vec::new()), &refused), plain(80)),
+        expected
+    );
 }
 
 #[test]
@@ -249,21 +285,67 @@ fn the_verdict_follows_the_names_of_the_languages_below_their_targets() {
     };
     let expected = "\
 below their targets:
-    fr of acme/app: 0.7125, target 1
-    de of acme/app: 0.95, target 1
-    it of acme/app: unknown (no completion is reported), target 1
+    fr of acme/app: 71.25%, target 100%
+    de of acme/app: 95%, target 100%
+    it of acme/app: unknown (no completion is reported), target 100%
 3 of 3 translations are below their targets";
     assert_eq!(verdict_of(&snapshot, None), expected);
     snapshot.targets = Arc::new(Targets::everything_at(0.9));
     let required = verdict_of(&snapshot, Some(0.9));
     assert!(
-        required.ends_with("\n2 of 3 translations are below their target of 0.9"),
+        required.ends_with("\n2 of 3 translations are below their target of 90%"),
         "{required}"
     );
     snapshot.targets = Arc::new(Targets::everything_at(0.0));
     assert_eq!(
         verdict_of(&snapshot, Some(0.0)),
-        "3 translations are at or above their target of 0"
+        "3 translations are at or above their target of 0%"
+    );
+}
+
+#[test]
+fn a_date_is_said_once_with_the_translations_that_miss_it() {
+    let languages = [("de", Some(60.0)), ("fr", Some(94.999))];
+    let mut snapshot = snapshot(vec![read(1, "acme/app", &languages)]);
+    let entry = entry(&[], &[], 0.95, "2023-11-20");
+    snapshot.targets = Arc::new(Targets(vec![entry]));
+    let text = table(&report(&snapshot, &poll(0)), plain(80));
+    let expected = "
+Due:
+  2023-11-20, 6 days left: 0 of 2 ready
+    de of acme/app: 60%, target 95%
+    fr of acme/app: 94.99%, target 95%
+";
+    assert!(text.ends_with(expected), "{text}");
+    let Err(NotReady::Behind(gate)) = verdict(&snapshot, None) else {
+        panic!("it is not ready")
+    };
+    let line = "\n    de of acme/app: 60%, target 95%, due 2023-11-20\n";
+    assert!(gate.contains(line), "{gate}");
+}
+
+#[test]
+fn markdown_names_a_target_below_100_per_cent() {
+    let languages = [("de", Some(60.0)), ("ko", Some(94.0)), ("pl", None)];
+    let mut snapshot = snapshot(vec![read(1, "acme/app", &languages)]);
+    snapshot.targets = Arc::new(Targets(vec![entry(&[], &["ko", "pl"], 0.995, "")]));
+    let text = markdown(&report(&snapshot, &poll(0)));
+    let expected = "| de 60%, ko 94% (needs 99.5%), pl ? (needs 99.5%) |";
+    assert!(text.contains(expected), "{text}");
+}
+
+#[test]
+fn a_mean_beside_unknown_completions_is_not_green() {
+    let color = Terminal {
+        width: 80,
+        color: true,
+    };
+    let languages = [("de", Some(100.0)), ("fr", None)];
+    let snapshot = snapshot(vec![read(1, "acme/app", &languages)]);
+    let text = table(&report(&snapshot, &poll(0)), color);
+    assert!(
+        text.contains("██████████\u{a0}100%") || text.contains("██████████ 100%"),
+        "{text}"
     );
 }
 
@@ -290,31 +372,83 @@ fn markdown_lists_the_furthest_behind_first_and_the_dates_last() {
         ..Links::default()
     });
     let expected = "\
-**1 of 4 translations ready**, 66 % on average.
+**1 of 4 translations ready**, 66 % on average, 1 at risk.
 
 **Not everything could be read.** 1 repository could not be read.
 
 | Repository | Completion | Ready | Not ready |
 |:--|--:|--:|:--|
 | acme/half\\_way | 50% | 0/3 | [de](<https://t.example.com/2/de>) 25%, \
-  [fr](<https://t.example.com/2/fr>) 75%, [it](<https://t.example.com/2/it>) ? |
+  [fr](<https://t.example.com/2/fr>) 75% (needs 80%), [it](<https://t.example.com/2/it>) ? |
 | acme/done | 100% | 1/1 |  |
 
 ? no completion reported
 
 ### Due
 
-- **2023-11-20** (6 days left, due soon): 0 of 1 ready; \
-  [fr](<https://t.example.com/2/fr>) 75% of acme/half\\_way
+- **2023-11-20** (6 days left, 1 at risk): 0 of 1 ready; \
+  [fr](<https://t.example.com/2/fr>) 75% (needs 80%) of acme/half\\_way
 ";
-    assert_eq!(markdown(&snapshot, &poll(1)), expected);
+    assert_eq!(markdown(&report(&snapshot, &poll(1))), expected);
+}
+
+#[test]
+fn languages_are_those_that_are_ready_wherever_they_exist() {
+    let mut repositories = vec![
+        read(
+            1,
+            "acme/app",
+            &[("de", Some(100.0)), ("fr", Some(95.0)), ("it", None)],
+        ),
+        read(
+            2,
+            "acme/web",
+            &[("fr", Some(99.0)), ("ja", Some(100.0)), ("it", Some(100.0))],
+        ),
+    ];
+    let mut chosen = snapshot(repositories.clone());
+    assert_eq!(languages(&chosen), "de\nja\n");
+    chosen.targets = Arc::new(Targets::everything_at(0.95));
+    assert_eq!(languages(&chosen), "de\nfr\nja\n");
+    repositories.push(failed(3, "acme/gone", "status 404", "wait"));
+    assert_eq!(languages(&snapshot(repositories)), "");
+}
+
+#[test]
+fn a_badge_is_green_only_if_everything_was_read_and_is_ready() {
+    let of = |completion, ratio, due: &str, failed| {
+        let mut snapshot = snapshot(vec![read(1, "acme/app", &[("de", completion)])]);
+        snapshot.targets = Arc::new(Targets(vec![entry(&[], &[], ratio, due)]));
+        let badge = badge(&report(&snapshot, &poll(failed)));
+        let badge: serde_json::Value = serde_json::from_str(&badge).unwrap();
+        assert_eq!(
+            (&badge["schemaVersion"], &badge["label"]),
+            (&1.into(), &"translations".into())
+        );
+        let text = |member: &str| badge[member].as_str().unwrap().to_owned();
+        format!("{}, {}", text("message"), text("color"))
+    };
+    for (badge, expected) in [
+        (of(Some(95.0), 0.95, "", 0), "1 of 1 ready, brightgreen"),
+        (of(Some(95.0), 0.95, "", 1), "1 of 1 ready, orange"),
+        (
+            of(Some(94.0), 0.95, "2023-12-01", 0),
+            "0 of 1 ready, orange",
+        ),
+        (of(Some(94.0), 0.95, "2023-11-01", 0), "0 of 1 ready, red"),
+        (of(None, 0.95, "2023-11-01", 0), "unknown, lightgrey"),
+    ] {
+        assert_eq!(badge, expected);
+    }
+    let nothing = badge(&report(&snapshot(Vec::new()), &poll(0)));
+    assert!(nothing.contains("\"unknown\""), "{nothing}");
 }
 
 #[test]
 fn markdown_fits_a_job_summary_and_counts_the_rows_left_out() {
     let name = "n".repeat(900);
     let of = |id: u64| read(id, &format!("{name}{id}"), &[("de", Some(1.0))]);
-    let text = markdown(&snapshot((1..=2000).map(of).collect()), &poll(0));
+    let text = markdown(&report(&snapshot((1..=2000).map(of).collect()), &poll(0)));
     assert!(text.len() <= 1_000_000, "{}", text.len());
     let shown = text.matches("| nnn").count();
     let left_out = format!(
@@ -322,6 +456,39 @@ fn markdown_fits_a_job_summary_and_counts_the_rows_left_out() {
         2000 - shown
     );
     assert!(text.contains(&left_out.replace("1001", "1,001")), "{shown}");
+}
+
+#[test]
+fn markdown_fits_a_comment_of_65000_bytes() {
+    let all = snapshot(many(700, 40));
+    let text = markdown(&Report {
+        max_size: 65_000,
+        ..report(&all, &poll(0))
+    });
+    assert!((60_000..=65_000).contains(&text.len()), "{}", text.len());
+    assert!(
+        text.contains(" repositories left out: the table ends here."),
+        "{text}"
+    );
+}
+
+#[test]
+fn no_column_of_a_csv_begins_a_formula() {
+    let names = [
+        ("acme/x;=HYPERLINK(A1);y", "acme/x;'=HYPERLINK(A1);y"),
+        ("@x/y", "'@x/y"),
+    ];
+    for (name, expected) in names {
+        let mut text = Vec::new();
+        csv(
+            &snapshot(vec![read(1, name, &[("de", None)])]),
+            None,
+            &mut text,
+        )
+        .unwrap();
+        let text = String::from_utf8(text).unwrap();
+        assert!(text.contains(&format!("\n{expected},1,de")), "{text}");
+    }
 }
 
 #[test]
@@ -340,7 +507,7 @@ fn markdown_with_many_dates_fits_a_job_summary_and_counts_those_left_out() {
         entry(&[name], &["*"], 1.0, &date)
     };
     snapshot.targets = Arc::new(Targets(names.iter().enumerate().map(due).collect()));
-    let text = markdown(&snapshot, &poll(0));
+    let text = markdown(&report(&snapshot, &poll(0)));
     assert!(text.len() <= 1_000_000, "{}", text.len());
     let (rows, dates) = (
         text.matches("\n| [").count(),
@@ -377,13 +544,19 @@ fn the_json_of_version_1_does_not_change() {
         entry(&[], &["eo"], 0.0, ""),
     ]));
     let expected = include_str!("tests/version_1.json");
-    let pieces = json(Arc::new(snapshot), Some(&poll(1)), Excerpt::default());
+    let pieces = json(Arc::new(snapshot), Some(&poll(1)), Excerpt::default(), None);
     assert_eq!(pieces.collect::<String>(), expected);
 }
 
 #[test]
 fn the_json_of_an_empty_account_is_valid() {
-    let text: String = json(Arc::new(snapshot(Vec::new())), None, Excerpt::default()).collect();
+    let text: String = json(
+        Arc::new(snapshot(Vec::new())),
+        None,
+        Excerpt::default(),
+        None,
+    )
+    .collect();
     let value: serde_json::Value = serde_json::from_str(&text).unwrap();
     assert_eq!(value["repositories"], serde_json::json!([]));
     assert_eq!(value["poll"], serde_json::Value::Null);

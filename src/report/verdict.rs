@@ -2,8 +2,9 @@
 
 use super::cell;
 use crate::domain::{
-    readiness::{self, Due, Row, Totals, Translation},
+    readiness::{self, Due, Row, Totals, Translation, date, day},
     snapshot::Snapshot,
+    targets::Target,
 };
 use crate::support::humanize::{counted, grouped};
 use std::fmt::Write as _;
@@ -28,14 +29,21 @@ pub enum NotReady {
 /// Fails if a language is below its target or no repository has a language. The error names each
 /// language below its target.
 pub fn verdict(snapshot: &Snapshot, required: Option<f64>) -> Result<String, NotReady> {
-    let rows = readiness::rows(snapshot, None, snapshot.taken_at);
+    let rows = readiness::rows(snapshot, None);
     let totals = Totals::of(&rows);
     if totals.all == 0 {
         return Err(NotReady::NoLanguages);
     }
+    let required = required.map(|ratio| {
+        Target {
+            ratio,
+            ..Target::default()
+        }
+        .percent()
+    });
     let judged = |count: usize| match (required, count) {
-        (Some(ratio), 1) => ("is", format!("its target of {ratio}")),
-        (Some(ratio), _) => ("are", format!("their target of {ratio}")),
+        (Some(percent), 1) => ("is", format!("its target of {percent}%")),
+        (Some(percent), _) => ("are", format!("their target of {percent}%")),
         (None, 1) => ("is", "its target".to_owned()),
         (None, _) => ("are", "their targets".to_owned()),
     };
@@ -50,14 +58,14 @@ pub fn verdict(snapshot: &Snapshot, required: Option<f64>) -> Result<String, Not
     let mut below: Vec<_> = translations.filter(|one| !one.is_ready()).collect();
     readiness::furthest_first(&mut below, Translation::missing);
     let mut lines = vec!["below their targets:".to_owned()];
-    lines.extend(below.iter().map(line));
+    lines.extend(below.iter().map(|one| line(one, true)));
     lines.push(format!("{behind} of {count} {verb} below {target}"));
     Err(NotReady::Behind(lines.join("\n")))
 }
 
 /// Returns a line for each named translation, and one that counts the others that are not ready.
 pub fn named(due: &Due<'_>) -> Vec<String> {
-    let mut lines: Vec<_> = due.furthest.iter().map(line).collect();
+    let mut lines: Vec<_> = due.furthest.iter().map(|one| line(one, false)).collect();
     let more = due.totals.behind() - due.furthest.len();
     if more > 0 {
         lines.push(format!("    and {} more", grouped(more)));
@@ -65,10 +73,11 @@ pub fn named(due: &Due<'_>) -> Vec<String> {
     lines
 }
 
-fn line(translation: &Translation<'_>) -> String {
+/// Returns a line about a translation below its target, with its date unless a heading says it.
+fn line(translation: &Translation<'_>, with_date: bool) -> String {
     let ratio = match translation.ratio {
         // Rounds down, so that 0.94999 does not look like a target of 0.95.
-        Some(ratio) => ((ratio * 1e4 + 1e-9).floor() / 1e4).to_string(),
+        Some(ratio) => format!("{}%", (ratio * 1e4 + 1e-9).floor() / 1e2),
         None => "unknown (no completion is reported)".to_owned(),
     };
     let whose = cell(&format!(
@@ -76,9 +85,19 @@ fn line(translation: &Translation<'_>) -> String {
         translation.code(),
         translation.repository.name
     ));
-    let mut line = format!("    {whose}: {ratio}, target {}", translation.target.ratio);
-    if let Some(due) = translation.target.due {
-        let _ = write!(line, ", due {due}");
+    let mut line = format!(
+        "    {whose}: {ratio}, target {}%",
+        translation.target.percent()
+    );
+    if let Some(due) = translation.target.due
+        && with_date
+    {
+        let _ = write!(line, ", due {}", day(due));
+    }
+    if let Some(at) = translation.judgement.estimated_ready
+        && !with_date
+    {
+        let _ = write!(line, ", at its rate ready on {}", date(at));
     }
     line
 }

@@ -1,18 +1,29 @@
 //! The active router and protection, which a reload replaces in one step, between two requests.
 
-use crate::server::{
-    events::Events, protection::Protection, supervisor::Supervisor, web_config::WebConfigFile,
+use crate::{
+    server::{protection::Protection, supervisor::Supervisor},
+    support::{clock::Timestamp, handshake::HandshakeFailure},
 };
 use axum::Router;
 use std::sync::Arc;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
+/// An event that the server reports, for example to be counted.
+#[derive(Debug, Clone, Copy)]
+pub enum Event {
+    HandshakeFailed(HandshakeFailure),
+    /// Another certificate is served, or none. Its expiry is `None` if it cannot be read.
+    CertificateChanged {
+        expires: Option<Timestamp>,
+    },
+}
+
 /// A server that [`super::serve`] runs and a reload changes. Clones share everything.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Server {
     active: watch::Sender<Active>,
-    pub(super) events: Arc<dyn Events>,
+    pub(super) report: Arc<dyn Fn(Event) + Send + Sync>,
     pub(super) supervisor: Arc<Supervisor>,
     /// Cancelled to stop the server.
     pub stop: CancellationToken,
@@ -29,14 +40,15 @@ pub(super) struct Active {
 }
 
 impl Server {
-    /// Returns a server that runs until `stop` is cancelled.
+    /// Returns a server that runs until `stop` is cancelled, and hands its events to `report`.
     pub fn new(
         router: Router,
         protection: Arc<Protection>,
-        events: Arc<dyn Events>,
+        report: impl Fn(Event) + Send + Sync + 'static,
         stop: CancellationToken,
     ) -> Self {
-        events.certificate_expires(protection.file.expires());
+        let expires = protection.file.expires();
+        report(Event::CertificateChanged { expires });
         let active = Active {
             router,
             protection,
@@ -44,8 +56,8 @@ impl Server {
         };
         Self {
             active: watch::Sender::new(active),
-            events,
-            supervisor: Arc::default(),
+            report: Arc::new(report),
+            supervisor: Arc::new(Supervisor::with_raised_limit_of_files()),
             stop,
         }
     }
@@ -53,7 +65,8 @@ impl Server {
     /// Replaces router and protection, from the next request on. This second half of a reload
     /// cannot fail.
     pub fn replace(&self, router: Router, protection: Arc<Protection>) {
-        self.events.certificate_expires(protection.file.expires());
+        let expires = protection.file.expires();
+        (self.report)(Event::CertificateChanged { expires });
         self.active.send_modify(|active| {
             let drain = if active.protection.file.files == protection.file.files {
                 active.drain.clone()
@@ -75,11 +88,6 @@ impl Server {
         Arc::clone(&self.active.borrow().protection)
     }
 
-    /// Returns the keys by which `next` would protect less than the active file.
-    pub fn weakened_by(&self, next: &WebConfigFile) -> Vec<&'static str> {
-        self.active.borrow().protection.file.weakened_by(next)
-    }
-
     /// Returns the active router.
     pub fn router(&self) -> Router {
         self.active.borrow().router.clone()
@@ -92,7 +100,7 @@ impl Server {
 
 #[cfg(test)]
 mod tests {
-    use crate::web::testing::{Certificates, Fixture, status};
+    use crate::server::testing::{Certificates, Fixture};
     use std::{future::Future, time::Duration};
     use tokio::time::timeout;
 
@@ -111,22 +119,15 @@ mod tests {
             let mut fixture = Fixture::new();
             let hash = bcrypt::hash("correct", 4).unwrap();
             fixture.web_config(&format!("basic_auth_users: {{alice: {hash}}}\n"));
-            let credentials = [("authorization", "Basic YWxpY2U6Y29ycmVjdA==")];
-            assert_eq!(
-                status(&fixture.ask_with("GET /metrics", &credentials).await),
-                200
-            );
+            let credentials = "Basic YWxpY2U6Y29ycmVjdA==";
+            assert_eq!(fixture.status(credentials).await, 200);
             fixture.reload();
             // Occupies the only thread that could verify the password.
             let (release, held) = std::sync::mpsc::channel::<()>();
             let _busy = tokio::task::spawn_blocking(move || held.recv());
-            let asked = timeout(
-                Duration::from_secs(5),
-                fixture.ask_with("GET /metrics", &credentials),
-            )
-            .await;
+            let asked = timeout(Duration::from_secs(5), fixture.status(credentials)).await;
             drop(release);
-            assert_eq!(asked.map(|response| status(&response)).ok(), Some(200));
+            assert_eq!(asked.unwrap(), 200);
         });
     }
 
@@ -141,7 +142,7 @@ mod tests {
         };
         write(&fixture);
         let tls = "tls_server_config:\n  cert_file: server.pem\n  key_file: server.key\n";
-        for text in [tls, &format!("{tls}  min_version: TLS13\n"), ""] {
+        for text in [tls, &format!("{tls}  min_version: TLS13\n"), "{}"] {
             let before = fixture.server.active().drain;
             fixture.web_config(text);
             assert!(before.is_cancelled(), "{text}");
@@ -149,7 +150,6 @@ mod tests {
         }
         fixture.web_config(tls);
         let before = fixture.server.active().drain;
-        fixture.settings.max_requests = 1;
         fixture.reload();
         assert!(!before.is_cancelled());
         write(&fixture);

@@ -7,11 +7,10 @@
 //! An unknown user costs as much as the first known one. If all hashes have the same cost, response
 //! times do not reveal which users exist.
 //!
-//! # Fairness
+//! # Floods
 //!
-//! Each client has a queue, and only the request at its front competes for the next verification. A
-//! flood from one client therefore delays another client by one verification, and a flood from many
-//! clients by one verification for each of them.
+//! All passwords that have to be verified wait in one bounded queue. A flood of wrong ones fills
+//! it, and costs new users a retry; users who were verified before do not wait.
 
 use crate::support::lock::lock;
 use axum::http::{HeaderMap, header};
@@ -20,8 +19,8 @@ use ring::{hmac, rand::SystemRandom};
 use serde::Deserialize;
 use std::{
     borrow::Borrow,
-    collections::{BTreeMap, HashMap},
-    net::IpAddr,
+    collections::BTreeMap,
+    net::SocketAddr,
     sync::{Arc, Mutex},
     time::Duration,
 };
@@ -38,15 +37,13 @@ const MAX_COST: u32 = 14;
 /// scrape timeout of 10 s.
 const WAIT_TIMEOUT: Duration = Duration::from_secs(6);
 
-/// The most waiting requests of one client. Even at the usual cost of 10, more could not be
-/// verified in time, and each waiting request holds its headers in memory.
+/// Maximum number of waiting requests. Even at the usual cost of 10, more could not be verified in
+/// time, and each waiting request holds its headers in memory.
 const MAX_WAITING: usize = 100;
 
-/// The time without a refusal after which the next refusal of a client is logged again.
-const REFUSALS_END: Duration = Duration::from_secs(3600);
-
-/// The most clients whose refusals are remembered. Refusals of further clients are not logged.
-const MAX_REFUSED: usize = 1000;
+/// The shortest time between two log lines about refusals: a scraper with an outdated password
+/// would flood the log.
+const LOG_EVERY: Duration = Duration::from_secs(3600);
 
 /// The outcome of an authentication.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -115,28 +112,19 @@ impl TryFrom<String> for PasswordHash {
     }
 }
 
-/// The verifier of passwords. It outlives reloads, which therefore keep verified passwords and
-/// queues.
+/// The verifier of passwords. It outlives reloads, which therefore keep verified passwords and the
+/// queue.
 #[derive(Debug)]
 pub struct PasswordVerifier {
     /// The digest of each user's last correct password.
     verified: Mutex<BTreeMap<String, Vec<u8>>>,
     digest_key: hmac::Key,
+    /// One permit for each request that may wait or be verified.
+    places: Arc<Semaphore>,
     /// One permit: verifications run one at a time.
     verification: Arc<Semaphore>,
-    /// The queues of clients with waiting requests. Each new request removes the empty queues.
-    queues: Mutex<HashMap<IpAddr, ClientQueue>>,
-    /// The time of each client's last refusal.
-    refused: Mutex<HashMap<IpAddr, Instant>>,
-}
-
-/// The queue of one client.
-#[derive(Debug, Clone)]
-struct ClientQueue {
-    /// One permit for each request that may wait.
-    places: Arc<Semaphore>,
-    /// One permit: only its holder competes for a verification.
-    front: Arc<Semaphore>,
+    /// The time of the last log line about a refusal.
+    logged: Mutex<Option<Instant>>,
 }
 
 impl Default for PasswordVerifier {
@@ -146,16 +134,18 @@ impl Default for PasswordVerifier {
             verified: Mutex::default(),
             digest_key: digest_key
                 .expect("the system has random numbers: creating a HashMap needed some before"),
+            places: Arc::new(Semaphore::new(MAX_WAITING)),
             verification: Arc::new(Semaphore::new(1)),
-            queues: Mutex::default(),
-            refused: Mutex::default(),
+            logged: Mutex::default(),
         }
     }
 }
 
 impl PasswordVerifier {
     /// Verifies the credentials in `headers`, which `client` sent.
-    pub async fn verify(&self, users: &Users, headers: &HeaderMap, client: IpAddr) -> Verdict {
+    ///
+    /// Cancel safe: a client that leaves loses its place in the queue.
+    pub async fn verify(&self, users: &Users, headers: &HeaderMap, client: SocketAddr) -> Verdict {
         let Some(first) = users.values().next() else {
             return Verdict::Admitted;
         };
@@ -173,7 +163,7 @@ impl PasswordVerifier {
         if is_verified() {
             return Verdict::Admitted;
         }
-        let Some(place) = self.wait(client).await else {
+        let Some(permits) = self.wait().await else {
             return Verdict::Busy;
         };
         // Another request with the same credentials may have been verified in the meantime.
@@ -183,7 +173,7 @@ impl PasswordVerifier {
         let verified = tokio::task::spawn_blocking(move || {
             let is_right = bcrypt::verify(password, &hash);
             // The permits are held until the work is done, even if the client has left.
-            drop(place);
+            drop(permits);
             is_right
         });
         // Unknown users wait for the verification too, so that timing does not reveal them.
@@ -196,36 +186,21 @@ impl PasswordVerifier {
         Verdict::Admitted
     }
 
-    /// Waits for the permits to hold during a verification. Returns `None` if too many requests of
-    /// the client wait already, or after [`WAIT_TIMEOUT`].
-    async fn wait(&self, client: IpAddr) -> Option<[OwnedSemaphorePermit; 3]> {
-        let ClientQueue { places, front } = self.queue(client);
-        let place = places.try_acquire_owned().ok()?;
-        let waiting = async {
-            let front = front.acquire_owned().await.ok()?;
-            let verification = Arc::clone(&self.verification).acquire_owned().await.ok()?;
-            // Dropping the array releases the permits in this order.
-            Some([verification, front, place])
-        };
-        timeout(WAIT_TIMEOUT, waiting).await.ok()?
+    /// Waits for the permits to hold during a verification. Returns `None` if the queue is full, or
+    /// after [`WAIT_TIMEOUT`].
+    async fn wait(&self) -> Option<[OwnedSemaphorePermit; 2]> {
+        let place = Arc::clone(&self.places).try_acquire_owned().ok()?;
+        let verification = Arc::clone(&self.verification).acquire_owned();
+        let verification = timeout(WAIT_TIMEOUT, verification).await.ok()?.ok()?;
+        Some([verification, place])
     }
 
-    fn queue(&self, client: IpAddr) -> ClientQueue {
-        let mut queues = lock(&self.queues);
-        queues.retain(|_, queue| queue.places.available_permits() < MAX_WAITING);
-        let new = || ClientQueue {
-            places: Arc::new(Semaphore::new(MAX_WAITING)),
-            front: Arc::new(Semaphore::new(1)),
-        };
-        queues.entry(client).or_insert_with(new).clone()
-    }
-
-    /// Logs the first refusal of a client. A scraper with an outdated password would flood the log.
-    fn log_refusal(&self, client: IpAddr) {
-        let mut refused = lock(&self.refused);
-        let now = Instant::now();
-        refused.retain(|_, last| now - *last < REFUSALS_END);
-        if refused.len() < MAX_REFUSED && refused.insert(client, now).is_none() {
+    /// Logs a refusal, at most one an hour.
+    fn log_refusal(&self, client: SocketAddr) {
+        let mut logged = lock(&self.logged);
+        if logged.is_none_or(|last| last.elapsed() >= LOG_EVERY) {
+            *logged = Some(Instant::now());
+            let client = client.ip().to_canonical();
             tracing::warn!(%client, "wrong password; correct it there or in basic_auth_users");
         }
     }
@@ -272,8 +247,8 @@ mod tests {
             .collect()
     }
 
-    const HERE: IpAddr = IpAddr::V4(std::net::Ipv4Addr::LOCALHOST);
-    const ELSEWHERE: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 1));
+    const HERE: SocketAddr =
+        SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 1);
 
     /// Returns a hash whose verification outlasts the test.
     fn expensive() -> String {
@@ -415,58 +390,36 @@ mod tests {
         );
     }
 
-    #[tokio::test]
-    async fn a_flood_from_one_client_delays_no_other_and_its_queue_is_bounded() {
+    #[tokio::test(start_paused = true)]
+    async fn a_full_queue_refuses_new_passwords_and_no_verified_one() {
         let verifier = Arc::new(PasswordVerifier::default());
         let users = users(&[("alice", hash_of("correct"))]);
+        let right = request("alice", "correct");
+        let admitted = verifier.verify(&users, &right, HERE).await;
+        assert_eq!(admitted, Verdict::Admitted);
         // Stands in for a verification that never ends.
-        let busy = Arc::clone(&verifier.verification).acquire_owned().await;
+        let _busy = verifier.verification.acquire().await.unwrap();
         let flood: Vec<_> = (0..MAX_WAITING)
             .map(|number| {
                 let (verifier, users) = (Arc::clone(&verifier), users.clone());
-                tokio::spawn(async move {
-                    verifier
-                        .verify(&users, &request("alice", &number.to_string()), HERE)
-                        .await
-                })
+                let wrong = request("alice", &number.to_string());
+                tokio::spawn(async move { verifier.verify(&users, &wrong, HERE).await })
             })
             .collect();
-        let free = || {
-            let queues = lock(&verifier.queues);
-            let queue = queues.get(&HERE)?;
-            Some(queue.places.available_permits())
-        };
-        while free() != Some(0) {
+        while verifier.places.available_permits() > 0 {
             tokio::task::yield_now().await;
         }
-        assert_eq!(
-            verifier
-                .verify(&users, &request("alice", "one more"), HERE)
-                .await,
-            Verdict::Busy
-        );
-        let elsewhere = {
-            let (verifier, users) = (Arc::clone(&verifier), users.clone());
-            tokio::spawn(async move {
-                verifier
-                    .verify(&users, &request("alice", "correct"), ELSEWHERE)
-                    .await
-            })
-        };
-        while !lock(&verifier.queues).contains_key(&ELSEWHERE) {
-            tokio::task::yield_now().await;
-        }
-        drop(busy);
-        assert_eq!(elsewhere.await.unwrap(), Verdict::Admitted);
-        let waiting = flood
-            .iter()
-            .filter(|request| !request.is_finished())
-            .count();
-        assert!(
-            waiting > 50,
-            "the other client waited for the flood: {waiting}"
-        );
+        let wrong = request("alice", "one more");
+        let one_more = verifier.verify(&users, &wrong, HERE).await;
+        assert_eq!(one_more, Verdict::Busy);
+        let known = verifier.verify(&users, &right, HERE).await;
+        assert_eq!(known, Verdict::Admitted);
+        // Clients that leave free their places.
         flood.iter().for_each(tokio::task::JoinHandle::abort);
+        for one in flood {
+            assert!(one.await.unwrap_err().is_cancelled());
+        }
+        assert_eq!(verifier.places.available_permits(), MAX_WAITING);
     }
 
     #[tokio::test(start_paused = true)]
@@ -486,14 +439,6 @@ mod tests {
             "{:?}",
             begin.elapsed()
         );
-    }
-
-    #[tokio::test]
-    async fn the_next_request_removes_empty_queues() {
-        let verifier = PasswordVerifier::default();
-        drop(verifier.wait(HERE).await);
-        let _place = verifier.wait(ELSEWHERE).await;
-        assert!(lock(&verifier.queues).keys().eq([&ELSEWHERE]));
     }
 
     #[test]

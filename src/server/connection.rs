@@ -5,7 +5,6 @@
 
 use crate::server::{
     active::Server,
-    departed::Watched,
     handshake,
     supervisor::{Connection, ResponseMemory, UnderWay},
 };
@@ -16,14 +15,14 @@ use axum::{
     http::Method,
     response::Response,
 };
-use futures_util::{StreamExt as _, TryStreamExt as _, stream};
+use futures_util::{TryStreamExt as _, stream};
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::TokioIo;
-use std::{convert::Infallible, iter, net::SocketAddr, pin::pin, sync::Arc, time::Duration};
+use std::{convert::Infallible, iter, net::SocketAddr, pin::pin, sync::Arc};
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     net::TcpStream,
-    time::{Instant, timeout},
+    time::Instant,
 };
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt as _;
@@ -36,13 +35,6 @@ const BUFFER: usize = 16 * 1024;
 /// the next piece, so a client has to read this much within the supervisor's deadline. After the
 /// last piece the connection counts as idle.
 const PIECE: usize = 128 * 1024;
-
-/// The largest request body, in bytes, that is read and discarded. A larger one ends its
-/// connection.
-const MAX_DISCARDED: usize = 1 << 20;
-
-/// The time limit for reading a discarded request body.
-const DISCARD_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Serves a connection until it ends or is evicted.
 pub async fn serve(stream: TcpStream, server: Server, connection: Arc<Connection>) {
@@ -71,7 +63,7 @@ async fn shake_hands_and_serve(
         return serve_requests(stream, server, connection, drain).await;
     };
     let stream = tokio::select! {
-        shaken = handshake::shake_hands(stream, &tls.acceptor, &*server.events) => shaken?,
+        shaken = handshake::shake_hands(stream, &tls.acceptor, &*server.report) => shaken?,
         () = drain.cancelled() => return Ok(()),
     };
     drop(active.protection);
@@ -86,7 +78,7 @@ async fn serve_requests(
     connection: Arc<Connection>,
     drain: CancellationToken,
 ) -> Result<(), BoxError> {
-    let stream = TokioIo::new(Watched::new(stream, connection.departed.clone()));
+    let stream = TokioIo::new(stream);
     let service = {
         let connection = Arc::clone(&connection);
         service_fn(move |request| respond(server.clone(), Arc::clone(&connection), request))
@@ -101,8 +93,6 @@ async fn serve_requests(
         ended = serving.as_mut() => return Ok(ended?),
         () = connection.expired() => return Ok(()),
         () = drain.cancelled() => {}
-        // The client closed its half before it had sent a complete request.
-        () = connection.departed.wait() => if !connection.has_begun() { return Ok(()) }
     }
     serving.as_mut().graceful_shutdown();
     tokio::select! {
@@ -119,10 +109,9 @@ async fn respond(
     let under_way = connection.begin();
     // Lets the tasks of other clients run between the requests of a client that pipelines.
     tokio::task::yield_now().await;
-    let (mut head, body) = request.into_parts();
-    tokio::spawn(timeout(DISCARD_TIMEOUT, discard(body)));
+    // No handler takes a body. hyper closes a connection whose body was not read.
+    let (mut head, _) = request.into_parts();
     head.extensions.insert(ConnectInfo(connection.peer));
-    head.extensions.insert(connection.departed.clone());
     let mut sending = Sending {
         method: head.method.clone(),
         path: head.uri.path().to_owned(),
@@ -183,19 +172,6 @@ impl Drop for Sending {
             peer = %self.peer,
             "request"
         );
-    }
-}
-
-/// Reads and discards a body, since no handler takes one. A connection closed with unread data is
-/// reset, and a reset can cost the client its response.
-async fn discard(body: Incoming) {
-    let mut pieces = Body::new(body).into_data_stream();
-    let mut read = 0;
-    while let Some(Ok(piece)) = pieces.next().await {
-        read += piece.len();
-        if read > MAX_DISCARDED {
-            return;
-        }
     }
 }
 

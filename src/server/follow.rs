@@ -1,32 +1,25 @@
-//! The follower of the web configuration file. It reads the file, and every file that it names,
-//! each second.
+//! The follower of the web configuration file. It reads the file, and every file that it names, at
+//! an interval.
 //!
-//! If the content on disk differs from the active content, the follower notifies the owner of the
-//! active configuration, which reads the files again and decides. Its read can fail by chance, so
-//! the follower repeats the notification each minute until the contents agree.
+//! If two reads in a row find the same content, and it is not the active one, the follower notifies
+//! the owner of the active configuration, which reads the files again and decides. Its read can
+//! fail by chance, so the follower repeats the notification until the contents agree.
 
 use crate::server::{
     active::Server,
     web_config::{Files, WebConfigFile},
 };
 use std::{path::Path, sync::Arc, time::Duration};
-use tokio::{
-    sync::Notify,
-    task::spawn_blocking,
-    time::{Instant, sleep},
-};
+use tokio::{sync::Notify, task::spawn_blocking, time::sleep};
 
-/// The interval of the reads. A change is reported when two reads in a row find the same content.
-const CHECK_EVERY: Duration = Duration::from_secs(1);
-
-/// The interval at which content that stays inactive is reported again.
-const REPORT_EVERY: Duration = Duration::from_secs(60);
+/// The interval of the reads. A file that somebody is writing rarely looks the same twice.
+const CHECK_EVERY: Duration = Duration::from_secs(5);
 
 /// Notifies `changed` of content that is not active. Never returns.
 pub async fn follow(server: Server, changed: Arc<Notify>) {
     let mut seen = server.protection().file.files.clone();
-    // The last reported content and the time of the report.
-    let mut reported: Option<(Files, Instant)> = None;
+    // The content that was reported last, until it is active.
+    let mut reported: Option<Files> = None;
     loop {
         sleep(CHECK_EVERY).await;
         let active = server.protection();
@@ -34,22 +27,16 @@ pub async fn follow(server: Server, changed: Arc<Notify>) {
         let Some(found) = read(active.clone(), seen.clone()).await else {
             continue;
         };
-        let is_steady = found == seen;
-        seen = found;
-        let is_active = seen == *active;
-        // The owner has activated the reported content.
-        reported = reported.filter(|(content, _)| !is_active || *content != seen);
-        let is_due = match &reported {
-            None => !is_active,
-            // The content has changed since the report. Even if it is the active content again, the
-            // owner has to read it: that ends the failure that the reported content caused.
-            Some((content, _)) if *content != seen => true,
-            Some((_, at)) => at.elapsed() >= REPORT_EVERY,
-        };
-        if is_steady && is_due {
-            reported = (!is_active).then(|| (seen.clone(), Instant::now()));
+        if found == *active && reported.as_ref() == Some(&found) {
+            reported = None;
+        }
+        // If the active content came back, the owner has to read it: that ends the failure that
+        // the content before it may have caused.
+        if found == seen && (found != *active || reported.is_some()) {
+            reported = (found != *active).then(|| found.clone());
             changed.notify_one();
         }
+        seen = found;
     }
 }
 
@@ -73,46 +60,34 @@ async fn read(active: Files, seen: Files) -> Option<Files> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::web::testing::Fixture;
+    use crate::server::testing::Fixture;
     use futures_util::FutureExt as _;
     use tokio::time::timeout;
 
     #[tokio::test(start_paused = true)]
-    async fn content_that_stays_inactive_is_reported_each_minute() {
+    async fn other_content_is_reported_until_it_is_active_or_gone() {
         let mut fixture = Fixture::new();
-        fixture.web_config("rate_limit: {interval: 1s, burst: 1}\n");
-        let changed = Arc::new(Notify::new());
-        let follower = tokio::spawn(follow(fixture.server.clone(), Arc::clone(&changed)));
-        let text = "rate_limit: {interval: 1s, burst: 2}\n";
-        std::fs::write(fixture.file("web.yml"), text).unwrap();
-        let within = async |limit| timeout(limit, changed.notified()).await.is_ok();
-        assert!(within(CHECK_EVERY * 5).await);
-        // Nothing reloads: the owner could not read the file.
-        for _ in 0..3 {
-            assert!(!within(Duration::from_secs(55)).await);
-            assert!(within(CHECK_EVERY * 10).await);
-        }
-        fixture.reload();
-        assert!(!within(REPORT_EVERY * 3).await, "it is active");
-        follower.abort();
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn each_change_is_reported_even_one_to_a_pipe() {
-        let mut fixture = Fixture::new();
-        fixture.web_config("rate_limit: {interval: 1s, burst: 1}\n");
+        let text = |burst| format!("rate_limit: {{interval: 1s, burst: {burst}}}\n");
+        fixture.web_config(&text(1));
         let changed = Arc::new(Notify::new());
         let follower = tokio::spawn(follow(fixture.server.clone(), Arc::clone(&changed)));
         let path = fixture.file("web.yml");
+        let reported = async || timeout(CHECK_EVERY * 4, changed.notified()).await.is_ok();
+        assert!(!reported().await, "it is active");
+        std::fs::write(&path, text(2)).unwrap();
+        // Nothing reloads: the owner could not read the file.
+        assert!(reported().await && reported().await && reported().await);
+        fixture.reload();
+        assert!(!reported().await, "it is active");
+        // A pipe cannot be read, and the active content comes back in its place.
         std::fs::remove_file(&path).unwrap();
         let made = std::process::Command::new("mkfifo").arg(&path).status();
         assert!(made.unwrap().success());
-        let reported = async || timeout(CHECK_EVERY * 10, changed.notified()).await.is_ok();
         assert!(reported().await);
-        assert!(!reported().await, "the same content within a minute");
         std::fs::remove_file(&path).unwrap();
-        std::fs::write(&path, "rate_limit: {interval: 1s, burst: 2}\n").unwrap();
-        assert!(reported().await);
+        std::fs::write(&path, text(2)).unwrap();
+        assert!(reported().await, "the owner has to see that it is back");
+        assert!(!reported().await);
         follower.abort();
     }
 

@@ -1,6 +1,6 @@
 //! TLS handshakes and the reasons of their failures.
 
-use crate::server::events::{Events, HandshakeFailure};
+use crate::{server::Event, support::handshake::HandshakeFailure};
 use rustls::{AlertDescription as Alert, Error};
 use std::{
     io::{self, ErrorKind},
@@ -20,12 +20,12 @@ const HANDSHAKE: u8 = 22;
 
 /// Shakes hands with the client and returns the TLS stream.
 ///
-/// Failures are reported to `events`, except for clients that close before their first byte: TCP
+/// Failures are handed to `report`, except for clients that close before their first byte: TCP
 /// probes do.
 pub async fn shake_hands(
     stream: TcpStream,
     tls: &TlsAcceptor,
-    events: &dyn Events,
+    report: &(dyn Fn(Event) + Send + Sync),
 ) -> io::Result<TlsStream<TcpStream>> {
     let handshake = async {
         let mut first = [0];
@@ -45,7 +45,7 @@ pub async fn shake_hands(
     if let Err(error) = &shaken
         && error.kind() != ErrorKind::NotConnected
     {
-        events.handshake_failed(reason(error));
+        report(Event::HandshakeFailed(reason(error)));
     }
     shaken
 }

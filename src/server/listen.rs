@@ -10,16 +10,13 @@ use tokio::net::TcpListener;
 
 /// The failure to listen on an address.
 #[derive(Debug, thiserror::Error)]
-#[error(
-    "cannot listen on {address:?} (web.listen_addresses): {error}; {}",
-    hint(error)
-)]
+#[error("cannot listen on {address:?}: {error}; {}", hint(error))]
 pub struct BindError {
     address: String,
     error: io::Error,
 }
 
-/// Listens on all `addresses`. An address that an earlier listener covers adds no listener.
+/// Listens on all `addresses`, which must not overlap.
 ///
 /// An address without a host (`:10018`) stands for all addresses, IPv6 and IPv4, or only IPv4 on a
 /// machine without IPv6. A name stands for all its addresses; addresses that this machine lacks are
@@ -28,24 +25,26 @@ pub struct BindError {
 /// # Panics
 /// Panics outside a tokio runtime.
 pub fn bind(addresses: &[String]) -> Result<Vec<TcpListener>, BindError> {
-    let mut resolved = Vec::new();
+    let mut listeners = Vec::new();
     for address in addresses {
-        let failed = |error| BindError {
+        let bound = resolve(address).and_then(bind_all);
+        listeners.extend(bound.map_err(|error| BindError {
             address: address.clone(),
             error,
-        };
-        resolved.push((resolve(address).map_err(failed)?, failed));
-    }
-    // A wildcard covers the other addresses, but cannot be bound after them.
-    resolved.sort_by_key(|(addresses, _)| {
-        let first = addresses.first();
-        first.map(|first| (!first.ip().is_unspecified(), first.is_ipv4()))
-    });
-    let mut listeners = Vec::new();
-    for (addresses, failed) in resolved {
-        bind_all(addresses, &mut listeners).map_err(failed)?;
+        })?);
     }
     Ok(listeners)
+}
+
+/// Checks that each of `addresses` resolves.
+pub fn check(addresses: &[String]) -> Result<(), BindError> {
+    for address in addresses {
+        resolve(address).map_err(|error| BindError {
+            address: address.clone(),
+            error,
+        })?;
+    }
+    Ok(())
 }
 
 fn resolve(address: &str) -> io::Result<Vec<SocketAddr>> {
@@ -61,28 +60,33 @@ fn resolve(address: &str) -> io::Result<Vec<SocketAddr>> {
     Ok(resolved)
 }
 
-/// Adds a listener for each address of one name.
-fn bind_all(addresses: Vec<SocketAddr>, listeners: &mut Vec<TcpListener>) -> io::Result<()> {
-    let mut outcome = Err(ErrorKind::AddrNotAvailable.into());
+/// Returns a listener for each address of one name.
+fn bind_all(addresses: Vec<SocketAddr>) -> io::Result<Vec<TcpListener>> {
+    let mut listeners: Vec<TcpListener> = Vec::new();
+    let mut lacking = io::Error::from(ErrorKind::AddrNotAvailable);
     for address in addresses {
         match listen(address) {
             Ok(listener) => {
                 tracing::info!(address = %listener.local_addr()?, "listening");
                 listeners.push(listener);
-                outcome = Ok(());
             }
             Err(error) => match Errno::from_io_error(&error) {
-                Some(Errno::ADDRINUSE) if is_served(address, listeners) => outcome = Ok(()),
+                // The IPv6 wildcard takes IPv4 connections too, unless the system says otherwise.
+                Some(Errno::ADDRINUSE)
+                    if address.ip().is_unspecified() && !listeners.is_empty() => {}
                 // The address belongs to another machine, or is IPv6 on a machine without it.
                 Some(Errno::ADDRNOTAVAIL | Errno::AFNOSUPPORT) => {
                     tracing::info!(%address, %error, "skipping an address that this machine lacks");
-                    outcome = outcome.or(Err(error));
+                    lacking = error;
                 }
                 _ => return Err(error),
             },
         }
     }
-    outcome
+    if listeners.is_empty() {
+        return Err(lacking);
+    }
+    Ok(listeners)
 }
 
 fn listen(address: SocketAddr) -> io::Result<TcpListener> {
@@ -91,27 +95,15 @@ fn listen(address: SocketAddr) -> io::Result<TcpListener> {
     TcpListener::from_std(listener)
 }
 
-/// Returns true if one of `listeners` takes connections to `address`. An IPv6 wildcard may take
-/// IPv4 connections too.
-fn is_served(address: SocketAddr, listeners: &[TcpListener]) -> bool {
-    let mut own = listeners.iter().flat_map(TcpListener::local_addr);
-    own.any(|own| {
-        let (port, own, ip) = (
-            own.port(),
-            own.ip().to_canonical(),
-            address.ip().to_canonical(),
-        );
-        let is_wildcard = own.is_unspecified() && (own.is_ipv6() || ip.is_ipv4());
-        port == address.port() && (own == ip || is_wildcard)
-    })
-}
-
 fn hint(error: &io::Error) -> &'static str {
     if let Some(hint) = os_hint(error) {
         return hint;
     }
     match error.kind() {
-        ErrorKind::AddrInUse => "end the process that listens there, or choose another port",
+        ErrorKind::AddrInUse => {
+            "end the process that listens there, choose another port, or leave out one of two \
+             addresses that overlap"
+        }
         ErrorKind::PermissionDenied => "choose a port above 1023, or grant CAP_NET_BIND_SERVICE",
         ErrorKind::AddrNotAvailable => "choose an address that this machine has",
         ErrorKind::InvalidInput => "write host:port, [IPv6]:port or :port",
@@ -150,34 +142,20 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn overlapping_addresses_share_a_listener_in_any_order() {
+    async fn overlapping_addresses_are_refused_with_a_hint() {
         for addresses in [
-            ["127.0.0.1:P", ":P", "localhost:P"],
-            ["0.0.0.0:P", "[::]:P", "127.0.0.1:P"],
-            ["[::]:P", ":P", "0.0.0.0:P"],
-            ["0.0.0.0:P", "127.0.0.1:P", "127.0.0.1:P"],
-            ["[::ffff:127.0.0.1]:P", "127.0.0.1:P", "127.0.0.1:P"],
-            ["127.0.0.1:P", "[::ffff:127.0.0.1]:P", "127.0.0.1:P"],
-            ["[::ffff:127.0.0.1]:P", "0.0.0.0:P", "127.0.0.1:P"],
+            ["127.0.0.1:P", ":P"],
+            [":P", "127.0.0.1:P"],
+            ["0.0.0.0:P", "127.0.0.1:P"],
+            ["127.0.0.1:P", "localhost:P"],
         ] {
             let port = free_port().to_string();
             let addresses = addresses.map(|address| address.replace('P', &port));
-            assert_eq!(bind(&addresses).unwrap().len(), 1, "{addresses:?}");
+            let error = bind(&addresses).unwrap_err();
+            assert_eq!(error.address, addresses[1]);
+            let hint = "leave out one of two addresses that overlap";
+            assert!(error.to_string().ends_with(hint), "{error}");
         }
-        let port = free_port().to_string();
-        let addresses = ["localhost:P", "127.0.0.1:P"].map(|address| address.replace('P', &port));
-        let named = bind(&addresses[..1]).unwrap().len();
-        assert_eq!(bind(&addresses).unwrap().len(), named);
-    }
-
-    #[tokio::test]
-    async fn an_ipv4_wildcard_does_not_cover_ipv6() {
-        let Ok(other) = bind(&["[::1]:0".to_owned()]) else {
-            return;
-        };
-        let port = address(&other[0]).port();
-        let error = bind_to(&[&format!("0.0.0.0:{port}"), &format!("[::1]:{port}")]).unwrap_err();
-        assert_eq!(error.error.kind(), io::ErrorKind::AddrInUse);
     }
 
     #[tokio::test]
@@ -188,9 +166,8 @@ mod tests {
             "198.51.100.2:0",
             "127.0.0.2:0",
         ];
-        let mut bound = Vec::new();
         let addresses = addresses.map(|address| address.parse().unwrap());
-        bind_all(addresses.to_vec(), &mut bound).unwrap();
+        let bound = bind_all(addresses.to_vec()).unwrap();
         let hosts: Vec<_> = bound
             .iter()
             .map(|listener| address(listener).ip().to_string())
@@ -208,7 +185,7 @@ mod tests {
         let other = bind(&["127.0.0.2:0".to_owned()]).unwrap();
         let taken = address(&other[0]);
         let free = SocketAddr::new(Ipv4Addr::LOCALHOST.into(), taken.port());
-        let error = bind_all(vec![free, taken], &mut Vec::new()).unwrap_err();
+        let error = bind_all(vec![free, taken]).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::AddrInUse);
     }
 
@@ -218,13 +195,11 @@ mod tests {
         let address = address(&other[0]).to_string();
         let message = bind_to(&[&address]).unwrap_err().to_string();
         assert!(
-            message.starts_with(&format!(
-                "cannot listen on {address:?} (web.listen_addresses): "
-            )),
+            message.starts_with(&format!("cannot listen on {address:?}: ")),
             "{message}"
         );
         assert!(
-            message.ends_with("end the process that listens there, or choose another port"),
+            message.contains("end the process that listens there, choose another port"),
             "{message}"
         );
     }

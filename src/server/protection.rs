@@ -2,17 +2,14 @@
 
 use crate::server::{
     auth::{PasswordVerifier, Verdict},
-    departed::ClientDeparture,
     limit::Bucket,
-    policy,
-    supervisor::client_of,
     web_config::WebConfigFile,
 };
 use axum::{
-    Extension, Router,
+    Router,
     extract::{ConnectInfo, Request, State},
-    http::{StatusCode, Version, header, uri::Authority},
-    middleware::{Next, from_fn, from_fn_with_state, map_response_with_state},
+    http::{StatusCode, header},
+    middleware::{Next, from_fn_with_state, map_response_with_state},
     response::{IntoResponse, Response},
 };
 use std::{net::SocketAddr, sync::Arc};
@@ -54,7 +51,6 @@ impl Protection {
             // The rate limit precedes authentication: it slows down password guessing too.
             .layer(from_fn_with_state(state(), limit_rate))
             .merge(open)
-            .layer(from_fn(require_host))
             .layer(map_response_with_state(state(), set_headers))
     }
 }
@@ -78,21 +74,12 @@ async fn limit_rate(
 async fn authenticate(
     State(protection): State<Arc<Protection>>,
     ConnectInfo(peer): ConnectInfo<SocketAddr>,
-    Extension(departed): Extension<ClientDeparture>,
     request: Request,
     next: Next,
 ) -> Response {
     let users = &protection.file.users;
-    let verdict = protection
-        .verifier
-        .verify(users, request.headers(), client_of(peer));
-    // A client that has left loses its place in the queue.
-    let verdict = tokio::select! {
-        biased;
-        verdict = verdict => verdict,
-        () = departed.wait() => Verdict::Busy,
-    };
-    match verdict {
+    let verdict = protection.verifier.verify(users, request.headers(), peer);
+    match verdict.await {
         Verdict::Admitted => next.run(request).await,
         Verdict::Refused => {
             let challenge = "Basic realm=\"translation-exporter\", charset=\"UTF-8\"";
@@ -107,26 +94,6 @@ async fn authenticate(
     }
 }
 
-/// Refuses HTTP/1.1 requests without exactly one valid Host header (RFC 9112, 3.2).
-async fn require_host(request: Request, next: Next) -> Response {
-    let mut hosts = request.headers().get_all(header::HOST).iter();
-    let is_valid = match (hosts.next(), hosts.next()) {
-        (Some(host), None) => host.is_empty() || host.to_str().is_ok_and(is_host),
-        (Some(_), Some(_)) => false,
-        (None, _) => request.version() < Version::HTTP_11,
-    };
-    if is_valid {
-        return next.run(request).await;
-    }
-    let message = "send exactly one valid Host header\n";
-    (StatusCode::BAD_REQUEST, message).into_response()
-}
-
-/// Returns true for a host with an optional port and without user information.
-fn is_host(text: &str) -> bool {
-    !text.contains('@') && text.parse::<Authority>().is_ok()
-}
-
 async fn set_headers(State(protection): State<Arc<Protection>>, response: Response) -> Response {
     let headers = [
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
@@ -134,11 +101,12 @@ async fn set_headers(State(protection): State<Arc<Protection>>, response: Respon
         (header::CACHE_CONTROL, "no-store"),
     ];
     let mut given = protection.file.headers.clone();
-    let name = header::CONTENT_SECURITY_POLICY;
-    if let (Some(given_policy), Some(own)) = (given.get(&name), response.headers().get(&name))
-        && !policy::permits_styles(given_policy, own)
+    // A page that has a policy was made for it: another one would strip its styles.
+    if response
+        .headers()
+        .contains_key(header::CONTENT_SECURITY_POLICY)
     {
-        given.remove(name);
+        given.remove(header::CONTENT_SECURITY_POLICY);
     }
     (headers, given, response).into_response()
 }

@@ -14,16 +14,13 @@
 //! addresses therefore cannot starve other clients; a flood from as many addresses as there are
 //! connections can.
 
-use crate::{server::departed::ClientDeparture, support::lock::lock};
+use crate::support::lock::lock;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::{
     cmp::Reverse,
     collections::{BTreeMap, HashMap},
     net::{IpAddr, Ipv6Addr, SocketAddr},
-    sync::{
-        Arc, Mutex, Weak,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, Mutex, Weak},
     time::Duration,
 };
 use tokio::time::{Instant, sleep_until};
@@ -39,13 +36,13 @@ const PROGRESS_TIMEOUT: Duration = Duration::from_secs(30);
 /// The longest time for one request and its response.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(300);
 
-/// The most connections over all listeners, where the limit of open files allows it.
+/// Maximum number of connections over all listeners, where the limit of open files allows it.
 const MAX_CONNECTIONS: u64 = 512;
 
 /// The file descriptors reserved for listeners, closing connections and the rest of the process.
 const RESERVED_FILES: u64 = 40;
 
-/// The most memory, in bytes, that responses may hold while they are sent. It is a quarter of the
+/// Maximum memory, in bytes, that responses hold while they are sent. It is a quarter of the
 /// 128 MiB that the shipped manifests allow.
 const MAX_MEMORY: u64 = 32 * 1024 * 1024;
 
@@ -65,9 +62,6 @@ pub struct Connection {
     pub peer: SocketAddr,
     /// Cancelled to end the connection at once.
     pub evicted: CancellationToken,
-    pub departed: ClientDeparture,
-    /// True from the first request on.
-    begun: AtomicBool,
     /// Locked for each read or change of a field.
     state: Mutex<State>,
 }
@@ -97,16 +91,6 @@ pub struct Shared {
     pub bytes: u64,
 }
 
-/// Raises the limit of open files and allows as many connections as fit into it.
-impl Default for Supervisor {
-    fn default() -> Self {
-        raise_limit_of_open_files();
-        let files = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
-        let most = files.saturating_sub(RESERVED_FILES);
-        Self::new(most.clamp(8, MAX_CONNECTIONS), MAX_MEMORY)
-    }
-}
-
 /// Raises the soft limit of open files to the hard one: many systems keep it low for old programs.
 fn raise_limit_of_open_files() {
     let limit = getrlimit(Resource::Nofile);
@@ -119,6 +103,14 @@ fn raise_limit_of_open_files() {
 }
 
 impl Supervisor {
+    /// Raises the limit of open files, and allows as many connections as fit into it.
+    pub fn with_raised_limit_of_files() -> Self {
+        raise_limit_of_open_files();
+        let files = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
+        let most = files.saturating_sub(RESERVED_FILES);
+        Self::new(most.clamp(8, MAX_CONNECTIONS), MAX_MEMORY)
+    }
+
     fn new(max_connections: u64, max_memory: u64) -> Self {
         Self {
             max_connections,
@@ -139,8 +131,6 @@ impl Supervisor {
         let connection = Arc::new(Connection {
             peer,
             evicted: CancellationToken::new(),
-            departed: ClientDeparture::default(),
-            begun: AtomicBool::new(false),
             state: Mutex::new(State::idle()),
         });
         others.push(Arc::clone(&connection));
@@ -217,15 +207,9 @@ fn evict(
 }
 
 impl Connection {
-    /// Returns true from the first request on.
-    pub fn has_begun(&self) -> bool {
-        self.begun.load(Ordering::Relaxed)
-    }
-
     /// Begins a request, which lasts until the returned [`UnderWay`] is dropped. HTTP/1.1 has one
     /// at a time.
     pub fn begin(self: &Arc<Self>) -> UnderWay {
-        self.begun.store(true, Ordering::Relaxed);
         let last = Instant::now() + REQUEST_TIMEOUT;
         let mut state = lock(&self.state);
         (state.busy, state.deadline) = (true, last);

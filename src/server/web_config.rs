@@ -10,7 +10,6 @@
 mod client;
 mod files;
 mod tls;
-mod weakening;
 mod yaml;
 
 use crate::{
@@ -28,7 +27,6 @@ use std::{
     time::Duration,
 };
 use tls::Tls;
-use weakening::Strengths;
 use yaml::{Interval, Invalid, RateLimitSection, TlsSection};
 
 /// The failure to load a web configuration file, with file, line, key and hint.
@@ -47,7 +45,6 @@ pub struct WebConfigFile {
     pub(crate) files: Files,
     /// `None` serves without TLS.
     pub(crate) tls: Option<Tls>,
-    strengths: Strengths,
     pub headers: HeaderMap,
     pub(crate) users: Users,
     pub(crate) rate_limit: Option<RateLimit>,
@@ -78,6 +75,9 @@ impl WebConfigFile {
     /// fails: the follower notices when the mistake is corrected.
     pub fn read(path: &Path, files: &mut Files) -> Result<Self, Invalid> {
         let text = files.read(path.to_owned())?;
+        if text.trim_ascii().is_empty() {
+            return Err(Invalid::Empty);
+        }
         let sections = yaml::parse(&text)?;
         let http = sections.http_server_config.unwrap_or_default();
         let section = sections.tls_server_config;
@@ -120,11 +120,6 @@ impl WebConfigFile {
         }
         Ok(Self {
             files: files.clone(),
-            strengths: Strengths::new(
-                section.as_ref().map(|section| &section.value),
-                !users.is_empty(),
-                rate_limit.is_some(),
-            ),
             tls,
             headers,
             users,
@@ -141,11 +136,6 @@ impl WebConfigFile {
     /// Returns the scheme of the served URLs.
     pub fn scheme(&self) -> &'static str {
         if self.tls.is_some() { "https" } else { "http" }
-    }
-
-    /// Returns the keys by which `next` would protect less than this file.
-    pub fn weakened_by(&self, next: &Self) -> Vec<&'static str> {
-        self.strengths.lost_in(next.strengths)
     }
 }
 
@@ -205,7 +195,7 @@ fn headers(given: BTreeMap<String, Spanned<String>>) -> Result<HeaderMap, Invali
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::web::testing::Certificates;
+    use crate::server::testing::Certificates;
 
     /// Copies `tests/web_config/files` into `folder`, with certificates and a hash made for this
     /// run.
@@ -309,6 +299,18 @@ mod tests {
     }
 
     #[test]
+    fn an_empty_file_is_refused_because_it_may_be_half_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("web.yml");
+        for text in ["", " \n\n"] {
+            std::fs::write(&file, text).unwrap();
+            let message = WebConfigFile::load(Some(&file)).unwrap_err().to_string();
+            let hint = "web.yml: the file is empty; to serve without protection, set no file";
+            assert!(message.ends_with(hint), "{message}");
+        }
+    }
+
+    #[test]
     fn an_unreadable_file_is_named() {
         let message = WebConfigFile::load(Some(Path::new("absent/web.yml")))
             .unwrap_err()
@@ -329,7 +331,7 @@ mod tests {
                 .description
         };
         assert_eq!(
-            describe("good-empty.yml"),
+            describe("good-empty-sections.yml"),
             "no TLS: served in the clear; no basic authentication"
         );
         assert_eq!(

@@ -46,6 +46,13 @@ pub enum StateError {
 }
 
 impl StateError {
+    /// Makes the error of a folder in which no file can be made. It shows only the folder: the name
+    /// of a file that does not exist might be the API key, pasted there by mistake.
+    pub fn folder(file: &Path, error: io::Error) -> Self {
+        let folder = file.with_file_name("");
+        Self::io("write the state file into", &folder, error)
+    }
+
     pub fn io(action: &'static str, path: &Path, error: io::Error) -> Self {
         Self::Io {
             action,

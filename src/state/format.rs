@@ -4,52 +4,54 @@
 //!
 //! ```json
 //! {"format":"translation-exporter state","version":2,"base_url":"https://api.example.com/",
-//!  "last_full_poll_ns":900,
+//!  "last_success_at":1700000000000,"last_well_at":1700000000000,
 //!  "repositories":[
 //!   {"id":7,"name":"owner/repo","private":true,"created_at":1700000000000,"attempt":5,
 //!    "failures":0,"read":{"at":1700000000000,"scale":100.0,"languages":[
-//!     {"code":"de","name":"German","completion":50.5,"clock":1700000000000}]}}],
+//!     {"code":"de","name":"German","completion":50.5,"clock":1700000000000,
+//!      "latest":{"completion":40.0,"at":1699900000000},
+//!      "previous":{"completion":30.0,"at":1699300000000},
+//!      "fall":{"from":80.0,"at":1700000000000}}]}}],
 //!  "missed":[7],
-//!  "departed":[{"id":7,"code":"fr","completion":12.0,"clock":1700000000000,
+//!  "departed":[{"id":7,"code":"fr","name":"French","completion":12.0,"clock":1700000000000,
 //!    "left_at":1700000000000}],
-//!  "falls":[{"id":7,"code":"de","from":80.0,"at":1700000000000}],
-//!  "problems":{"polls_failing":1700000000000}}
 //! ```
 //!
 //! | field | meaning |
 //! |---|---|
 //! | `base_url` | the API that the data come from |
-//! | `last_full_poll_ns` | duration of the last poll that was not ended early; null without one |
+//! | `last_success_at` | end of the last poll that read everything; absent without one |
+//! | `last_well_at` | the same, apart from a few repositories |
 //! | `private`, `created_at` | properties of the repository; null if the API does not say |
 //! | `created_at`, `at`, `clock`, … | times, milliseconds since the Unix epoch |
 //! | `attempt` | number of the last attempt, counted over all repositories; 0 without one |
 //! | `failures` | number of failed attempts since the last success, as the ledger counts them |
 //! | `failing_since` | time since which reads fail; absent after a success |
-//! | `read` | the languages at the last successful read, and its time; null without one |
+//! | `read` | the records at the last successful read, and its time; null without one |
 //! | `scale` | `api.completion_scale` at that time |
 //! | `code` | code of the language: sorted by its bytes, each once in a repository |
 //! | `completion` | completion as the API reports it; absent if the API reports none |
 //! | `clock` | time of the language's progress clock; absent without one |
-//! | `clock_completion` | completion at that time, if the API no longer reports one |
+//! | `clock_completion` | last known completion, if the API no longer reports one |
+//! | `latest`, `previous` | earlier completions and their times; absent without a recent change |
+//! | `fall` | completion before the fall, and time of the last drop; absent without a fall |
 //! | `missed` | ids that the last complete listing lacked; the next one confirms their removal |
-//! | `departed` | progress clocks of departed languages, sorted by id and code |
-//! | `falls` | completion before each fall, and time of the fall, sorted by id and code |
-//! | `problems` | start of each problem by `kind`, last sighting of each shape by its name |
+//! | `departed` | records of departed languages, sorted by id and code |
+//! | `left_at` | time of the departure |
 //!
 //! # Versions
 //!
 //! Readers ignore unknown fields, so that a new field needs no new version. The version number
-//! rises only if a reader of the previous version would misunderstand the file. Early files of
-//! version 2 lack `scale`, `falls`, `problems` and `failing_since`. Version 1, of the release
-//! 0.1.0, is read as well: it lacks `failures` too, and ends with a checksum.
+//! rises only if a reader of the previous version would misunderstand the file. Older files of
+//! version 2 list the falls apart as `falls`, or lack falls, `scale`, `failing_since` and the times
+//! of polls. Version 1, of the release 0.1.0, is read as well: it lacks `failures` too, and ends
+//! with a checksum.
 
 use super::{Memory, Remembered};
 use crate::{
     domain::{
         Completion, KnownLanguages, Language, Repository, RepositoryId,
-        falls::Fall,
-        progress::Progress,
-        snapshot::{Languages, Reading, Reported},
+        record::{Fall, Known, Languages, Past, Reading, Record},
     },
     support::clock::Timestamp,
 };
@@ -59,7 +61,6 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     io::{self, BufWriter, Write},
     sync::Arc,
-    time::Duration,
 };
 
 /// The version that this program writes, and the latest that it reads.
@@ -77,19 +78,21 @@ struct Header {
 /// The whole file. Iterators write its repositories and raw text reads them, so that only one entry
 /// at a time exists in two forms.
 #[derive(Serialize, Deserialize)]
-struct StateDocument<Repositories, Departed, Falls> {
+struct StateDocument<Repositories, Departed> {
     format: String,
     version: u64,
     base_url: String,
-    last_full_poll_ns: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    last_success_at: Option<Timestamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    last_well_at: Option<Timestamp>,
     repositories: Repositories,
     #[serde(default)]
     missed: BTreeSet<u64>,
     departed: Departed,
-    #[serde(default)]
-    falls: Falls,
-    #[serde(default)]
-    problems: BTreeMap<Box<str>, i64>,
+    /// The falls of older files, which are now part of the records.
+    #[serde(default, skip_serializing)]
+    falls: Vec<FallEntry>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -97,53 +100,62 @@ struct RepositoryEntry {
     id: u64,
     name: Arc<str>,
     private: Option<bool>,
-    created_at: Option<i64>,
+    created_at: Option<Timestamp>,
     #[serde(default)]
     attempt: u64,
     #[serde(default)]
     failures: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    failing_since: Option<i64>,
+    failing_since: Option<Timestamp>,
     read: Option<ReadEntry>,
 }
 
 #[derive(Serialize, Deserialize)]
 struct ReadEntry {
-    at: i64,
+    at: Timestamp,
     #[serde(default = "default_scale")]
     scale: f64,
-    languages: Vec<LanguageEntry>,
+    languages: Vec<RecordEntry>,
 }
 
 #[derive(Serialize, Deserialize)]
-struct LanguageEntry {
+struct RecordEntry {
     code: Arc<str>,
     #[serde(default)]
     name: Box<str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    completion: Option<f64>,
+    completion: Option<Completion>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    clock: Option<i64>,
+    clock: Option<Timestamp>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    clock_completion: Option<f64>,
+    clock_completion: Option<Completion>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    latest: Option<Reading>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    previous: Option<Reading>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fall: Option<Fall>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    left_at: Option<Timestamp>,
 }
 
 #[derive(Serialize, Deserialize)]
 struct DepartedEntry {
     id: u64,
-    code: Arc<str>,
-    completion: f64,
-    clock: i64,
-    left_at: i64,
+    #[serde(flatten)]
+    record: RecordEntry,
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Deserialize)]
 struct FallEntry {
     id: u64,
     code: Arc<str>,
-    from: f64,
-    at: i64,
+    from: Completion,
+    at: Timestamp,
 }
+
+/// The falls of older files by the id and the code of their language.
+type Falls = BTreeMap<(RepositoryId, Arc<str>), Fall>;
 
 /// Returns the scale of files without `scale`. Only falls depend on it, and such files have none.
 fn default_scale() -> f64 {
@@ -161,35 +173,20 @@ impl<I: Iterator<Item: Serialize> + Clone> Serialize for Each<I> {
 
 /// Writes `memory` to `out` piece by piece, without holding the complete text.
 pub fn encode(memory: &Memory, base_url: &str, out: impl Write) -> io::Result<()> {
-    let nanoseconds = |took: Duration| u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
     let departed = memory.departed.iter();
     let document = StateDocument {
         format: FORMAT.to_owned(),
         version: VERSION,
         base_url: base_url.to_owned(),
-        last_full_poll_ns: memory.last_full_poll.map(nanoseconds),
+        last_success_at: memory.last_success_at,
+        last_well_at: memory.last_well_at,
         repositories: Each(memory.repositories.iter().map(RepositoryEntry::from)),
         missed: memory.missed.iter().map(|id| id.get()).collect(),
-        departed: Each(
-            departed.map(|((id, code), (progress, left_at))| DepartedEntry {
-                id: id.get(),
-                code: Arc::clone(code),
-                completion: progress.completion.get(),
-                clock: progress.at.as_millis(),
-                left_at: left_at.as_millis(),
-            }),
-        ),
-        falls: Each(memory.falls.iter().map(|(id, code, fall)| FallEntry {
+        departed: Each(departed.map(|((id, _), record)| DepartedEntry {
             id: id.get(),
-            code: Arc::clone(code),
-            from: fall.from.get(),
-            at: fall.at.as_millis(),
+            record: record.into(),
         })),
-        problems: memory
-            .problems
-            .iter()
-            .map(|(kind, since)| (kind.clone(), since.as_millis()))
-            .collect(),
+        falls: Vec::new(),
     };
     let mut out = BufWriter::with_capacity(1 << 16, out);
     serde_json::to_writer(&mut out, &document)?;
@@ -203,32 +200,38 @@ impl From<&Remembered> for RepositoryEntry {
             id: repository.id.get(),
             name: Arc::clone(&repository.name),
             private: repository.private,
-            created_at: repository.created_at.map(Timestamp::as_millis),
+            created_at: repository.created_at,
             attempt: remembered.last_attempt,
             failures: remembered.failures,
-            failing_since: remembered.failing_since.map(Timestamp::as_millis),
+            failing_since: remembered.failing_since,
             read: remembered.languages.as_deref().map(|languages| ReadEntry {
-                at: languages.read_at.as_millis(),
+                at: languages.read_at,
                 scale: languages.scale,
-                languages: languages.readings.iter().map(LanguageEntry::from).collect(),
+                languages: languages.records.iter().map(RecordEntry::from).collect(),
             }),
         }
     }
 }
 
-impl From<&Reading> for LanguageEntry {
-    fn from(reading: &Reading) -> Self {
-        let last = reading.progress();
-        let completion = reading.completion();
+impl From<&Record> for RecordEntry {
+    fn from(record: &Record) -> Self {
+        let completion = |is_reported| {
+            let known = record
+                .known
+                .filter(|known| known.is_reported == is_reported)?;
+            Some(known.completion)
+        };
+        let past = record.past.as_deref();
         Self {
-            code: Arc::clone(&reading.language.code),
-            name: reading.language.name.clone(),
-            completion: completion.map(Completion::get),
-            clock: last.map(|last| last.at.as_millis()),
-            clock_completion: match completion {
-                Some(_) => None,
-                None => last.map(|last| last.completion.get()),
-            },
+            code: Arc::clone(&record.language.code),
+            name: record.language.name.clone(),
+            completion: completion(true),
+            clock: record.known.map(|known| known.progress_at),
+            clock_completion: completion(false),
+            latest: past.and_then(|past| past.latest),
+            previous: past.and_then(|past| past.previous),
+            fall: past.and_then(|past| past.fall),
+            left_at: record.left_at(),
         }
     }
 }
@@ -257,42 +260,37 @@ pub fn decode(bytes: &[u8], base_url: &str) -> Result<Memory, FormatError> {
     if version > VERSION {
         return Err(FormatError::Newer(version));
     }
-    let document: StateDocument<Vec<&RawValue>, Vec<DepartedEntry>, Vec<FallEntry>> =
+    let document: StateDocument<Vec<&RawValue>, Vec<DepartedEntry>> =
         serde_json::from_slice(bytes)?;
     if document.base_url != base_url {
         return Err(FormatError::OtherApi(document.base_url));
     }
     let mut memory = Memory {
-        last_full_poll: document.last_full_poll_ns.map(Duration::from_nanos),
+        last_success_at: document.last_success_at,
+        last_well_at: document.last_well_at,
         ..Memory::default()
     };
+    let mut falls = Falls::new();
+    for FallEntry { id, code, from, at } in document.falls {
+        falls.insert((repository_id(id)?, code), Fall { from, at });
+    }
     let mut known = KnownLanguages::default();
     for entry in document.repositories {
         let entry: RepositoryEntry = serde_json::from_str(entry.get())?;
-        memory.repositories.push(entry.remembered(&mut known)?);
+        let remembered = entry.remembered(&mut known, &mut falls)?;
+        memory.repositories.push(remembered);
     }
     for id in document.missed {
         memory.missed.insert(repository_id(id)?);
     }
-    for entry in document.departed {
-        let key = (repository_id(entry.id)?, entry.code);
-        let clock = progress(entry.completion, entry.clock)?;
-        memory
-            .departed
-            .insert(key, (clock, Timestamp::from_millis(entry.left_at)));
-    }
-    for entry in document.falls {
-        let fall = Fall {
-            from: completion(entry.from)?,
-            at: Timestamp::from_millis(entry.at),
-        };
-        memory
-            .falls
-            .insert(repository_id(entry.id)?, entry.code, fall);
-    }
-    for (kind, since) in document.problems {
-        let since = Timestamp::from_millis(since);
-        memory.problems.insert(kind, since);
+    for DepartedEntry { id, record: entry } in document.departed {
+        let id = repository_id(id)?;
+        let key = (id, Arc::clone(&entry.code));
+        let record = entry.record(id, &mut known, &mut falls)?;
+        if record.known.is_none() || record.left_at().is_none() {
+            return Err(impossible("departed language").into());
+        }
+        memory.departed.insert(key, record);
     }
     Ok(memory)
 }
@@ -303,65 +301,90 @@ fn impossible(what: &str) -> serde_json::Error {
 }
 
 impl RepositoryEntry {
-    fn remembered(self, known: &mut KnownLanguages) -> Result<Remembered, serde_json::Error> {
+    fn remembered(
+        self,
+        known: &mut KnownLanguages,
+        falls: &mut Falls,
+    ) -> Result<Remembered, serde_json::Error> {
+        let id = repository_id(self.id)?;
         let repository = Repository {
-            id: repository_id(self.id)?,
+            id,
             name: self.name,
             private: self.private,
-            created_at: self.created_at.map(Timestamp::from_millis),
+            created_at: self.created_at,
         };
         let languages = match self.read {
-            Some(read) => Some(Arc::new(read.languages(known)?)),
+            Some(read) => Some(Arc::new(read.languages(id, known, falls)?)),
             None => None,
         };
         Ok(Remembered {
             repository: Arc::new(repository),
             last_attempt: self.attempt,
             failures: self.failures,
-            failing_since: self.failing_since.map(Timestamp::from_millis),
+            failing_since: self.failing_since,
             languages,
         })
     }
 }
 
 impl ReadEntry {
-    fn languages(self, known: &mut KnownLanguages) -> Result<Languages, serde_json::Error> {
-        let mut readings = Vec::with_capacity(self.languages.len());
+    fn languages(
+        self,
+        id: RepositoryId,
+        known: &mut KnownLanguages,
+        falls: &mut Falls,
+    ) -> Result<Languages, serde_json::Error> {
+        let mut records = Vec::with_capacity(self.languages.len());
         for entry in self.languages {
-            let reported = match (entry.clock, entry.completion, entry.clock_completion) {
-                (None, None, None) => Reported::Never,
-                (Some(at), Some(completion), None) => Reported::Now(progress(completion, at)?),
-                (Some(at), None, Some(completion)) => Reported::Before(progress(completion, at)?),
-                _ => return Err(impossible("clock")),
-            };
-            let language = known.intern(Language {
-                code: entry.code,
-                name: entry.name,
-            });
-            readings.push(Reading { language, reported });
+            records.push(entry.record(id, known, falls)?);
         }
-        if !readings.is_sorted_by(|one, next| one.language.code < next.language.code) {
+        if !records.is_sorted_by(|one: &Record, next| one.language.code < next.language.code) {
             return Err(impossible("order of languages"));
         }
         Ok(Languages {
-            read_at: Timestamp::from_millis(self.at),
+            read_at: self.at,
             scale: self.scale,
-            readings: readings.into(),
+            records: records.into(),
+        })
+    }
+}
+
+impl RecordEntry {
+    /// Takes the fall from `falls` if the file lists them apart.
+    fn record(
+        self,
+        id: RepositoryId,
+        languages: &mut KnownLanguages,
+        falls: &mut Falls,
+    ) -> Result<Record, serde_json::Error> {
+        let known = match (self.clock, self.completion, self.clock_completion) {
+            (None, None, None) => None,
+            (Some(at), Some(completion), None) => Some((at, completion, true)),
+            (Some(at), None, Some(completion)) => Some((at, completion, false)),
+            _ => return Err(impossible("clock")),
+        };
+        let apart = falls.remove(&(id, Arc::clone(&self.code)));
+        let past = Past {
+            latest: self.latest,
+            previous: self.previous,
+            fall: self.fall.or(apart),
+            left_at: self.left_at,
+        };
+        Ok(Record {
+            language: languages.intern(Language {
+                code: self.code,
+                name: self.name,
+            }),
+            known: known.map(|(progress_at, completion, is_reported)| Known {
+                completion,
+                progress_at,
+                is_reported,
+            }),
+            past: (past != Past::default()).then(|| Box::new(past)),
         })
     }
 }
 
 fn repository_id(id: u64) -> Result<RepositoryId, serde_json::Error> {
     RepositoryId::new(id).ok_or_else(|| impossible("id"))
-}
-
-fn completion(completion: f64) -> Result<Completion, serde_json::Error> {
-    Completion::new(completion).ok_or_else(|| impossible("completion"))
-}
-
-fn progress(reported: f64, at: i64) -> Result<Progress, serde_json::Error> {
-    Ok(Progress {
-        completion: completion(reported)?,
-        at: Timestamp::from_millis(at),
-    })
 }

@@ -3,10 +3,12 @@
 mod formatting;
 
 use super::*;
-use crate::domain::{
-    Completion, Language,
-    falls::Fall,
-    snapshot::{Reading, Reported},
+use crate::{
+    domain::{
+        Completion,
+        record::{Fall, Reading},
+    },
+    testing,
 };
 use std::os::unix::fs::PermissionsExt;
 use tempfile::TempDir;
@@ -18,35 +20,48 @@ fn time(millis: i64) -> Timestamp {
     Timestamp::from_millis(millis)
 }
 
-fn clock(completion: f64, at: i64) -> Progress {
-    Progress {
+fn earlier(completion: f64, at: i64) -> Reading {
+    Reading {
         completion: Completion::new(completion).unwrap(),
         at: time(at),
     }
 }
 
-fn reading(code: &str, name: &str, reported: Reported) -> Reading {
-    Reading {
-        language: Arc::new(Language {
-            code: code.into(),
-            name: name.into(),
-        }),
-        reported,
-    }
+fn unknown(code: &str, name: &str) -> Record {
+    testing::record_of(code, name, None, time(0))
 }
 
-fn remembered(id: u64, name: &str, languages: Option<Vec<Reading>>) -> Remembered {
+fn record(code: &str, name: &str, completion: f64, progress_at: i64) -> Record {
+    testing::record_of(code, name, Some(completion), time(progress_at))
+}
+
+/// Makes a record whose last response had no completion.
+fn unreported(code: &str, name: &str, completion: f64, progress_at: i64) -> Record {
+    let mut record = record(code, name, completion, progress_at);
+    record.observe(None, 100.0, time(0));
+    record
+}
+
+/// Adds a fall from 80 at 5 ms to a record.
+fn fallen(mut record: Record) -> Record {
+    let from = Completion::new(80.0).unwrap();
+    let at = time(5);
+    record.past.get_or_insert_default().fall = Some(Fall { from, at });
+    record
+}
+
+fn remembered(id: u64, name: &str, languages: Option<Vec<Record>>) -> Remembered {
     let repository = Repository {
         id: RepositoryId::new(id).unwrap(),
         name: name.into(),
         private: Some(true),
         created_at: Some(time(1_600_000_000_000)),
     };
-    let languages = languages.map(|readings| {
+    let languages = languages.map(|records| {
         Arc::new(Languages {
             read_at: time(1_700_000_000_000),
             scale: 100.0,
-            readings: readings.into(),
+            records: records.into(),
         })
     });
     Remembered {
@@ -58,42 +73,36 @@ fn remembered(id: u64, name: &str, languages: Option<Vec<Reading>>) -> Remembere
     }
 }
 
-fn departed(id: u64, code: &str) -> BTreeMap<(RepositoryId, Arc<str>), (Progress, Timestamp)> {
-    BTreeMap::from([(
-        (RepositoryId::new(id).unwrap(), code.into()),
-        (clock(12.0, 3), time(4)),
-    )])
-}
-
-fn fallen(id: u64, code: &str) -> Falls {
-    let mut falls = Falls::default();
-    let from = Completion::new(80.0).unwrap();
-    let fall = Fall { from, at: time(5) };
-    falls.insert(RepositoryId::new(id).unwrap(), code.into(), fall);
-    falls
+/// Returns a record that left at 4 ms.
+fn departed(id: u64, mut record: Record) -> BTreeMap<(RepositoryId, Arc<str>), Record> {
+    record.leave(time(4));
+    let key = (
+        RepositoryId::new(id).unwrap(),
+        Arc::clone(&record.language.code),
+    );
+    BTreeMap::from([(key, record)])
 }
 
 /// Returns a memory with every kind of entry.
 fn small() -> Memory {
+    let mut german = fallen(record("de", "German", 50.5, 1_650_000_000_000));
+    let past = german.past.as_mut().unwrap();
+    past.latest = Some(earlier(49.0, 1_649_900_000_000));
+    past.previous = Some(earlier(30.0, 1_649_000_000_000));
     let languages = vec![
-        reading(
-            "de",
-            "German",
-            Reported::Now(clock(50.5, 1_650_000_000_000)),
-        ),
-        reading("fr", "", Reported::Before(clock(12.0, 1))),
-        reading("nl", "Dutch \u{0}\"\\\u{2028}\u{1f980}", Reported::Never),
+        german,
+        unreported("fr", "", 12.0, 1),
+        unknown("nl", "Dutch \u{0}\"\\\u{2028}\u{1f980}"),
     ];
     Memory {
-        last_full_poll: Some(Duration::new(3, 141_592_653)),
+        last_success_at: Some(time(6)),
         repositories: vec![
             remembered(7, "owner/repo", Some(languages)),
             remembered(RepositoryId::MAX, "owner/b", None),
         ],
         missed: [RepositoryId::new(7).unwrap()].into(),
-        departed: departed(7, "it"),
-        falls: fallen(7, "de"),
-        problems: [("polls_failing".into(), time(5))].into(),
+        departed: departed(7, fallen(record("it", "Italian", 12.0, 3))),
+        last_well_at: Some(time(7)),
     }
 }
 
@@ -316,7 +325,8 @@ fn a_missing_folder_is_refused() {
     for path in [folder.path("folder/state"), folder.path("file/state")] {
         let error = open(&path).unwrap_err().to_string();
         assert!(
-            error.contains(path.to_str().unwrap()) && error.contains(": create its folder"),
+            error.contains(&*path.with_file_name("").to_string_lossy())
+                && error.contains(": create its folder"),
             "{error}"
         );
     }

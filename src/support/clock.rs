@@ -3,17 +3,23 @@
 //! The wall clock is for timestamps, which are shown and compared across restarts. Durations are
 //! measured with tokio's monotonic clock.
 
+use super::lock::lock;
 use jiff::{
     SignedDuration,
     civil::{DateTime, datetime},
 };
-use std::{fmt, time::Duration};
+use rustix::time::{ClockId, clock_gettime};
+use serde::{Deserialize, Serialize};
+use std::{fmt, sync::Mutex, time::Duration};
 use tokio::time::Instant;
 
 const UNIX_EPOCH: DateTime = datetime(1970, 1, 1, 0, 0, 0, 0);
 
-/// A point in wall-clock time: milliseconds since the Unix epoch.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+/// A point in wall-clock time: milliseconds since the Unix epoch, also in the state file.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+)]
+#[serde(transparent)]
 pub struct Timestamp(i64);
 
 impl Timestamp {
@@ -46,6 +52,14 @@ impl Timestamp {
         Duration::from_millis(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))
     }
 
+    /// Subtracts `duration`, down to the smallest timestamp.
+    pub fn saturating_sub(self, duration: Duration) -> Self {
+        Self(
+            self.0
+                .saturating_sub(i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)),
+        )
+    }
+
     /// Adds `duration`, up to the largest timestamp.
     pub fn saturating_add(self, duration: Duration) -> Self {
         Self(
@@ -66,9 +80,22 @@ impl fmt::Display for Timestamp {
     }
 }
 
-/// A clock. Cheap to copy.
+/// The largest difference of two clocks that agree: more than networks, leap seconds and sloppy
+/// clocks cause, and far less than matters to a progress clock.
+const AGREEMENT: Duration = Duration::from_secs(60 * 60);
+
+/// The clock of the machine, corrected by the API's: while the two differ by more than an hour, the
+/// API's is the time. A machine without a clock battery therefore records no wrong time. Cheap to
+/// copy.
 #[derive(Debug, Clone, Copy)]
-pub enum Clock {
+pub struct Clock {
+    machine: Machine,
+    reference: &'static Mutex<Option<Reference>>,
+}
+
+/// The source of the uncorrected time.
+#[derive(Debug, Clone, Copy)]
+enum Machine {
     System,
     /// A clock for tests, which follows tokio's clock.
     #[cfg(test)]
@@ -76,6 +103,31 @@ pub enum Clock {
         origin: Instant,
         at_origin: Timestamp,
     },
+    /// A clock for tests, which is this many milliseconds ahead of another one.
+    #[cfg(test)]
+    Wrong {
+        origin: Instant,
+        at_origin: Timestamp,
+        ahead_by: &'static std::sync::atomic::AtomicI64,
+    },
+}
+
+/// The API's time at one moment.
+#[derive(Debug, Clone, Copy)]
+struct Reference {
+    api: Timestamp,
+    /// The time since the machine booted, which no one can set.
+    uptime: Duration,
+}
+
+/// The reference of [`Clock::system`]. The mutex keeps its two times together.
+static REFERENCE: Mutex<Option<Reference>> = Mutex::new(None);
+
+/// Two clocks that differ.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WrongClock {
+    pub machine: Timestamp,
+    pub api: Timestamp,
 }
 
 /// One moment on both clocks.
@@ -95,17 +147,18 @@ impl Moment {
 }
 
 impl Clock {
-    /// Returns the system's clock.
+    /// Returns the clock of the system. All such clocks share one reference.
     pub fn system() -> Self {
-        Self::System
+        Self {
+            machine: Machine::System,
+            reference: &REFERENCE,
+        }
     }
 
+    /// Returns the corrected time.
     pub fn now(self) -> Timestamp {
-        match self {
-            Self::System => Timestamp::from_millis(jiff::Timestamp::now().as_millisecond()),
-            #[cfg(test)]
-            Self::Tokio { origin, at_origin } => at_origin.saturating_add(origin.elapsed()),
-        }
+        self.wrong()
+            .map_or_else(|| self.machine.now(), |wrong| wrong.api)
     }
 
     pub fn moment(self) -> Moment {
@@ -114,19 +167,141 @@ impl Clock {
             monotonic: Instant::now(),
         }
     }
+
+    /// Takes note of the API's clock, which shows `api` now.
+    pub fn compare(self, api: Timestamp) {
+        let uptime = self.machine.uptime();
+        *lock(self.reference) = Some(Reference { api, uptime });
+    }
+
+    /// Returns both times if the clock of the machine and that of the API differ by more than an
+    /// hour.
+    pub fn wrong(self) -> Option<WrongClock> {
+        let reference = (*lock(self.reference))?;
+        let machine = self.machine.now();
+        let since = self.machine.uptime().saturating_sub(reference.uptime);
+        let api = reference.api.saturating_add(since);
+        let difference = machine.since(api).max(api.since(machine));
+        (difference > AGREEMENT).then_some(WrongClock { machine, api })
+    }
+}
+
+impl Machine {
+    fn now(self) -> Timestamp {
+        match self {
+            Self::System => Timestamp::from_millis(jiff::Timestamp::now().as_millisecond()),
+            #[cfg(test)]
+            Self::Tokio { origin, at_origin } => at_origin.saturating_add(origin.elapsed()),
+            #[cfg(test)]
+            Self::Wrong {
+                origin,
+                at_origin,
+                ahead_by,
+            } => {
+                let right = at_origin.saturating_add(origin.elapsed());
+                let ahead_by = ahead_by.load(std::sync::atomic::Ordering::Relaxed);
+                Timestamp::from_millis(right.as_millis() + ahead_by)
+            }
+        }
+    }
+
+    /// Returns the time since some start. It goes on while the machine sleeps, as its clock does.
+    fn uptime(self) -> Duration {
+        match self {
+            Self::System => {
+                let uptime = clock_gettime(ClockId::Boottime);
+                Duration::try_from(uptime).unwrap_or_default()
+            }
+            #[cfg(test)]
+            Self::Tokio { origin, .. } | Self::Wrong { origin, .. } => origin.elapsed(),
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const START: Timestamp = Timestamp::from_millis(1_700_000_000_000);
+
     impl Clock {
         /// Returns a clock that shows `start` now and follows tokio's clock, which may be paused.
         pub fn following_tokio(start: Timestamp) -> Self {
-            Self::Tokio {
-                origin: Instant::now(),
-                at_origin: start,
+            Self {
+                machine: Machine::Tokio {
+                    origin: Instant::now(),
+                    at_origin: start,
+                },
+                reference: Box::leak(Box::default()),
             }
         }
+
+        /// Returns a clock that showed `start` at `origin`, and is ahead by some milliseconds.
+        pub fn ahead_by(
+            origin: Instant,
+            start: Timestamp,
+            ahead_by: &'static std::sync::atomic::AtomicI64,
+        ) -> Self {
+            Self {
+                machine: Machine::Wrong {
+                    origin,
+                    at_origin: start,
+                    ahead_by,
+                },
+                reference: Box::leak(Box::default()),
+            }
+        }
+
+        /// Sets the clock of the machine.
+        pub fn set(&mut self, now: Timestamp) {
+            if let Machine::Tokio { origin, at_origin } = &mut self.machine {
+                *at_origin = now.saturating_sub(origin.elapsed());
+            }
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn clocks_agree_up_to_an_hour() {
+        let hour = AGREEMENT;
+        let more = hour + Duration::from_millis(1);
+        for api in [START.saturating_sub(hour), START.saturating_add(hour)] {
+            let clock = Clock::following_tokio(START);
+            clock.compare(api);
+            assert_eq!((clock.now(), clock.wrong()), (START, None));
+        }
+        for api in [START.saturating_sub(more), START.saturating_add(more)] {
+            let clock = Clock::following_tokio(START);
+            clock.compare(api);
+            let machine = START;
+            assert_eq!(
+                (clock.now(), clock.wrong()),
+                (api, Some(WrongClock { machine, api }))
+            );
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_clock_that_steps_shows_the_time_of_the_api_at_once() {
+        let mut clock = Clock::following_tokio(START);
+        clock.compare(START);
+        for wrong in [
+            Timestamp::from_millis(0),
+            Timestamp::from_millis(4_070_908_800_000),
+        ] {
+            clock.set(wrong);
+            tokio::time::advance(Duration::from_secs(60)).await;
+            assert!(clock.wrong().is_some());
+        }
+        assert_eq!(clock.now(), START.saturating_add(Duration::from_secs(120)));
+        clock.set(START.saturating_add(Duration::from_secs(121)));
+        assert_eq!(clock.wrong(), None);
+    }
+
+    #[test]
+    fn the_uptime_of_the_system_moves() {
+        let clock = Clock::system();
+        let before = clock.machine.uptime();
+        std::thread::sleep(Duration::from_millis(2));
+        assert!(clock.machine.uptime() > before);
     }
 }

@@ -9,7 +9,7 @@
 
 mod writer;
 
-use crate::support::escape::printable;
+use crate::support::{clock::Timestamp, escape::printable};
 use indicatif::ProgressBar;
 use serde_json::{Value, json};
 use std::{
@@ -103,6 +103,11 @@ pub fn print(line: String) {
 /// Returns the number of lines that were dropped because stderr stalled.
 pub fn lines_dropped() -> u64 {
     STDERR.get().map_or(0, LineWriter::dropped)
+}
+
+/// Returns the time at which a line was last dropped.
+pub fn last_line_dropped_at() -> Option<Timestamp> {
+    STDERR.get()?.last_dropped_at()
 }
 
 /// A guard that flushes the log when it is dropped, within a second.

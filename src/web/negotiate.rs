@@ -44,14 +44,6 @@ pub fn accepts_gzip(headers: &HeaderMap) -> bool {
         .is_some_and(|coding| quality(coding) > 0.0)
 }
 
-/// Returns true if `If-None-Match` contains this weak tag: the client has the current document.
-pub fn has_current(headers: &HeaderMap, tag: &str) -> bool {
-    let known = value(headers, header::IF_NONE_MATCH);
-    let opaque = tag.trim_start_matches("W/");
-    let mut tags = known.split(',').map(str::trim);
-    tags.any(|one| one == "*" || one.trim_start_matches("w/") == opaque)
-}
-
 /// Returns all values of a header, joined by commas and in lower case.
 fn value(headers: &HeaderMap, name: HeaderName) -> String {
     let lines = headers.get_all(name).iter();

@@ -6,29 +6,19 @@ use axum::{
     Extension,
     body::Body,
     extract::State,
-    http::{HeaderMap, StatusCode, header},
+    http::{HeaderMap, header},
     response::{IntoResponse, Response},
 };
 use bytes::Bytes;
 use futures_util::stream;
-use std::{convert::Infallible, sync::Arc, time::Duration};
-use tokio::time::timeout;
+use std::{convert::Infallible, sync::Arc};
 
 /// The memory of a scrape without gzip beyond the shared bytes: a part of the text, the inflater,
 /// and the exporter's own metrics.
 const INFLATING: usize = 160 * 1024;
 
-/// The longest wait for a permit. Permits go out in the order of arrival.
-const WAIT: Duration = Duration::from_secs(1);
-
 /// Responds with the exposition in the format and encoding that the client accepts.
 pub async fn scrape(State(state): State<Arc<AppState>>, headers: HeaderMap) -> Response {
-    // The permit is released before the body is sent: sending costs no CPU, however slow the
-    // client.
-    let Ok(Ok(_permit)) = timeout(WAIT, state.scrapes.acquire()).await else {
-        let message = "too many scrapes at once (web.max_requests); try again\n";
-        return (StatusCode::SERVICE_UNAVAILABLE, message).into_response();
-    };
     let (format, content_type) = negotiate::format(&headers);
     let gzip = negotiate::accepts_gzip(&headers);
     let (published, instruments) = (state.published(), &state.instruments);
@@ -64,36 +54,7 @@ fn body(chunks: impl Iterator<Item = Bytes> + Send + 'static) -> Body {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{Fixture, body, status};
-    use std::sync::Arc;
-    use tokio::time::{Duration, sleep};
-
-    #[tokio::test(start_paused = true)]
-    async fn the_limit_of_scrapes_counts_bodies_only_until_they_are_sent() {
-        let mut fixture = Fixture::new();
-        fixture.settings.max_requests = 1;
-        fixture.reload();
-        let unsent = [
-            fixture.ask("GET /metrics").await,
-            fixture.ask("GET /metrics").await,
-        ];
-        assert_eq!(unsent.map(|response| status(&response)), [200, 200]);
-        let state = Arc::clone(&fixture.state);
-        let making = state.scrapes.acquire().await.unwrap();
-        let made = async {
-            sleep(Duration::from_millis(900)).await;
-            drop(making);
-        };
-        let (coinciding, ()) = tokio::join!(fixture.ask("GET /metrics"), made);
-        assert_eq!(status(&coinciding), 200);
-        let _making = state.scrapes.acquire().await.unwrap();
-        let refused = fixture.ask("GET /metrics").await;
-        assert_eq!(status(&refused), 503);
-        assert_eq!(
-            body(refused).await,
-            "too many scrapes at once (web.max_requests); try again\n"
-        );
-    }
+    use super::super::testing::Fixture;
 
     #[tokio::test]
     async fn a_scrape_has_headers_for_length_and_encoding() {

@@ -2,23 +2,31 @@
 
 use crate::{
     config::WebConfig,
-    diagnosis::{self, Finding},
+    diagnosis::Finding,
     metrics::{exposition::Published, instruments::Instruments},
     support::clock::Clock,
 };
 use std::sync::Arc;
 use tokio::{
-    sync::{Semaphore, mpsc, oneshot, watch},
+    sync::{mpsc, oneshot, watch},
     time::Instant,
 };
 
 /// A reload over HTTP: the sender of its outcome, which is a message if nothing has changed.
 pub type ReloadRequest = oneshot::Sender<Result<(), String>>;
 
+/// The last publication with its diagnosis, which is renewed while the publication stays.
+#[derive(Debug)]
+pub struct Current {
+    pub published: Arc<Published>,
+    /// The findings, worst first.
+    pub findings: Vec<Finding>,
+}
+
 /// The state of all handlers. A reload replaces it by one with other settings.
 #[derive(Debug)]
 pub struct AppState {
-    pub published: watch::Receiver<Arc<Published>>,
+    pub current: watch::Receiver<Arc<Current>>,
     /// The last heartbeat of the task that polls.
     pub alive: watch::Receiver<Instant>,
     pub instruments: Arc<Instruments>,
@@ -26,13 +34,11 @@ pub struct AppState {
     pub reload: mpsc::Sender<ReloadRequest>,
     pub clock: Clock,
     pub settings: WebConfig,
-    /// The permits of `web.max_requests`, one for each scrape whose body is being prepared.
-    pub scrapes: Semaphore,
 }
 
 impl AppState {
     pub fn new(
-        published: watch::Receiver<Arc<Published>>,
+        current: watch::Receiver<Arc<Current>>,
         alive: watch::Receiver<Instant>,
         instruments: Arc<Instruments>,
         reload: mpsc::Sender<ReloadRequest>,
@@ -40,12 +46,11 @@ impl AppState {
         settings: WebConfig,
     ) -> Arc<Self> {
         Arc::new(Self {
-            published,
+            current,
             alive,
             instruments,
             reload,
             clock,
-            scrapes: Semaphore::new(settings.max_requests),
             settings,
         })
     }
@@ -53,7 +58,7 @@ impl AppState {
     /// Returns the same state with other settings.
     pub fn reconfigured(&self, settings: WebConfig) -> Arc<Self> {
         Self::new(
-            self.published.clone(),
+            self.current.clone(),
             self.alive.clone(),
             Arc::clone(&self.instruments),
             self.reload.clone(),
@@ -62,15 +67,13 @@ impl AppState {
         )
     }
 
-    /// Returns the last publication.
-    pub fn published(&self) -> Arc<Published> {
-        Arc::clone(&self.published.borrow())
+    /// Returns the last publication with its diagnosis.
+    pub fn current(&self) -> Arc<Current> {
+        Arc::clone(&self.current.borrow())
     }
 
-    /// Returns the current findings, worst first.
-    pub fn findings(&self, published: &Published) -> Vec<Finding> {
-        let facts = self.instruments.facts();
-        let now = self.clock.now();
-        diagnosis::findings(&published.snapshot, &published.status, &facts, now)
+    /// Returns the last publication.
+    pub fn published(&self) -> Arc<Published> {
+        Arc::clone(&self.current.borrow().published)
     }
 }

@@ -1,17 +1,18 @@
-//! The fixture of the tests of server and web.
+//! The fixture of the tests of the routes.
 
 use crate::{
     config::WebConfig,
+    diagnosis,
     domain::snapshot::{PollStatus, Snapshot},
     metrics::{exposition::Published, instruments::Instruments},
     support::clock::{Clock, Timestamp},
 };
 use crate::{
-    server::{ClientDeparture, Protection, Server, web_config::WebConfigFile},
+    server::{Protection, Server, web_config::WebConfigFile},
     testing,
     web::{
-        router::router,
-        state::{AppState, ReloadRequest},
+        router::{count_events, router},
+        state::{AppState, Current, ReloadRequest},
     },
 };
 use axum::{body::Body, extract::ConnectInfo, http::Request, response::Response};
@@ -31,7 +32,7 @@ pub const NOW: Timestamp = Timestamp::from_millis(100 * 86_400_000);
 pub struct Fixture {
     pub server: Server,
     pub state: Arc<AppState>,
-    published: watch::Sender<Arc<Published>>,
+    current: watch::Sender<Arc<Current>>,
     pub alive: watch::Sender<Instant>,
     pub reloads: Option<mpsc::Receiver<ReloadRequest>>,
     pub snapshot: Snapshot,
@@ -49,7 +50,6 @@ impl Fixture {
             telemetry_path: "/metrics".to_owned(),
             config_file: None,
             enable_lifecycle: false,
-            max_requests: 40,
         };
         let status = testing::status();
         let (reload, reloads) = mpsc::channel(1);
@@ -62,30 +62,31 @@ impl Fixture {
             completion_scale: 100.0,
             ..Snapshot::default()
         };
-        let published = watch::Sender::new(published(&snapshot, &status));
+        let instruments = Arc::new(Instruments::new("/metrics"));
+        let clock = Clock::following_tokio(NOW);
+        let current = watch::Sender::new(judged(&snapshot, &status, &instruments, clock));
         // A heartbeat in the future outlasts any test.
         let alive = watch::Sender::new(Instant::now() + Duration::from_secs(86_400));
-        let instruments = Arc::new(Instruments::new("/metrics"));
         let state = AppState::new(
-            published.subscribe(),
+            current.subscribe(),
             alive.subscribe(),
             Arc::clone(&instruments),
             reload,
-            Clock::following_tokio(NOW),
+            clock,
             settings.clone(),
         );
         let protection = Protection::new(WebConfigFile::default());
         let server = Server::new(
             router(&state, &protection),
             protection,
-            instruments,
+            count_events(instruments),
             CancellationToken::new(),
         );
         let folder = TempDir::new().unwrap();
         Self {
             server,
             state,
-            published,
+            current,
             alive,
             reloads: Some(reloads),
             snapshot,
@@ -98,8 +99,11 @@ impl Fixture {
     /// Changes the status and publishes it with the snapshot.
     pub fn publish(&mut self, change: impl FnOnce(&mut PollStatus)) {
         change(&mut self.status);
-        self.published
-            .send_replace(published(&self.snapshot, &self.status));
+        let AppState {
+            instruments, clock, ..
+        } = &*self.state;
+        let current = judged(&self.snapshot, &self.status, instruments, *clock);
+        self.current.send_replace(current);
     }
 
     /// Publishes this snapshot.
@@ -142,8 +146,7 @@ impl Fixture {
             .method(method)
             .uri(uri)
             .header("host", "localhost")
-            .extension(peer)
-            .extension(ClientDeparture::default());
+            .extension(peer);
         let request = headers.iter().fold(request, |request, (name, value)| {
             request.header(*name, *value)
         });
@@ -155,8 +158,17 @@ impl Fixture {
     }
 }
 
-fn published(snapshot: &Snapshot, status: &PollStatus) -> Arc<Published> {
-    Arc::new(Published::new(Arc::new(snapshot.clone()), status.clone()))
+/// Judges a publication, as the daemon does.
+fn judged(
+    snapshot: &Snapshot,
+    status: &PollStatus,
+    instruments: &Instruments,
+    clock: Clock,
+) -> Arc<Current> {
+    Arc::new(Current {
+        findings: diagnosis::findings(snapshot, status, &instruments.facts(), clock.now()),
+        published: Arc::new(Published::new(Arc::new(snapshot.clone()), status.clone())),
+    })
 }
 
 pub fn status(response: &Response) -> u16 {
@@ -168,40 +180,4 @@ pub async fn body(response: Response) -> String {
         .await
         .unwrap();
     String::from_utf8(bytes.to_vec()).unwrap()
-}
-
-/// A certificate authority for one test.
-pub struct Certificates {
-    issuer: rcgen::Issuer<'static, rcgen::KeyPair>,
-    pub pem: String,
-}
-
-/// A certificate and its key, in PEM.
-pub struct Issued {
-    pub pem: String,
-    pub key: String,
-}
-
-impl Certificates {
-    pub fn new() -> Self {
-        let key = rcgen::KeyPair::generate().unwrap();
-        let mut parameters = rcgen::CertificateParams::new(Vec::new()).unwrap();
-        parameters.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
-        let pem = parameters.self_signed(&key).unwrap().pem();
-        Self {
-            issuer: rcgen::Issuer::new(parameters, key),
-            pem,
-        }
-    }
-
-    pub fn issue(&self, names: &[&str]) -> Issued {
-        let key = rcgen::KeyPair::generate().unwrap();
-        let names: Vec<String> = names.iter().map(ToString::to_string).collect();
-        let parameters = rcgen::CertificateParams::new(names).unwrap();
-        let certificate = parameters.signed_by(&key, &self.issuer).unwrap();
-        Issued {
-            pem: certificate.pem(),
-            key: key.serialize_pem(),
-        }
-    }
 }

@@ -2,14 +2,14 @@
 //!
 //! A reader that pauses holds one piece of the text and the snapshot, however long the whole is.
 
-use super::{negotiate, page::off_the_runtime, state::AppState};
+use super::{negotiate, page::render, state::AppState};
 use crate::{
     domain::{
         excerpt::Excerpt,
         snapshot::{Shown, Snapshot},
     },
     report,
-    server::{ClientDeparture, ResponseMemory, Shared},
+    server::{ResponseMemory, Shared},
     support::glob::glob,
 };
 use axum::{
@@ -22,11 +22,7 @@ use axum::{
 use bytes::Bytes;
 use flate2::{Compression, write::GzEncoder};
 use futures_util::{StreamExt as _, stream};
-use std::{
-    hash::{DefaultHasher, Hash as _, Hasher as _},
-    io::Write as _,
-    sync::Arc,
-};
+use std::{io::Write as _, sync::Arc};
 use tokio::task::yield_now;
 
 /// The bytes that a reader holds of its own: a piece of the text of 64 KiB and the compressor's
@@ -36,7 +32,6 @@ const MAKING: u64 = 512 * 1024;
 /// The handler. `repo` and `language` are globs and may be repeated; other parameters are ignored.
 pub async fn show(
     State(state): State<Arc<AppState>>,
-    Extension(departed): Extension<ClientDeparture>,
     Query(parameters): Query<Vec<(String, String)>>,
     headers: HeaderMap,
 ) -> Response {
@@ -45,40 +40,25 @@ pub async fn show(
         Err(message) => return (StatusCode::BAD_REQUEST, message).into_response(),
     };
     let published = state.published();
-    // A publication has one document per query. The tag is weak, because gzip does not change it.
-    let mut query = DefaultHasher::new();
-    parameters.hash(&mut query);
-    let tag = format!("W/\"{:016x}-{:016x}\"", published.id, query.finish());
-    let caching = [
-        (header::ETAG, &*tag),
-        (header::VARY, "Accept-Encoding"),
-        (header::CONTENT_TYPE, "application/json"),
-    ];
-    if negotiate::has_current(&headers, &tag) {
-        return (StatusCode::NOT_MODIFIED, caching).into_response();
-    }
     let memory = Extension(held(&published.snapshot));
-    let making = off_the_runtime(move || {
+    let made = render(move || {
         let poll = published.status.last.as_ref();
-        report::json(Arc::clone(&published.snapshot), poll, excerpt)
+        report::json(Arc::clone(&published.snapshot), poll, excerpt, None)
     });
-    let made = tokio::select! {
-        // In this order, nothing is begun for a client that has left already.
-        biased;
-        // Nobody sees this response.
-        () = departed.wait() => return StatusCode::REQUEST_TIMEOUT.into_response(),
-        made = making => made,
-    };
-    let Ok(pieces) = made else {
+    let Ok(pieces) = made.await else {
         // A panic is logged where it happens.
         let message = "the JSON could not be made; the log says why\n";
         return (StatusCode::INTERNAL_SERVER_ERROR, message).into_response();
     };
+    let about = [
+        (header::VARY, "Accept-Encoding"),
+        (header::CONTENT_TYPE, "application/json"),
+    ];
     if negotiate::accepts_gzip(&headers) {
         let encoding = [(header::CONTENT_ENCODING, "gzip")];
-        return (caching, encoding, memory, body(Compressed::new(pieces))).into_response();
+        return (about, encoding, memory, body(Compressed::new(pieces))).into_response();
     }
-    (caching, memory, body(pieces.map(Bytes::from))).into_response()
+    (about, memory, body(pieces.map(Bytes::from))).into_response()
 }
 
 /// Returns the memory that a reader of this snapshot holds. Its repositories' languages are not
@@ -155,13 +135,10 @@ mod tests {
     use super::super::testing::{Fixture, body, status};
     use super::MAKING;
     use crate::{
-        server::{ClientDeparture, ResponseMemory},
+        server::ResponseMemory,
         testing::{read, snapshot},
     };
-    use axum::{body::Body, extract::ConnectInfo, http::Request};
     use serde_json::Value;
-    use std::net::SocketAddr;
-    use tower::ServiceExt as _;
 
     fn fixture() -> Fixture {
         let mut fixture = Fixture::new();
@@ -196,27 +173,6 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_reader_that_has_the_publication_gets_304_until_the_next_one() {
-        let mut fixture = fixture();
-        let path = "GET /translations.json";
-        let first = fixture.ask(path).await;
-        let tag = first.headers()["etag"].to_str().unwrap().to_owned();
-        assert!(tag.starts_with("W/\""), "{tag}");
-        for (known, code) in [(&*tag, 304), ("W/\"other\", *", 304), ("\"other\"", 200)] {
-            let response = fixture.ask_with(path, &[("if-none-match", known)]).await;
-            assert_eq!(status(&response), code, "{known}");
-        }
-        let of_others = format!("{path}?repo=other/*");
-        let response = fixture
-            .ask_with(&of_others, &[("if-none-match", &tag)])
-            .await;
-        assert_eq!(status(&response), 200, "another query");
-        fixture.show(snapshot(Vec::new()));
-        let response = fixture.ask_with(path, &[("if-none-match", &tag)]).await;
-        assert_eq!(status(&response), 200);
-    }
-
-    #[tokio::test]
     async fn readers_of_one_publication_share_its_memory() {
         let mut fixture = fixture();
         let held = async |fixture: &Fixture| {
@@ -234,18 +190,6 @@ mod tests {
         assert!(one.bytes > 0);
         assert_eq!(one.id, same.id);
         assert_ne!(one.id, other.id);
-    }
-
-    #[tokio::test]
-    async fn nothing_is_made_for_a_client_that_has_left() {
-        let fixture = fixture();
-        let request = Request::get("/translations.json")
-            .header("host", "localhost")
-            .extension(ConnectInfo(SocketAddr::from(([127, 0, 0, 1], 1))))
-            .extension(ClientDeparture::left());
-        let request = request.body(Body::empty()).unwrap();
-        let response = fixture.server.router().oneshot(request).await.unwrap();
-        assert_eq!(status(&response), 408);
     }
 
     #[tokio::test]

@@ -12,10 +12,8 @@ use translation_exporter::{
     api::wire::{Absent, decode_languages, decode_page},
     domain::{
         Completion, Interner, Language, Repository, RepositoryId,
-        progress::Progress,
-        snapshot::{
-            Activity, Condition, Languages, PollStatus, Reading, Reported, Shown, Snapshot,
-        },
+        record::{Languages, Record},
+        snapshot::{Activity, Condition, PollStatus, Shown, Snapshot},
     },
     metrics::{
         exposition::{Format, Published},
@@ -39,16 +37,15 @@ fn snapshot(series: usize) -> Snapshot {
     };
     let languages: Vec<Arc<Language>> = (0..LANGUAGES).map(|n| Arc::new(language(n))).collect();
     let repositories = (1..=series.div_ceil(SERIES_OF_REPOSITORY)).map(|n| {
-        let readings: Vec<Reading> = languages
+        let records: Vec<Record> = languages
             .iter()
             .map(|language| {
                 let completion =
                     Completion::new(f64::from(random.u32(0..=1000)) / 10.0).expect("finite");
                 let at = Timestamp::from_millis(1_795_000_000_000 + random.i64(0..1_000_000_000));
-                Reading {
-                    language: Arc::clone(language),
-                    reported: Reported::Now(Progress { completion, at }),
-                }
+                let mut record = Record::new(Arc::clone(language));
+                record.observe(Some(completion), 100.0, at);
+                record
             })
             .collect();
         let id = n as u64;
@@ -64,7 +61,7 @@ fn snapshot(series: usize) -> Snapshot {
             condition: Condition::Fresh(Arc::new(Languages {
                 read_at: Timestamp::from_millis(1_795_224_600_000 + random.i64(0..300_000)),
                 scale: 100.0,
-                readings: readings.into(),
+                records: records.into(),
             })),
         }
     });
@@ -78,15 +75,19 @@ fn snapshot(series: usize) -> Snapshot {
 
 fn status() -> PollStatus {
     PollStatus {
+        stale_after: Duration::from_secs(3600),
+        last_well_at: None,
+        defects: std::collections::BTreeSet::new(),
         interval: Duration::from_secs(300),
         activity: Activity::Waiting(None),
         last: None,
         last_success_at: None,
         held_until: None,
-        pace: None,
+        slowed_to: None,
         zeros: translation_exporter::domain::Zeros::default(),
         has_data: true,
         state_is_kept: false,
+        wrong_clock: None,
     }
 }
 

@@ -2,10 +2,10 @@
 
 use crate::support::{Api, Exporter, Exposition, Setup, http};
 use std::collections::{BTreeMap, BTreeSet};
+use translation_exporter::metrics::definition;
 
 const README: &str = include_str!("../../README.md");
 const CONFIGURATION: &str = include_str!("../../deploy/configuration.md");
-const METRICS: &str = include_str!("../../deploy/metrics.md");
 
 /// Returns the rows of all tables of `page` whose header begins with `head`, without backquotes.
 fn rows(page: &str, head: &str) -> Vec<Vec<String>> {
@@ -41,39 +41,24 @@ fn exporter_that_shows_everything(api: &Api) -> Exporter {
 }
 
 #[test]
-fn the_table_of_metrics_is_what_is_exposed() {
-    let mut documented = BTreeMap::new();
-    for row in rows(METRICS, "| metric | type | labels |") {
-        let labels: BTreeSet<_> = row[2]
-            .split(", ")
-            .filter(|label| !label.is_empty())
-            .map(str::to_owned)
-            .collect();
-        assert!(!row[3].is_empty(), "{} has a meaning", row[0]);
-        assert_eq!(
-            documented.insert(row[0].clone(), (row[1].clone(), labels)),
-            None,
-            "{} is listed once",
-            row[0]
-        );
-    }
-    let needs_tls =
-        documented.remove("translation_exporter_tls_certificate_expiry_timestamp_seconds");
-    assert_eq!(needs_tls, Some(("gauge".to_owned(), BTreeSet::new())));
-    // Each of these needs another situation: a hold, a poll under way, a fall, an entry of
-    // `targets`.
-    for name in [
-        "translation_exporter_api_held_until_timestamp_seconds",
-        "translation_exporter_poll_started_timestamp_seconds",
-        "translation_fallen_from_ratio",
-        "translation_target_ratio",
-        "translation_target_due_timestamp_seconds",
-    ] {
-        assert!(documented.remove(name).is_some(), "{name}");
-    }
+fn the_defined_metrics_are_what_is_exposed() {
+    let defined = [definition::TRANSLATIONS, definition::EXPORTER].concat();
+    let (omitted, always): (Vec<_>, Vec<_>) = defined
+        .into_iter()
+        .partition(|metric| metric.only.is_some());
+    let always: BTreeMap<_, _> = always
+        .into_iter()
+        .map(|metric| {
+            let labels: BTreeSet<_> = metric.labels.iter().map(ToString::to_string).collect();
+            let kind = metric.kind.label().to_owned();
+            (metric.name.to_owned(), (kind, labels))
+        })
+        .collect();
     let mut exposed = exposed(&exporter_that_shows_everything(&Api::of(1)).metrics());
-    exposed.remove("translation_exporter_poll_started_timestamp_seconds");
-    assert_eq!(documented, exposed);
+    for metric in omitted {
+        exposed.remove(metric.name);
+    }
+    assert_eq!(always, exposed);
 }
 
 /// Returns each metric as stored by Prometheus: name, type and all labels, of exporter and domain.
@@ -111,10 +96,9 @@ fn the_table_of_outputs_is_what_once_offers() {
         .map(|output| output.trim_end_matches(" (default)"))
         .collect();
     let help = Setup::new(&["once", "--help"]).run().stdout;
-    let offered = help
-        .lines()
-        .find_map(|line| line.trim().strip_prefix("--output <FORMAT>"));
-    let offered = offered.unwrap().split(',').map(str::trim).collect();
+    let (_, offered) = help.split_once("--output <FORMAT>").unwrap();
+    let (offered, _) = offered.split_once("FORMAT=PATH").unwrap();
+    let offered = offered.split(',').map(str::trim).collect();
     assert_eq!(documented, offered);
 }
 

@@ -81,10 +81,10 @@ fn an_api_that_refuses_or_fails_is_reported_with_a_hint() {
         "check that api.base_url is the address of the API, not of a website or a proxy",
     ];
     let forbidden = [
-        "status 403",
+        "403",
         "give the account of the key access to the API, or use the key of another account",
     ];
-    let failing = ["status 503", "the API itself fails", "wait"];
+    let failing = ["answered 503", "the API itself fails", "wait"];
     for (target, reply, words) in [
         (
             Target::Everything,
@@ -101,7 +101,7 @@ fn an_api_that_refuses_or_fails_is_reported_with_a_hint() {
     api.heal();
     api.accept_key("another");
     let words = [
-        "status 401 Unauthorized",
+        "401 Unauthorized",
         "check the key in api.key_file or api.key, or create a new key in the account's \
          settings",
     ];
@@ -115,7 +115,7 @@ fn a_wrong_address_is_reported_with_a_hint() {
         (
             format!("{}/v1", api.base_url()),
             [
-                "status 404",
+                "answered 404",
                 "set api.base_url to the part before /v1 in the API's addresses",
             ],
         ),

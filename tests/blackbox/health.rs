@@ -106,7 +106,7 @@ fn passwords_and_a_certificate_for_another_name_do_not_matter() {
 #[test]
 fn health_works_while_the_web_configuration_file_is_not_active() {
     let tls = "tls_server_config: {cert_file: cert.pem, key_file: key.pem}\n";
-    for (in_force, file) in [(tls, ""), ("", tls), ("", "torn: [")] {
+    for (in_force, file) in [(tls, "{}"), ("{}", tls), ("{}", "torn: [")] {
         let exporter = protected(in_force);
         let path = exporter.folder.path().join("changed.yaml");
         fs::write(&path, file).unwrap();
@@ -184,7 +184,7 @@ fn where_client_certificates_are_mandatory_the_alert_is_enough() {
         ));
         let file = exporter.folder.path().join("web.yaml");
         health(&exporter.address.to_string(), Some(&file), 0);
-        // A change that weakens the protection is not active yet.
+        // The change is not active yet.
         fs::write(
             &file,
             "tls_server_config: {cert_file: cert.pem, key_file: key.pem}\n",

@@ -89,6 +89,31 @@ fn markdown_shows_names_without_markup_mentions_or_links() {
 }
 
 #[test]
+fn names_that_became_ready_are_text_as_well() {
+    let api = hostile();
+    let earlier = once(&api, "json").replace("\"completion\":12.5", "\"completion\":1.5");
+    for format in ["table", "markdown", "csv"] {
+        let setup = Setup::for_api(&api).set("api.max_attempts", "1");
+        let since = setup.file("earlier.json", &earlier);
+        let setup = setup.arguments(&["once", "--require=0.1", "--output", format]);
+        let output = setup.arguments(&["--since", &since]).run();
+        let text = output.stdout.replace("\r\n", "\n");
+        assert_shows_text_alone(format, &text);
+        let count = text.matches(" +11 of ").count();
+        match format {
+            "table" => assert_eq!(count, NAMES.len() * NAMES.len(), "{text}"),
+            "markdown" => {
+                assert_eq!(count, 12, "{text}");
+                for raw in ["<", "[x]", "@octocat", "#12", "www.e", "://", "![", " `"] {
+                    assert!(!text.contains(raw), "{raw}: {text}");
+                }
+            }
+            _ => assert_eq!(text.matches(",0.11\n").count(), NAMES.len() * NAMES.len()),
+        }
+    }
+}
+
+#[test]
 fn csv_has_a_record_for_each_language_and_no_formula() {
     let text = once(&hostile(), "csv");
     assert_shows_text_alone("csv", &text.replace("\r\n", "\n"));

@@ -83,6 +83,72 @@ fn the_table_is_coloured_only_on_a_terminal_and_without_no_color() {
 }
 
 #[test]
+fn several_outputs_come_from_one_poll() {
+    let api = two();
+    let setup = once(&api, "table").arguments(&["--output=languages", "--require=0.5"]);
+    let doubled = setup.run();
+    doubled.assert_failed(2, &["each --output but one needs a path of its own"]);
+    let setup = Setup::for_api(&api);
+    let (json, badge) = (setup.file("a.json", ""), setup.file("b=c.json", ""));
+    let (to_json, to_badge) = (
+        format!("--output=json={json}"),
+        format!("--output=badge={badge}"),
+    );
+    let setup = setup
+        .arguments(&["once", "--require=0.5", "--output=languages"])
+        .arguments(&[&to_json, &to_badge]);
+    let output = setup.run();
+    assert_eq!(output.stdout, "de\n", "{}", output.stderr);
+    assert_eq!(output.code, Some(3));
+    let json = fs::read_to_string(json).unwrap();
+    assert!(json.contains("\"summary\""), "{json}");
+    let badge = fs::read_to_string(badge).unwrap();
+    assert!(badge.contains("\"message\":\"1 of 2 ready\""), "{badge}");
+}
+
+#[test]
+fn changes_since_an_earlier_json_are_shown_and_a_wrong_file_is_refused() {
+    let languages = |de: f64| [Repo::new(1, "owner/one").languages(&[("de", de), ("fr", 50.0)])];
+    let earlier = once(&Api::start(languages(97.5)), "json").run().stdout;
+    let api = Api::start(languages(100.0));
+    let setup = once(&api, "markdown");
+    let file = setup.file("earlier.json", &earlier);
+    let output = setup.arguments(&["--since", &file]).run();
+    assert_eq!(output.code, Some(0), "{}", output.stderr);
+    assert!(
+        output.stdout.contains("\n- de +2.5 of owner/one\n"),
+        "{}",
+        output.stdout
+    );
+
+    let setup = once(&api, "table");
+    let foreign = setup.file(
+        "foreign.json",
+        &earlier.replace("\"id\":\"1\"", "\"id\":\"7\""),
+    );
+    let output = setup.arguments(&["--since", &foreign]).run();
+    output.assert_failed(
+        1,
+        &["--since has none of these repositories", "another account"],
+    );
+    assert!(
+        output.stdout.contains("Beware: the file of --since"),
+        "{}",
+        output.stdout
+    );
+    assert!(!output.stdout.contains("ecame ready"), "{}", output.stdout);
+
+    let requests = api.requests(Target::Everything).len();
+    let setup = once(&api, "table");
+    let damaged = setup.file("damaged.json", &earlier[..earlier.len() / 2]);
+    let output = setup.arguments(&["--since", &damaged]).run();
+    output.assert_failed(2, &["damaged.json: is damaged: EOF", "once --output json"]);
+    let output = once(&api, "table").arguments(&["--since=/none.json"]).run();
+    output.assert_failed(2, &["--since /none.json: cannot be read: No such file"]);
+    assert_eq!(api.requests(Target::Everything).len(), requests);
+}
+
+#[test]
 fn a_table_in_a_file_has_no_colour_and_no_width_of_a_terminal() {
     let api = two();
     // script(1) provides a terminal of 40 columns.
@@ -127,7 +193,12 @@ fn a_poll_that_fails_ends_with_1_and_what_was_read_is_printed() {
             None,
             &["api.base_url"],
         ),
-        (|api| api.accept_key("another"), 0.0, None, &["status 401"]),
+        (
+            |api| api.accept_key("another"),
+            0.0,
+            None,
+            &["401 Unauthorized"],
+        ),
     ] {
         api.heal();
         fail(&api);
@@ -143,7 +214,7 @@ fn a_poll_that_fails_ends_with_1_and_what_was_read_is_printed() {
         let last = output.stderr.lines().last().unwrap();
         assert!(words.iter().all(|word| last.contains(word)), "{last}");
         assert!(
-            output.stderr.matches("status 401").count() < 2,
+            output.stderr.matches("401 Unauthorized").count() < 2,
             "it is said once: {}",
             output.stderr
         );
@@ -197,7 +268,7 @@ fn once_beside_a_daemon_says_how_to_run_without_a_state_file() {
         .start();
     let path = daemon.folder.path().join("state.json");
     until("the only poll is saved", || {
-        fs::read_to_string(&path).is_ok_and(|state| !state.contains("\"last_full_poll_ns\":null"))
+        fs::read_to_string(&path).is_ok_and(|state| state.contains("\"last_success_at\":"))
     });
     let file = || {
         (
@@ -226,7 +297,7 @@ fn once_beside_a_daemon_says_how_to_run_without_a_state_file() {
 fn the_bar_begins_at_0_and_is_redrawn_once_after_a_log_line() {
     let api = Api::of(4);
     api.fault(Target::Languages(2), Reply::status(500));
-    let terminal = "exec script -qfec \"$0 $* >/dev/null\" /dev/null";
+    let terminal = "exec script -qfec \"stty cols 60 rows 24; $0 $* >/dev/null\" /dev/null";
     // The API is slow enough for each step to be drawn.
     let setup = once(&api, "json")
         .set("api.requests_per_second", "10")
@@ -235,6 +306,11 @@ fn the_bar_begins_at_0_and_is_redrawn_once_after_a_log_line() {
     let frames = output
         .split(['\r', '\n'])
         .filter(|frame| frame.contains("/4 repositories"));
+    for frame in frames.clone() {
+        let bar = frame.replace("\u{1b}[2K", "");
+        let (bar, _) = bar.split_once(" left").unwrap();
+        assert!(bar.chars().count() <= 55, "{bar:?}");
+    }
     let mut positions: Vec<_> = frames
         .filter_map(|frame| frame.split_once("/4")?.0.split(' ').next_back())
         .collect();
@@ -289,10 +365,7 @@ fn what_is_wrong_besides_the_poll_is_said_once_on_stderr() {
     let setup = once(&api, "table").set("state.file", "state.json");
     let first = setup.run();
     assert!(!first.stderr.contains("level=warn"), "{}", first.stderr);
-    let state = setup.folder.path().join("state.json");
-    let text = fs::read_to_string(&state).unwrap();
-    // Imitates a state that was written while the clock was years ahead.
-    fs::write(&state, text.replace("\"clock\":1", "\"clock\":4")).unwrap();
+    api.set_clock("Sun, 06 Nov 1994 08:49:37 GMT");
     let second = setup.run();
     assert_eq!(second.code, Some(0), "{}", second.stderr);
     let said = second.stderr.matches("The clock of this machine is wrong");

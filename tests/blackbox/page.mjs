@@ -97,7 +97,7 @@ const tests = {
             await page.keyboard.press("Tab");
             order.push(await focus());
         }
-        const headings = ["Repository", "Ready", "All", "Last progress"];
+        const headings = ["Repository", "Ready", "Mean", "Last progress"];
         assert.deepEqual(order, ["q", "language", "sort", "", "Show", "What the marks mean", ...headings], "the controls, then the table");
 
         await page.goto(url);
@@ -134,7 +134,7 @@ const tests = {
             ),
         );
         const codes = [..."abcdefghijklmnopqrstuvwxy"].map((letter) => `l${letter}`);
-        assert.deepEqual(labels, ["All", ...codes], "each tile shows its language");
+        assert.deepEqual(labels, ["Mean", ...codes], "each tile shows its language");
         const name = await page.evaluate(() => document.querySelector("tbody th").clientWidth);
         assert.ok(name > 0.8 * 390, "a name has the width of the screen");
         await page.setViewportSize({ width: 1280, height: 844 });

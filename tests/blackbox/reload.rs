@@ -310,7 +310,9 @@ fn a_refused_reload_is_repeated_once_its_web_configuration_is_valid() {
     fs::write(&web_file, RATE_LIMIT.replace("1000", "2000")).unwrap();
     until("nothing is refused any more", || daemon.reported().0 == 1.0);
     until("the whole change is active", || newest_limit(&api) == "9");
-    assert!(!daemon.exporter.get("/").text().contains("refused"));
+    until("the page shows no refusal", || {
+        !daemon.exporter.get("/").text().contains("refused")
+    });
 
     // The reload also works without another signal. Changes that no signal announced stay unread.
     daemon.write(&[web, ("api.page_size", "10")]);

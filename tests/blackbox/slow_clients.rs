@@ -110,7 +110,8 @@ fn a_shortage_of_file_descriptors_is_logged_at_its_begin_and_end() {
     exporter.wait_for_line(&["cannot accept connections"]);
     drop(held);
     until("its end is logged", || {
-        http::get(exporter.address, "/-/healthy", &[]).ok();
+        // Only a new connection shows that connections are accepted again.
+        http::get(exporter.address, "/-/healthy", &[("connection", "close")]).ok();
         lines("accepting connections again") > 0
     });
     assert_eq!(lines("cannot accept connections"), 1, "{}", exporter.log());

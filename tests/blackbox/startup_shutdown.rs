@@ -109,16 +109,3 @@ fn a_stderr_that_nobody_reads_stops_neither_polls_nor_the_end() {
     assert_eq!(exporter.status("/-/healthy"), 200);
     exporter.end("TERM");
 }
-
-#[test]
-fn where_no_thread_can_be_had_the_message_names_the_limits() {
-    for command in ["serve", "once", "health"] {
-        // No address space has room for a stack of this size.
-        let setup = Setup::for_url("http://127.0.0.1:1")
-            .arguments(&[command])
-            .variable("RUST_MIN_STACK", "140737488355328");
-        setup
-            .run()
-            .assert_failed(1, &["cannot start", "threads", "TasksMax"]);
-    }
-}

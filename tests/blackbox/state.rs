@@ -61,8 +61,7 @@ impl Kept {
     /// Waits for the state that follows a complete poll.
     fn wait_until_a_poll_is_saved(&self) {
         until("a poll is saved", || {
-            fs::read_to_string(&self.path)
-                .is_ok_and(|state| !state.contains("\"last_full_poll_ns\":null"))
+            fs::read_to_string(&self.path).is_ok_and(|state| state.contains("\"last_success_at\":"))
         });
     }
 
@@ -404,49 +403,56 @@ fn data_age_across_restarts() {
     }
 }
 
-#[test]
-fn a_clock_that_is_years_behind_the_state_changes_none_of_its_times() {
-    let api = Api::start([Repo::new(1, "owner/one")]);
-    let kept = Kept::new();
-    kept.fill(&api);
-    let ahead = now().round() + 1e8;
-    kept.set_read_at(ahead);
-    let mut exporter = kept.setup(&api).start();
-    exporter.wait_for_line(&[
-        "The clock of this machine is wrong",
-        "behind",
-        "set the clock",
-    ]);
-    let metrics = exporter.wait_for_polls(2.0);
-    let read_at = metrics.sum(LAST_SUCCESS, &[]);
-    assert!(read_at <= now(), "{read_at} is shown in the future");
-    exporter.end("TERM");
-    let state = fs::read_to_string(&kept.path).unwrap();
-    assert!(state.contains(&format!("\"at\":{ahead:.0}000")), "{state}");
+/// Returns the header Date of a clock that is so many seconds ahead.
+fn http_date(ahead: i64) -> String {
+    let time = jiff::Timestamp::now() + jiff::SignedDuration::from_secs(ahead);
+    time.strftime("%a, %d %b %Y %H:%M:%S GMT").to_string()
 }
 
 #[test]
-fn a_clock_that_the_api_confirms_heals_the_state_in_a_single_poll() {
+fn a_wrong_clock_of_the_machine_is_reported_and_recorded_nowhere() {
     let api = Api::start([Repo::new(1, "owner/one")]);
     let kept = Kept::new();
-    kept.fill(&api);
-    let ahead = now().round() + 1e8;
-    kept.set_read_at(ahead);
-    let text = fs::read_to_string(&kept.path).unwrap();
-    let left = r#""departed":[{"id":1,"code":"fr","completion":1,"clock":1,"left_at":2}]"#;
-    fs::write(&kept.path, text.replace(r#""departed":[]"#, left)).unwrap();
-    let http_date = |seconds_ago| {
-        let time = jiff::Timestamp::now() - jiff::SignedDuration::from_secs(seconds_ago);
-        time.strftime("%a, %d %b %Y %H:%M:%S GMT").to_string()
-    };
-    let once = || kept.setup(&api).arguments(&["once"]).run();
-    let (future, old) = (format!("\"at\":{ahead:.0}000"), "\"code\":\"fr\"");
-    for (behind, is_healed) in [(7200, false), (3000, true)] {
-        api.set_clock(&http_date(behind));
-        assert_eq!(once().code, Some(0));
-        let state = fs::read_to_string(&kept.path).unwrap();
-        assert_eq!(!state.contains(&future), is_healed, "{state}");
-        assert_eq!(!state.contains(old), is_healed, "{state}");
+    api.set_clock(&http_date(90 * 60));
+    let mut exporter = kept.setup(&api).set("poll.interval", "1s").start();
+    exporter.wait_for_line(&[
+        "The clock of this machine is wrong",
+        "this machine's clock says 20",
+        "the API's 20",
+        "set the clock",
+    ]);
+    let metrics = exporter.wait_for_polls(1.0);
+    let differ_by = metrics.sum(LAST_SUCCESS, &[]) - now();
+    assert!((differ_by - 5400.0).abs() < 60.0, "{differ_by}");
+    api.set_clock(&http_date(0));
+    exporter.wait_for_line(&["the clock of this machine is right again"]);
+    exporter.end("TERM");
+}
+
+#[test]
+fn once_with_a_wrong_clock_saves_the_time_of_the_api() {
+    let day = 86_400;
+    for (ahead, is_wrong) in [
+        (60 * 366 * day, true),
+        (-50 * 366 * day, true),
+        (3000, false),
+    ] {
+        let api = Api::start([Repo::new(1, "owner/one")]);
+        let kept = Kept::new();
+        api.set_clock(&http_date(ahead));
+        let once = kept.setup(&api).arguments(&["once"]).run();
+        assert_eq!(once.code, Some(0));
+        let warning = "The clock of this machine is wrong";
+        assert_eq!(once.stderr.contains(warning), is_wrong, "{}", once.stderr);
+        let state: serde_json::Value =
+            serde_json::from_slice(&fs::read(&kept.path).unwrap()).unwrap();
+        let read = &state["repositories"][0]["read"];
+        for at in [&read["at"], &read["languages"][0]["clock"]] {
+            let ahead_by = at.as_f64().unwrap() / 1000.0 - now();
+            let expected = if is_wrong { ahead } else { 0 };
+            let expected = i32::try_from(expected).unwrap();
+            assert!((ahead_by - f64::from(expected)).abs() < 60.0, "{ahead_by}");
+        }
     }
 }
 
@@ -454,7 +460,7 @@ fn a_clock_that_the_api_confirms_heals_the_state_in_a_single_poll() {
 fn without_a_state_file_the_log_says_that_restarts_reset_the_clock() {
     Setup::for_api(&Api::of(1))
         .start()
-        .wait_for_line(&["state.file is not set", "resets the progress clock"]);
+        .wait_for_line(&["without state.file, a run knows no earlier progress"]);
 }
 
 #[test]
@@ -522,7 +528,7 @@ fn a_state_file_larger_than_any_state_is_left_alone() {
     let output = kept.setup(&Api::of(1)).after("ulimit -v 4000000").run();
     let path = kept.path.to_str().unwrap();
     output.assert_failed(2, &[path, "more than any state", "set state.file"]);
-    assert_eq!(kept.names(), ["state.json", "state.json.lock"]);
+    assert_eq!(kept.names(), ["state.json"]);
 }
 
 #[test]
@@ -535,7 +541,7 @@ fn the_state_of_a_newer_version_is_left_alone() {
     let path = kept.path.to_str().unwrap();
     output.assert_failed(2, &[path, "version 3", "run the newer version"]);
     assert_eq!(fs::read_to_string(&kept.path).unwrap(), newer);
-    assert_eq!(kept.names(), ["state.json", "state.json.lock"]);
+    assert_eq!(kept.names(), ["state.json"]);
 }
 
 #[test]
@@ -559,7 +565,7 @@ fn check_config_refuses_a_state_that_serve_refuses_and_changes_nothing() {
         .setup(&api)
         .set("state.file", "/nonexistent/state.json");
     let output = nowhere.arguments(&["check-config"]).run();
-    output.assert_failed(2, &["/nonexistent/state.json", "No such file or directory"]);
+    output.assert_failed(2, &["into /nonexistent/: No such file or directory"]);
 }
 
 /// Returns the only file that was set aside.

@@ -40,8 +40,8 @@ fn the_gate_ends_with_0_if_all_targets_are_met_and_otherwise_with_3() {
         "targets: [{languages: [fr], ratio: 0.8, due: 2020-02-29}, {languages: [eo], ratio: 0}]\n";
     let not_met = once(&api, missed);
     let expected = "translation-exporter: below their targets:
-    fr of acme/shop: 0.7125, target 0.8, due 2020-02-29T23:59:59Z
-    de of acme/shop: 0.95, target 1
+    fr of acme/shop: 71.25%, target 80%, due 2020-02-29
+    de of acme/shop: 95%, target 100%
 2 of 4 translations are below their targets
 ";
     assert_eq!(not_met.code, Some(3), "{}", not_met.stderr);
@@ -59,7 +59,7 @@ fn the_gate_ends_with_0_if_all_targets_are_met_and_otherwise_with_3() {
 fn a_language_without_a_completion_is_unknown_and_below_its_target() {
     let api = Api::start([Repo::new(1, "acme/shop").languages_json(r#"[{"code":"de"}]"#)]);
     let unknown = once(&api, "");
-    unknown.assert_failed(3, &["de of acme/shop: unknown", "target 1"]);
+    unknown.assert_failed(3, &["de of acme/shop: unknown", "target 100%"]);
     assert_eq!(once(&api, "targets: [{ratio: 0}]").code, Some(0));
 }
 
@@ -68,7 +68,7 @@ fn each_language_below_its_target_is_named() {
     let repositories = (1..=123).map(|id| Repo::new(id, &format!("a/{id}")));
     let output = once(&Api::start(repositories), "");
     assert_eq!(output.code, Some(3));
-    assert_eq!(output.stderr.matches(", target 1").count(), 123);
+    assert_eq!(output.stderr.matches(", target 100%").count(), 123);
     let verdict = "\n123 of 123 translations are below their targets\n";
     assert!(output.stderr.ends_with(verdict), "{}", output.stderr);
 }
@@ -89,22 +89,22 @@ fn a_gate_without_a_file_ends_with_a_sentence_and_its_code() {
         (
             &["--require=0.95"][..],
             3,
-            "2 of 4 translations are below their target of 0.95",
+            "2 of 4 translations are below their target of 95%",
         ),
         (
             &["--require=0.03"],
             0,
-            "4 translations are at or above their target of 0.03",
+            "4 translations are at or above their target of 3%",
         ),
         (
             &["acme/docs", "--require=1"],
             0,
-            "1 translation is at or above its target of 1",
+            "1 translation is at or above its target of 100%",
         ),
         (
             &["--language=f?", "--require=1"],
             3,
-            "1 of 1 translation is below its target of 1",
+            "1 of 1 translation is below its target of 100%",
         ),
         (
             &["beta/*"],

@@ -4,12 +4,11 @@
 use crate::support::{
     Api, Exporter, Setup, http,
     tls::{self, Certificate, Identity, TlsStream},
-    until,
 };
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use std::{
     io::{Read, Write},
-    net::{Shutdown, SocketAddr, TcpStream},
+    net::{SocketAddr, TcpStream},
     time::Duration,
 };
 
@@ -33,7 +32,10 @@ impl Web {
             .after("ulimit -n 4096");
         setup.file("server.pem", &certificate);
         setup.file("server.key", &key);
-        let file = setup.file("web.yml", web_config);
+        let file = match web_config {
+            "" => String::new(),
+            text => setup.file("web.yml", text),
+        };
         let exporter = setup.set("web.config_file", &file).start();
         exporter.wait_for_line(&["poll ended"]);
         Self { exporter, root }
@@ -124,28 +126,6 @@ fn http_2_is_not_offered() {
 }
 
 #[test]
-fn a_request_without_one_valid_host_is_refused() {
-    let web = Web::start(&Api::of(1), "");
-    for (head, status) in [
-        ("GET /-/healthy HTTP/1.1\r\n", "400"),
-        ("GET /-/healthy HTTP/1.1\r\nhost: a\r\nhost: a\r\n", "400"),
-        ("GET /-/healthy HTTP/1.1\r\nhost: a b\r\n", "400"),
-        ("GET /-/healthy HTTP/1.1\r\nhost:\r\n", "200"),
-        ("GET /-/healthy HTTP/1.0\r\n", "200"),
-    ] {
-        let mut stream = connect(web.exporter.address);
-        let request = format!("{head}connection: close\r\n\r\n");
-        stream.write_all(request.as_bytes()).unwrap();
-        let answer = read_all(stream);
-        assert!(
-            answer.starts_with(&format!("HTTP/1.1 {status} "))
-                || answer.starts_with(&format!("HTTP/1.0 {status} ")),
-            "{head}{answer}"
-        );
-    }
-}
-
-#[test]
 fn departed_visitors_do_not_delay_the_next_page() {
     let web = Web::start(&Api::of(2000), "");
     let page = || {
@@ -161,59 +141,12 @@ fn departed_visitors_do_not_delay_the_next_page() {
     }
     page();
     // No page is made for a visitor that has left, so that nobody waits for it.
-    let requests = |status: &str| {
-        let log = web.exporter.log();
-        let of = format!("path=/ status={status}");
-        log.lines().filter(|line| line.contains(&of)).count()
-    };
-    until("all requests are logged", || requests("") >= 102);
-    let pages = requests("200");
+    let log = web.exporter.log();
+    let pages = log
+        .lines()
+        .filter(|line| line.contains("path=/ status=200"));
+    let pages = pages.count();
     assert!(pages < 40, "{pages} pages for 2 visitors and 100 that left");
-}
-
-#[test]
-fn a_client_that_closes_its_half_first_gets_its_answer() {
-    let web = Web::start(&Api::of(1), "");
-    for _ in 0..20 {
-        let mut stream = connect(web.exporter.address);
-        stream.write_all(get("/metrics", "").as_bytes()).unwrap();
-        stream.shutdown(Shutdown::Write).unwrap();
-        let answer = read_all(stream);
-        assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
-        assert!(
-            answer.contains("\ntranslation_exporter_config_last_reload_successful 1\n"),
-            "{answer}"
-        );
-    }
-    let web = Web::start(&Api::of(1), TLS);
-    for says_so in [true, false] {
-        let mut stream = web.tls();
-        stream.write_all(get("/metrics", "").as_bytes()).unwrap();
-        if says_so {
-            stream.conn.send_close_notify();
-            stream.flush().unwrap();
-        }
-        stream.sock.shutdown(Shutdown::Write).unwrap();
-        let answer = read_all(stream);
-        assert!(
-            answer.contains("\ntranslation_exporter_config_last_reload_successful 1\n"),
-            "{says_so} {answer}"
-        );
-    }
-}
-
-#[test]
-fn a_body_that_nobody_reads_costs_no_answer() {
-    let web = Web::start(&Api::of(1), TLS);
-    for _ in 0..20 {
-        let mut stream = web.tls();
-        let headers = "content-length: 100000\r\nconnection: close\r\n";
-        let request = get("/-/healthy", headers);
-        stream.write_all(request.as_bytes()).unwrap();
-        stream.write_all("x".repeat(100_000).as_bytes()).unwrap();
-        let answer = read_all(stream);
-        assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
-    }
 }
 
 #[test]

@@ -1,74 +1,139 @@
 //! Values outside their bounds or of the wrong type: what is refused, and what the message says.
 
-use super::refused_values;
+use super::{GOOD, load, refused_values};
+use humantime::{format_duration, parse_duration};
+use std::{fmt::Display, time::Duration};
+use translation_exporter::config::{KEYS, Key, TARGET_KEYS, Takes};
 
-#[test]
-fn numbers_outside_their_bounds_are_refused() {
-    let rate = "0 for no limit, or 0.001 to 1000000…\"{}\"";
-    let not_finite = "exporter.yml:4: holds a number that is not finite; give a finite one";
-    refused_values(&[
-        (
-            "api.page_size",
-            &["0", "1001", "-1", "many", "1.5"],
-            "whole number from 1 to 1000…\"{}\"",
-        ),
-        ("api.concurrency", &["0", "1025"], "1 to 1024…\"{}\""),
-        ("api.requests_per_second", &["-1", "0.0001", "fast"], rate),
-        ("api.max_attempts", &["0", "11"], "1 to 10…\"{}\""),
-        (
-            "api.max_response_size",
-            &["0", "16MuB"],
-            "at least 1B, such as 512KiB or 16MiB…\"{}\"",
-        ),
-        (
-            "api.completion_scale",
-            &["0.5", "'inf'", "all"],
-            "means finished, a number of at least 1…\"{}\"",
-        ),
-        (
-            "api.max_repositories",
-            &["0", "10000001"],
-            "1 to 10000000…\"{}\"",
-        ),
-        ("web.max_requests", &["0"], "1 to 1000000…\"{}\""),
-    ]);
-    for value in [".inf", ".nan"] {
-        let file = format!("{}  completion_scale: {value}\n", super::GOOD);
-        super::refused(Some(&file), &[], &[], not_finite);
+fn texts(values: &[&dyn Display]) -> Vec<String> {
+    values.iter().map(ToString::to_string).collect()
+}
+
+/// Returns values at the bounds of a key, and values just outside of them or of another type.
+fn sides(takes: &Takes) -> [Vec<String>; 2] {
+    match takes {
+        Takes::Whole(bounds) => [
+            texts(&[bounds.start(), bounds.end()]),
+            texts(&[&(bounds.start() - 1), &(bounds.end() + 1), &"1.5", &"many"]),
+        ],
+        Takes::Number(bounds, _) => [
+            texts(&[bounds.start(), bounds.end()]),
+            texts(&[&(bounds.start() - 1e-9), &"-1", &"inf", &"nan"]),
+        ],
+        Takes::Rate(bounds) => [
+            texts(&[&0, bounds.start(), bounds.end()]),
+            texts(&[&-1, &(bounds.start() / 2.0), &(bounds.end() + 1.0)]),
+        ],
+        Takes::Time(least, most) => {
+            let [least, most] = [least, most].map(|bound| parse_duration(bound).unwrap());
+            let nanosecond = Duration::from_nanos(1);
+            let below = format_duration(least.saturating_sub(nanosecond));
+            let above = format_duration(most + nanosecond);
+            [
+                texts(&[&format_duration(least), &format_duration(most)]),
+                texts(&[&below, &above, &"90"]),
+            ]
+        }
+        Takes::Size(least) => [
+            texts(&[least, &format_args!("{least}B"), &"16MiB"]),
+            texts(&[&(least - 1), &"16", &"16MuB"]),
+        ],
+        Takes::Switch => [
+            texts(&[&"true", &"FALSE", &"yes", &"no", &"on", &"off", &1, &0]),
+            texts(&[&2, &"maybe"]),
+        ],
+        Takes::Choice(words) => [
+            words.iter().map(ToString::to_string).collect(),
+            texts(&[&"x"]),
+        ],
+        Takes::Text(_) | Takes::List(..) | Takes::File | Takes::Secret => [vec![], vec![]],
     }
 }
 
+/// Loads a good configuration with one more value.
+fn with_value(key: &Key, value: &str) -> Result<String, String> {
+    let (section, name) = key.path.split_once('.').unwrap();
+    if section == "targets" {
+        return load(
+            Some(&format!("{GOOD}targets:\n  - {name}: \"{value}\"\n")),
+            &[],
+            &[],
+        );
+    }
+    let mut environment = vec![(key.variable(), value)];
+    if key.path == "poll.stale_after" {
+        environment.push(("TRANSLATION_EXPORTER_POLL__INTERVAL".to_owned(), "1s"));
+    }
+    let environment: Vec<_> = environment
+        .iter()
+        .map(|(name, value)| (name.as_str(), *value))
+        .collect();
+    load(Some(GOOD), &environment, &[])
+}
+
 #[test]
-fn durations_outside_their_bounds_are_refused() {
-    let unit = "1ms…with its unit, such as 30s, 5m or 1h 30m…\"{}\"";
+fn each_bound_of_each_key_is_accepted_and_no_value_beyond_it() {
+    let mut tried = 0;
+    for key in KEYS.iter().chain(TARGET_KEYS) {
+        let [inside, outside] = sides(&key.takes);
+        tried += inside.len() + outside.len();
+        for value in inside {
+            let loaded = with_value(key, &value);
+            assert!(loaded.is_ok(), "{} {value}: {loaded:?}", key.path);
+        }
+        for value in outside {
+            let message = with_value(key, &value).expect_err(&format!("{} {value}", key.path));
+            let expected = format!("; give {}", key.takes.expected(false));
+            assert!(
+                message.starts_with(&format!("{} (", key.path)) && message.ends_with(&expected),
+                "{value}: {message}"
+            );
+        }
+    }
+    assert!(tried > 100, "{tried}");
+}
+
+#[test]
+fn a_value_is_refused_with_the_remedy_for_its_mistake() {
     refused_values(&[
-        ("api.timeout", &["30", "0s", "soon"], unit),
+        (
+            "api.timeout",
+            &["30"],
+            "with its unit, such as 90m or 1h 30m",
+        ),
         (
             "api.timeout",
             &["30s\n    and more than a duration"],
             "a text of 28 characters",
         ),
-        ("api.timeout", &["200y"], "100 years…\"{}\""),
         // A month.
         (
             "poll.interval",
             &["5M"],
-            "is \"5M\", in months: write a lowercase m",
+            "is \"5M\", in months; write a lowercase m for minutes",
         ),
-        ("api.connect_timeout", &["0ms"], "1ms…\"{}\""),
-        ("api.max_retry_after", &["25h"], "1s to 24h…\"{}\""),
-        ("poll.interval", &["999ms", "''"], "1s…with its unit…\"{}\""),
-        (
-            "poll.stale_after",
-            &["0s"],
-            "from twice poll.interval to 100 years…\"{}\"",
-        ),
+        ("poll.interval", &["''"], "1s…with its unit…\"{}\""),
         (
             "poll.stale_after",
             &["9m"],
             "is 9m, less than twice poll.interval, which is 5m (default)…at least 10m",
         ),
+        (
+            "thresholds.regressed_by",
+            &["20"],
+            "is 20, a percentage and not a ratio; write 0.2",
+        ),
+        (
+            "api.max_response_size",
+            &["16"],
+            "is \"16\"; give a size of at least 1024B, such as 512KiB or 16MiB",
+        ),
     ]);
+    for value in [".inf", ".nan"] {
+        let file = format!("{GOOD}  completion_scale: {value}\n");
+        let expected = "exporter.yml:4: is not valid YAML: a number is not finite; give a finite";
+        super::refused(Some(&file), &[], &[], expected);
+    }
 }
 
 #[test]
@@ -87,7 +152,8 @@ fn a_filter_that_is_not_a_list_of_globs_is_refused() {
         (
             "filter.exclude",
             &["[acme]", "acme"],
-            "\"acme\", which contains no slash, so it matches no owner/repo: append /*",
+            "\"acme\", which contains no slash and matches no owner/repo; write \"*/acme\" for a \
+             repository, \"acme/*\" for all of an owner",
         ),
         (
             "filter.include",
@@ -109,7 +175,7 @@ fn an_address_that_cannot_be_listened_on_is_refused() {
         (
             "web.listen_addresses",
             &["['10018']"],
-            "no port: write \":10018\"",
+            "no port; write \":10018\"",
         ),
         (
             "web.listen_addresses",

@@ -1,49 +1,64 @@
 //! Unknown names, files that cannot be used, and the API key: what is refused, and what is said
 //! without showing the key.
 
-use super::{HEAD, refused_files};
+use super::{GOOD, HEAD, accepted, refused, refused_files, refused_values, row};
+
+/// Refuses files whose required keys are variables.
+fn refused_names(files: &[(&str, &str)]) {
+    let required = [
+        (
+            "TRANSLATION_EXPORTER_API__BASE_URL",
+            "https://api.example.com",
+        ),
+        ("TRANSLATION_EXPORTER_API__KEY", "1234567890"),
+    ];
+    for (file, expected) in files {
+        refused(Some(file), &required, &[], expected);
+    }
+}
 
 #[test]
 fn an_unknown_name_in_the_file_is_shown_with_the_nearest_one() {
     let below = r#"…below the section "poll:""#;
-    refused_files(
-        "",
-        &[
-            (
-                "pol:\n  interval: 5m\n",
-                r#"exporter.yml:1: unknown section "pol"…did you mean "poll"?"#,
-            ),
-            (
-                "# a comment\n\ninterval: 5m\n",
-                &format!(r#"exporter.yml:3: unknown section "interval"{below}"#),
-            ),
-            (
-                "poll.interval: 5m\n",
-                &format!(r#"exporter.yml:1: unknown section "poll.interval"…"interval:"{below}"#),
-            ),
-            (
-                "zzz: 5m\n",
-                r#"exporter.yml:1: unknown section "zzz"…poll, filter, links, state, web, log"#,
-            ),
-            (
-                "api:\n  base-url: x\n",
-                r#"exporter.yml:2: unknown key "api.base-url"; did you mean "api.base_url"?"#,
-            ),
-            (
-                "api:\n  interval: 5m\n",
-                &format!(r#"exporter.yml:2: unknown key "api.interval"{below}"#),
-            ),
-            (
-                "api:\n  token: s3cret\n",
-                r#"exporter.yml:2: unknown key "api.token"…base_url, allow_http, key, key_file"#,
-            ),
-            (
-                "poll:\n  intervall: 5m\n\nweb:\n  listen_adress: [':1']\n",
-                "2 mistakes\nexporter.yml:2…did you mean \"poll.interval\"?\n\
+    refused_names(&[
+        (
+            "pol:\n  interval: 5m\n",
+            r#"exporter.yml:1: unknown section "pol"…did you mean "poll"?"#,
+        ),
+        (
+            "# a comment\n\ninterval: 5m\n",
+            &format!(r#"exporter.yml:3: unknown section "interval"{below}"#),
+        ),
+        (
+            "poll.interval: 5m\n",
+            &format!(r#"exporter.yml:1: unknown section "poll.interval"…"interval:"{below}"#),
+        ),
+        (
+            "web:\n  max_requests: 5\n",
+            "exporter.yml:2: web.max_requests is gone: it never limited anything…; remove it",
+        ),
+        (
+            "zzz: 5m\n",
+            r#"exporter.yml:1: unknown section "zzz"…poll, filter, thresholds, links, state"#,
+        ),
+        (
+            "api:\n  base-url: x\n",
+            r#"exporter.yml:2: unknown key "api.base-url"; did you mean "api.base_url"?"#,
+        ),
+        (
+            "api:\n  interval: 5m\n",
+            &format!(r#"exporter.yml:2: unknown key "api.interval"{below}"#),
+        ),
+        (
+            "api:\n  token: s3cret\n",
+            r#"exporter.yml:2: unknown key "api.token"…base_url, allow_http, key, key_file"#,
+        ),
+        (
+            "poll:\n  intervall: 5m\n\nweb:\n  listen_adress: [':1']\n",
+            "2 mistakes\nexporter.yml:2…did you mean \"poll.interval\"?\n\
                  exporter.yml:5…\"web.listen_addresses\"?",
-            ),
-        ],
-    );
+        ),
+    ]);
 }
 
 #[test]
@@ -51,43 +66,33 @@ fn a_key_under_an_unknown_name_is_not_shown() {
     let nearest = r#"exporter.yml:1: unknown key "api.kee"; did you mean "api.key"?"#;
     let no_section =
         r#"exporter.yml:1: the section "api" is no mapping; write its keys below it, indented"#;
-    let no_sections = "exporter.yml:1: is no mapping of keys; write sections (api, poll, filter, \
-                       links, state, web, log, targets)";
-    refused_files(
-        "",
-        &[
-            ("api: {kee: s3cret}\n", nearest),
-            ("api: {kee: [s3cret]}\n", nearest),
-            (
-                "api: {key:s3cret}\n",
-                r#"exporter.yml:1: unknown key api.…; did you mean "api.key"?"#,
-            ),
-            (
-                "{key:s3cret}\n",
-                "exporter.yml:1: unknown section…api, poll, filter, links, state, web, log",
-            ),
-            (
-                "api: {s3cretS3CRET0: }\n",
-                "exporter.yml:1: unknown key api.…base_url, allow_http, key",
-            ),
-            ("api: s3cret\n", no_section),
-            ("api: [s3cret]\n", no_section),
-            ("api: 1234567890\n", no_section),
-            (
-                "api: s3cret\npoll:\n  - s3cret\nlog: {level: loud}\n",
-                &format!(
-                    "3 mistakes\n{no_section}\nexporter.yml:2: the section \"poll\" is no \
-                     mapping\nlog.level (exporter.yml:4)"
-                ),
-            ),
-            (
-                "key: s3cret\n",
-                r#"exporter.yml:1: unknown section "key"…below the section "api:""#,
-            ),
-            ("s3cret\n", no_sections),
-            ("- api: s3cret\n", no_sections),
-        ],
-    );
+    let no_sections = "exporter.yml:1: is no mapping of keys; write sections with their keys \
+                       below them…the sections are api, poll";
+    refused_names(&[
+        ("api: {kee: s3cret}\n", nearest),
+        ("api: {kee: [s3cret]}\n", nearest),
+        (
+            "api: {key:s3cret}\n",
+            r#"exporter.yml:1: unknown key api.…; did you mean "api.key"?"#,
+        ),
+        (
+            "{key:s3cret}\n",
+            "exporter.yml:1: unknown section…api, poll, filter, thresholds, links",
+        ),
+        (
+            "api: {s3cretS3CRET0: }\n",
+            "exporter.yml:1: unknown key api.…base_url, allow_http, key",
+        ),
+        ("api: s3cret\n", no_section),
+        ("api: [s3cret]\n", no_section),
+        ("api: 1234567890\n", no_section),
+        (
+            "key: s3cret\n",
+            r#"exporter.yml:1: unknown section "key"…below the section "api:""#,
+        ),
+        ("s3cret\n", no_sections),
+        ("- api: s3cret\n", no_sections),
+    ]);
 }
 
 #[test]
@@ -170,6 +175,23 @@ fn an_unusable_key_file_is_refused_without_showing_a_pasted_key() {
     }
 }
 
+/// A message hides each name that might be the key, and says so.
+#[test]
+fn a_key_in_the_place_of_any_path_is_refused_without_being_shown() {
+    let hidden = "not shown, since it might be the key itself…does not exist";
+    refused_values(&[
+        ("api.ca_file", &["s3cret", "a/s3cret"], hidden),
+        ("web.config_file", &["s3cret", ".s3cret"], hidden),
+        ("state.file", &["a/s3cret+s3cret=="], hidden),
+    ]);
+    let file = format!("{GOOD}state:\n  file: s3cret\n");
+    let table = accepted(Some(&file), &[], &[]);
+    assert_eq!(
+        row(&table, "state.file"),
+        "<hidden: might be the key> exporter.yml:5"
+    );
+}
+
 #[test]
 fn a_file_that_is_not_yaml_is_refused_without_being_quoted() {
     let malformed = |line: u64| {
@@ -189,15 +211,15 @@ fn a_file_that_is_not_yaml_is_refused_without_being_quoted() {
                  quotes",
             ),
             ("  key: !!int s3cret\n", &malformed(3)),
-            ("\tkey: s3cret\n", &malformed(2)),
+            (
+                "\tkey: s3cret\n",
+                "line 3 begins with a tab; indent it with blanks",
+            ),
             (
                 "  key: s3cret\n---\napi: {}\n",
-                "exporter.yml:5: begins a second document; keep one document",
+                "exporter.yml:5: is not valid YAML: a second document begins here; keep one",
             ),
-            (
-                "  ? [s3cret]\n  : s3cret\n",
-                "exporter.yml:3: is no mapping of keys; write sections",
-            ),
+            ("  ? [s3cret]\n  : s3cret\n", "exporter.yml:3: …"),
         ],
     );
 }

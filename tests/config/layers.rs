@@ -1,7 +1,8 @@
 //! Variables and options: what is refused, and what the message says.
 
-use super::{GOOD, HEAD, accepted, refused, row};
-use std::{fs, os::unix::ffi::OsStrExt, process::Command};
+use super::{GOOD, HEAD, accepted, check, refused, row};
+use std::{ffi::OsStr, fs, os::unix::ffi::OsStrExt};
+use translation_exporter::config::{self, Options};
 
 #[test]
 fn an_unknown_variable_is_shown_with_the_nearest_name() {
@@ -20,7 +21,7 @@ fn an_unknown_variable_is_shown_with_the_nearest_name() {
         (
             "QQQ__ZZZ",
             "write TRANSLATION_EXPORTER_<SECTION>__<KEY>; the sections are api, poll, filter, \
-             links, state, web, log",
+             thresholds, links, state, web, log",
         ),
     ] {
         let name = format!("TRANSLATION_EXPORTER_{name}");
@@ -115,7 +116,7 @@ fn a_mistake_in_a_variable_names_it() {
             "WEB__LISTEN_ADDRESSES",
             ":1,2",
             "web.listen_addresses",
-            "\"2\" has no port: write \":2\"",
+            "\"2\" has no port; write \":2\"",
         ),
     ] {
         let name = format!("TRANSLATION_EXPORTER_{name}");
@@ -130,14 +131,12 @@ fn a_mistake_in_a_variable_names_it() {
 
 #[test]
 fn a_variable_that_is_not_utf_8_is_refused() {
-    let value = std::ffi::OsStr::from_bytes(b"/state\xff");
-    let output = Command::new(env!("CARGO_BIN_EXE_translation-exporter"))
-        .env_clear()
-        .env("TRANSLATION_EXPORTER_STATE__FILE", value)
-        .arg("check-config")
-        .output()
-        .unwrap();
-    let message = String::from_utf8(output.stderr).unwrap();
+    let value = OsStr::from_bytes(b"/state\xff");
+    let name = "TRANSLATION_EXPORTER_STATE__FILE";
+    let environment = [(name.into(), value.into())];
+    let message = config::load(&Options::default(), &environment)
+        .unwrap_err()
+        .to_string();
     let expected = "state.file (TRANSLATION_EXPORTER_STATE__FILE): is not UTF-8; write it in UTF-8";
     assert!(message.contains(expected), "{message}");
 }
@@ -149,33 +148,29 @@ fn a_file_that_is_not_utf_8_is_refused_with_the_remedy() {
     let utf_16 = [0xff, 0xfe].into_iter().chain(utf_16).collect();
     for text in [utf_16, b"# f\xfcr\n".to_vec()] {
         fs::write(folder.path().join("exporter.yml"), text).unwrap();
-        let output = Command::new(env!("CARGO_BIN_EXE_translation-exporter"))
-            .env_clear()
-            .current_dir(folder.path())
-            .args(["check-config", "--config.file=exporter.yml"])
-            .output()
-            .unwrap();
-        let message = String::from_utf8(output.stderr).unwrap();
-        assert!(
-            message.contains("--config.file: cannot read exporter.yml"),
-            "{message}"
-        );
-        assert!(message.ends_with("; save it as UTF-8\n"), "{message}");
+        let options = Options {
+            config_file: Some(folder.path().join("exporter.yml")),
+            ..Options::default()
+        };
+        let message = config::load(&options, &[]).unwrap_err().to_string();
+        assert!(message.contains("--config.file: cannot read "), "{message}");
+        assert!(message.ends_with("; save it as UTF-8"), "{message}");
     }
 }
 
 #[test]
 fn a_proxy_of_another_scheme_than_http_or_https_is_refused() {
-    for proxy in ["ftp://proxy:3128", "socks5://proxy:1080"] {
-        refused(
-            Some(GOOD),
-            &[("HTTPS_PROXY", proxy)],
-            &[],
-            "HTTPS_PROXY…proxy…http://proxy.example.com:3128",
-        );
-    }
-    for proxy in ["proxy:3128", "http://proxy:3128", "HTTPS://proxy"] {
-        accepted(Some(GOOD), &[("HTTPS_PROXY", proxy)], &[]);
+    for (proxy, code) in [
+        ("ftp://proxy:3128", 2),
+        ("socks5://proxy:1080", 2),
+        ("proxy:3128", 0),
+        ("HTTPS://proxy", 0),
+    ] {
+        let output = check(Some(GOOD), &[("HTTPS_PROXY", proxy)], &[]);
+        let message = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(code), "{message}");
+        let hint = "http://proxy.example.com:3128";
+        assert!(code == 0 || message.contains("HTTPS_PROXY") && message.contains(hint));
     }
 }
 
@@ -260,8 +255,8 @@ fn an_empty_option_or_value_in_the_file_means_none() {
 fn a_configuration_file_that_cannot_be_read_is_refused() {
     let hint = "give a YAML file that exists and can be read";
     for (file, error) in [
-        ("none.yml", "No such file or directory"),
-        (".", "Is a directory"),
+        ("/none.yml", "No such file or directory"),
+        ("/", "Is a directory"),
     ] {
         let expected = format!("--config.file…{file}: {error}…{hint}");
         refused(None, &[], &[&format!("--config.file={file}")], &expected);
@@ -288,4 +283,42 @@ fn every_mistake_is_shown_at_once() {
         "7 mistakes\nTRANSLATION_EXPORTER_LOG__LEVL\napi.key (\napi.page_size (\napi.timeout (\n\
          poll.interval (\nfilter.exclude (\nlog.level (",
     );
+}
+
+/// Values, files and folders are checked in one go.
+#[test]
+fn files_and_folders_are_checked_together_with_values() {
+    let file = format!(
+        "{GOOD}  timeout: 0s\n  ca_file: ./ca.pem\nweb:\n  config_file: ./web.yml\nstate:\n  \
+         file: ./none/state.json\n"
+    );
+    let output = check(Some(&file), &[], &[]);
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{message}");
+    for words in [
+        "4 mistakes in the configuration:\n  api.timeout (exporter.yml:4): is \"0s\"; give",
+        "\n  api.ca_file: cannot read certificates from ./ca.pem: ",
+        "cannot write the state file into ",
+        "\n  web.config_file: ",
+    ] {
+        assert!(message.contains(words), "{message}\nlacks {words}");
+    }
+}
+
+#[test]
+fn check_config_refuses_a_folder_and_an_address_that_serve_cannot_use() {
+    // No label of a name is so long, so that no resolver is asked.
+    let host = "x".repeat(64);
+    for (flag, words) in [
+        (
+            "--state.file=/proc/state.json",
+            "cannot write the state file into /proc/: ",
+        ),
+        (&*format!("--web.listen-address={host}:1"), &*host),
+    ] {
+        let output = check(Some(GOOD), &[], &[flag]);
+        let message = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{message}");
+        assert!(message.contains(words), "{message}");
+    }
 }

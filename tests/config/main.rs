@@ -1,6 +1,6 @@
-//! Each mistake in a configuration ends the built program with code 2 and one message that names
-//! key, source and hint; no message contains the API key, wherever it was put. What is in force is
-//! shown with its source.
+//! Each mistake in a configuration is one message that names key, source and hint; no message
+//! contains the API key, wherever it was put. The active values are shown with their sources. Most
+//! tests call the loader; a few start the program, for its exit code and output.
 
 #![expect(clippy::unwrap_used, reason = "the helpers of tests may panic")]
 
@@ -12,9 +12,37 @@ use std::{
     fs,
     process::{Command, Output},
 };
+use translation_exporter::{cli::parse_from, config};
 
 const HEAD: &str = "api:\n  base_url: https://api.example.com\n";
 const GOOD: &str = "api:\n  base_url: https://api.example.com\n  key: s3cret\n";
+
+/// Loads a configuration like `check-config` does: the file, if there is one, is `exporter.yml` in
+/// a folder of its own, which messages do not show.
+fn load(
+    file: Option<&str>,
+    environment: &[(&str, &str)],
+    flags: &[&str],
+) -> Result<String, String> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("exporter.yml");
+    let mut words = vec!["translation-exporter".to_owned(), "check-config".to_owned()];
+    if let Some(file) = file {
+        fs::write(&path, file).unwrap();
+        words.push(format!("--config.file={}", path.display()));
+    }
+    words.extend(flags.iter().map(ToString::to_string));
+    let options = parse_from(words).unwrap().options;
+    let environment: Vec<_> = environment
+        .iter()
+        .map(|(name, value)| (name.into(), value.into()))
+        .collect();
+    let without_folder = |text: String| text.replace(&format!("{}/", folder.path().display()), "");
+    match config::load(&options, &environment) {
+        Ok(config) => Ok(without_folder(config.describe())),
+        Err(error) => Err(without_folder(error.to_string())),
+    }
+}
 
 /// Runs `check-config` in a folder of its own, where the file, if there is one, is `exporter.yml`.
 fn check(file: Option<&str>, environment: &[(&str, &str)], flags: &[&str]) -> Output {
@@ -35,14 +63,9 @@ fn check(file: Option<&str>, environment: &[(&str, &str)], flags: &[&str]) -> Ou
 /// Each line of `expected` is a line of the message, in this order; "…" stands for words that do
 /// not matter, and separates some whose order does not.
 fn refused(file: Option<&str>, environment: &[(&str, &str)], flags: &[&str], expected: &str) {
-    let output = check(file, environment, flags);
-    let message = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(
-        output.status.code(),
-        Some(2),
-        "{file:?} {environment:?} {flags:?}: {message}"
-    );
-    assert!(output.stdout.is_empty());
+    let Err(message) = load(file, environment, flags) else {
+        panic!("{file:?} {environment:?} {flags:?} is accepted");
+    };
     let count = expected.lines().count();
     assert_eq!(
         message.lines().count(),
@@ -90,16 +113,7 @@ fn refused_values(rows: &[(&str, &[&str], &str)]) {
 
 /// The table that `check-config` prints, a line for each key.
 fn accepted(file: Option<&str>, environment: &[(&str, &str)], flags: &[&str]) -> String {
-    let output = check(file, environment, flags);
-    assert!(
-        output.status.success(),
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
-    let text = String::from_utf8(output.stdout).unwrap();
-    text.split_inclusive('\n')
-        .take_while(|line| *line != "\n")
-        .collect()
+    load(file, environment, flags).unwrap()
 }
 
 /// The value of a key and its source in that table.
@@ -140,7 +154,9 @@ web.listen_addresses      :1, [::1]:2                   --web.listen-address
 web.enable_lifecycle      true                          --web.enable-lifecycle
 log.level                 warn                          --log.level
 ";
-    let table = accepted(Some(file), &environment, &flags);
+    let output = check(Some(file), &environment, &flags);
+    assert_eq!(output.status.code(), Some(0));
+    let table = String::from_utf8(output.stdout).unwrap();
     let changed: Vec<_> = table
         .split_inclusive('\n')
         .filter(|line| !line.ends_with(" default\n"))
@@ -148,6 +164,16 @@ log.level                 warn                          --log.level
     assert_eq!(changed.concat(), expected);
     assert_eq!(row(&table, "poll.stale_after"), "6h default");
     assert_eq!(row(&table, "state.file"), "- default");
+}
+
+#[test]
+fn a_mistake_ends_the_program_with_code_2_and_one_message() {
+    let output = check(Some("api: {page_size: 0}\n"), &[], &[]);
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{message}");
+    assert!(output.stdout.is_empty());
+    let start = "translation-exporter: 3 mistakes in the configuration:\n  api.base_url";
+    assert!(message.starts_with(start), "{message}");
 }
 
 #[test]
@@ -172,7 +198,7 @@ fn null_sections_without_entries_and_empty_files_leave_the_defaults() {
     for file in [
         "",
         "# nothing\n",
-        "poll:\nweb:\n  # max_requests: 1\n",
+        "poll:\nweb:\n  # enable_lifecycle: true\n",
         "api: {}\n",
         "poll:\n  interval:\n  stale_after: ~\n",
     ] {

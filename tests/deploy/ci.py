@@ -5,6 +5,7 @@ GitHub's run with a stub of `gh`, which downloads a local archive, and GitLab's 
 """
 
 import hashlib
+import json
 import pathlib
 import platform
 import re
@@ -155,19 +156,30 @@ def github(action, folder, served, api):
     expect(f"a language below the target: {log}", (code, outputs["ready"]), (3, "false"))
     assert "acme/docs" in summary and "::error::A translation is below its target" in log and "de" in log, log
     code, _, outputs, log = use(repositories="acme/*", require="nothing", pages="true")
-    expect(f"without a gate: {log}", (code, outputs["ready"]), (0, "true"))
-    page = pathlib.Path(uploaded(outputs)) / "index.html"
-    assert "acme/" in page.read_text(), page.read_text()[:500]
+    expect(f"without a gate: {log}", (code, outputs["ready"]), (0, "unknown"))
+    page = pathlib.Path(uploaded(outputs))
+    assert "acme/" in (page / "index.html").read_text(), (page / "index.html").read_text()[:500]
+    assert json.loads((page / "translations.json").read_text())["version"] == 1
+    assert json.loads((page / "badge.json").read_text())["message"] == "1 of 3 ready"
+    code, _, outputs, log = use(repositories="acme/*\r\n", languages="de\r\nfr\r\n", require="0.6")
+    expect(f"lines of Windows: {log}", (code, outputs["ready"], json.loads(outputs["languages"])), (3, "false", ["fr"]))
+    code, _, outputs, log = use(repositories="acme/*", require="0.6", fail="false")
+    expect(f"a gate that must not fail: {log}", (code, outputs["ready"]), (0, "false"))
+    assert "::warning::A translation is below" in heeded(log), log
+    code, _, outputs, log = use(repositories="evil/*", require="0")
+    expect(f"hostile codes: {log}", (code, json.loads(outputs["languages"])), (0, ["::add-mask::x", 'q"\\']))
     code, _, outputs, log = use(repositories="acme/*", require="0.3", pages="true")
     expect_ready_page(pathlib.Path(uploaded(outputs)) / "index.html")
     expect(f"a lower target: {log}", (code, outputs["ready"]), (0, "true"))
     code, _, outputs, log = use(repositories="acme/none")
-    expect(f"no such repository: {log}", (code, outputs["ready"]), (1, "unknown"))
+    expect(f"no such repository: {log}", (code, outputs["ready"], outputs["languages"]), (1, "unknown", "[]"))
+    assert "::error::Not everything that was asked for" in heeded(log), log
     code, _, outputs, log = use(api_key="another", pages="true")
     expect(f"a wrong key: {log}", (code, outputs["ready"]), (1, "unknown"))
     assert "another" not in log, log
     code, _, outputs, log = use(require="95")
     expect(f"a ratio that is none: {log}", (code, outputs["ready"]), (2, "unknown"))
+    assert "::error::The inputs of this step are wrong" in heeded(log), log
 
     api.command("put", [{"id": 2, "name": "acme/docs", "answer": "no JSON"}])
     code, summary, outputs, log = use(repositories="acme/*", require="nothing", pages="true")
@@ -210,6 +222,9 @@ def gitlab(template, folder, served, api, digest):
     assert "acme/docs" in markdown, markdown
     page = (folder / "public/index.html").read_text()
     assert "webshop" in page and "docs" in page, page
+    assert json.loads((folder / "languages.json").read_text()) == ["fr"]
+    assert json.loads((folder / "public/badge.json").read_text())["message"] == "1 of 3 ready"
+    assert len(json.loads((folder / "public/translations.json").read_text())["repositories"]) == 2
     code, _, log = extend(TRANSLATIONS_REQUIRE="nothing")
     expect(f"without a gate: {log}", code, 0)
     code, _, log = extend(TRANSLATIONS_REPOSITORIES="acme/*", TRANSLATIONS_REQUIRE="0.3", TRANSLATIONS_PAGE="public/index.html")
@@ -242,7 +257,7 @@ def main(program, fake_api, ci, folder):
     expect("the version of both", yaml.safe_load((ci / "gitlab.yml").read_text())[".translations"]["variables"]["TRANSLATIONS_VERSION"], version)
     digest = release(program, folder / "release", version.removeprefix("v"))
     with FakeApi(fake_api) as api:
-        api.put((1, "acme/webshop", {"de": 40, "fr": 100}), DOCS, (3, EVIL, {"::add-mask::x": 1}))
+        api.put((1, "acme/webshop", {"de": 40, "fr": 100}), DOCS, (3, EVIL, {"::add-mask::x": 1, 'q"\\': 2}))
         github(ci / "github/action.yml", folder / "github", folder / "release", api)
         gitlab(ci / "gitlab.yml", folder / "gitlab", folder / "release", api, digest)
         tampered = next((folder / "release").glob("*.tar.gz"))

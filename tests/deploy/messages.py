@@ -48,8 +48,13 @@ class Mail(socketserver.StreamRequestHandler):
             command = line.strip().upper()
             if command == b"DATA":
                 self.wfile.write(b"354 go on\r\n")
-                lines = list(iter(self.rfile.readline, b".\r\n"))
-                self.server.received.append(("mail", b"".join(lines).decode()))
+                message = []
+                while (text := self.rfile.readline()) != b".\r\n":
+                    # Alertmanager is stopped in the middle of a message.
+                    if not text:
+                        return
+                    message.append(text)
+                self.server.received.append(("mail", b"".join(message).decode()))
             self.wfile.write(b"221 bye\r\n" if command == b"QUIT" else b"250 ok\r\n")
 
 

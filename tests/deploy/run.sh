@@ -93,7 +93,7 @@ check "the chart refuses wrong values and names them" "$python" "$here/chart.py"
 check "the chart does without values that are null or new, or names them" "$python" "$here/chart.py" lacks "$helm" "$chart"
 check "the chart takes a release name of any length, and leaves the user to the cluster" "$python" "$here/chart.py" names "$helm" "$chart"
 check "a changed configuration rolls the chart's pod, and an upgrade is possible" "$python" "$here/chart.py" rolls "$helm" "$chart"
-check "the chart's alerts and thresholds can be changed, and its own job is missed" "$python" "$here/chart.py" alerts "$helm" "$chart"
+check "the chart's alerts can be changed, and its own job is missed" "$python" "$here/chart.py" alerts "$helm" "$chart"
 check "the packaged chart holds all files, pins its image and renders as a dependency" \
     "$python" "$here/chart.py" packaged "$helm" "$chart" "$work/chart" "$deploy/release/chart.sh"
 check "the chart's notes name what is missing" "$python" "$here/chart.py" notes "$helm" "$chart"

@@ -1,4 +1,4 @@
-"""Reads the dashboards and the rules: their panels, their queries, and what those select."""
+"""Reads the dashboards and the alerts: their panels, their queries, and what those select."""
 
 import json
 import re
@@ -12,7 +12,7 @@ import yaml
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 FOLDER = ROOT / "grafana" / "dashboards"
-RULES = ROOT / "deploy" / "prometheus"
+ALERTS = ROOT / "deploy" / "prometheus" / "alerts.yaml"
 
 Json = dict[str, Any]
 
@@ -61,20 +61,19 @@ def choices(dashboard: Json) -> Iterator[Query]:
             yield Query(f"{dashboard['title']} / ${variable['name']}", match[1])
 
 
-def rules() -> Iterator[tuple[Query, str | None]]:
-    """The expressions of the recording and alerting rules, each with the name that it records."""
-    for name in ("recording-rules.yaml", "alerts.yaml"):
-        for group in yaml.safe_load((RULES / name).read_text(encoding="utf-8"))["groups"]:
-            for rule in group["rules"]:
-                yield Query(f"{name} / {rule.get('record') or rule['alert']}", rule["expr"]), rule.get("record")
+def alerts() -> Iterator[Query]:
+    for group in yaml.safe_load(ALERTS.read_text(encoding="utf-8"))["groups"]:
+        for rule in group["rules"]:
+            if "alert" in rule:
+                yield Query(rule["alert"], rule["expr"])
 
 
 DURATIONS = {"__rate_interval": "1m", "__interval": "15s", "__range": "1h"}
 
 
 def parse(expr: str) -> promql.Expr:
-    """The expression with values for durations and numbers; other variables stay, as they are parts of strings."""
-    for name, value in (DURATIONS | {"stalled_after": "604800", "at_risk_within": "1209600"}).items():
+    """The expression with values for durations; other variables stay, as they are parts of strings."""
+    for name, value in DURATIONS.items():
         expr = expr.replace(f"${name}", value)
     return promql.parse(expr)
 

@@ -1,4 +1,4 @@
-"""The metrics in use are those of the running program and of the rules, and every one of the program's is used.
+"""The metrics in use are those of the running program, and every one of the program's is used.
 
 The environment gives PROGRAM, the built program.
 """
@@ -9,25 +9,17 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from dashboards import choices, events, labels_named, load, parse, rules, selectors, targets
+from dashboards import alerts, choices, events, labels_named, load, parse, selectors, targets
 from harness import address, get, running, wait_for
 from prometheus_client.parser import text_string_to_metric_families
 
-# Exposed, and neither charted nor alerted on.
-UNUSED = {
-    "translation_exporter_state_discarded": "the diagnosis says so, as the problem state_discarded",
-    "translation_exporter_last_poll_timestamp_seconds": "the diagnosis says so, as the problem polls_failing",
-    "process_virtual_memory_bytes": "says nothing about the memory that is used",
-    "process_virtual_memory_max_bytes": "a limit that is hardly ever set",
-    "process_threads": "does not change",
-}
-# Exposed only where the exporter serves TLS, while a poll is under way, while Retry-After holds requests, and after a fall.
-AT_TIMES = {
-    "translation_fallen_from_ratio",
-    "translation_exporter_api_held_until_timestamp_seconds",
-    "translation_exporter_tls_certificate_expiry_timestamp_seconds",
-    "translation_exporter_poll_started_timestamp_seconds",
-}
+# The definitions of the metrics say why nothing reads a metric, and when alone a metric is exposed.
+DEFINITIONS = re.findall(
+    r'"(translation_\w+|process_\w+)"([^;]*(?:; [^;]*?)*?);\n',
+    (Path(__file__).parents[2] / "src/metrics/definition.rs").read_text(),
+)
+UNUSED = {name for name, rest in DEFINITIONS if ".unused(" in rest}
+AT_TIMES = {name for name, rest in DEFINITIONS if ".only(" in rest}
 LINK = "TRANSLATION_EXPORTER_LINKS__REPOSITORY"
 TARGET_LABELS = {"cluster", "namespace", "job", "instance", "pod"}
 # What Prometheus itself adds.
@@ -55,10 +47,9 @@ def exposed_by_the_demo() -> dict[str, set[str]]:
 class Live(unittest.TestCase):
     def test_every_metric_and_label_in_use_is_exposed_and_every_exposed_one_is_used(self):
         exposed = exposed_by_the_demo()
-        recorded = {name for _, name in rules() if name}
         others = PROMETHEUS_METRICS | KUBE_METRICS
         all_labels = set().union(*exposed.values(), *others.values())
-        queries = [query for query, _ in rules()]
+        queries = [*alerts()]
         for dashboard in load():
             queries += [*targets(dashboard), *events(dashboard), *choices(dashboard)]
         used = set()
@@ -67,7 +58,7 @@ class Live(unittest.TestCase):
             for selector, _ in selectors(expr):
                 name = selector.name
                 used.add(name)
-                if name in recorded | AT_TIMES:
+                if name in AT_TIMES:
                     labels = all_labels
                 else:
                     self.assertIn(name, exposed.keys() | others.keys(), query.where)
@@ -77,10 +68,9 @@ class Live(unittest.TestCase):
             legend = re.findall(r"\{\{(\w+)\}\}", (query.target or {}).get("legendFormat", ""))
             made = set(re.findall(r'count_values\("(\w+)"', query.expr))
             self.assertLessEqual(labels_named(expr) | set(legend), all_labels | made, query.where)
-        self.assertLessEqual({name for name in used if ":" in name}, recorded)
         bare = {re.sub("_(bucket|sum|count)$", "", name) for name in used}
         unused = {re.sub("_(bucket|sum|count)$", "", name) for name in exposed} - bare - AT_TIMES
-        self.assertEqual(unused, UNUSED.keys(), "exposed and used by nothing, beside what is listed as deliberately unused")
+        self.assertEqual(unused, UNUSED, "exposed and used by nothing, beside what is listed as deliberately unused")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Turns the rule tests of this folder, which are written as cases, into the unit tests that promtool runs.
 
-A file is named after the alert that it tests (with a `-` and more, where there are several), and holds a list of tests:
+A file is named after the alert that it tests, or after its subject, and holds a list of tests:
 
     name        the promise
     step        the time between two samples; `evaluated` is the time between two evaluations, 1m unless given
@@ -12,10 +12,10 @@ A file is named after the alert that it tests (with a `-` and more, where there 
       scraped       when it is scraped: promtool's notation with `$` for each value; `$xSTEPS` unless given
       crashes       instead: after how many steps it starts again and again, and how many of them it is up
       series        values by selector, where they are not those of a healthy exporter; null is no series
-      problems      values of translation_exporter_problem by kind; 0 of each kind that is not named. `{}` is a healthy diagnosis
-      repositories  values by name: `read` (when its languages were last read), `languages` (how many are served), and each language in
-                    `of` with its `ratio`, `clock`, `target`, `due` and `fallen` (from which ratio); `url` leads to the work
-    others      values of any other series, by selector
+      problems      values of translation_exporter_problem by kind; 0 of each kind that is not named
+      shown         how many repositories it has, all of them fresh: 3 unless given
+      languages     values by repository and language: `ratio`, `target`, `due`, `fallen` (from which ratio), and its problems by kind;
+                    `url` of a repository leads to the work
     by          the labels that distinguish alerts: [job] unless given
     firing      by time, the alerts that fire then, each as its values of `by`; `active` includes those that are pending
     all         by time, all alerts that fire then, whatever their names, each as its name and `by`
@@ -29,6 +29,7 @@ A file is named after the alert that it tests (with a `-` and more, where there 
 A number is the value of each sample, and `now` its time; any other text is promtool's notation.
 """
 
+import json
 import re
 from pathlib import Path
 from urllib.parse import quote_plus
@@ -36,42 +37,25 @@ from urllib.parse import quote_plus
 import yaml
 
 HERE = Path(__file__).resolve().parent
-RULES = HERE.parent.parent / "deploy" / "prometheus"
+ALERTS = HERE.parent.parent / "deploy" / "prometheus" / "alerts.yaml"
 RUNBOOK = "https://github.com/translation-exporter/translation-exporter/blob/main/deploy/prometheus/README.md#"
-GROUPS = [
-    "translation-thresholds", "translation-exporter.rules", "translation-languages.rules", "translation-forecast.rules",
-    "translation-progress.rules", "translation-progress.alerts", "translation-exporter.alerts",
-]
 # Labels that a ServiceMonitor's targets have besides job and instance: a metric with one of these names would lose it.
 OPERATOR = {"endpoint": "metrics", "namespace": "l10n", "service": "translation-exporter", "container": "translation-exporter"}
-# Those of them that recorded series and alerts keep.
-RECORDED = {"namespace": "l10n"}
 # Labels of alerts that tests name.
 LABELS = {"job", "repo", "language", "namespace", "cluster"}
 POD = {"pod": "translation-exporter-0"}
 # What a healthy exporter exposes, as far as a rule reads it.
-HEALTHY = {
-    "up": 1,
-    "process_start_time_seconds": 0,
-    'translation_exporter_build_info{version="1.0.0"}': 1,
-    "translation_exporter_completion_scale_suspect": 0,
-}
-# The kinds of problems that an exporter's diagnosis knows, by severity.
-KINDS = dict.fromkeys([
-    "api_key", "polls_failing", "data_stale", "no_repositories", "repositories_dropped", "completion_scale", "omitted_zeros", "api_shape",
-    "state_not_saved", "state_discarded", "reload_refused", "certificate",
-], "warning") | dict.fromkeys([
-    "polls_overrun", "rate_limited", "target_unused", "removal_unconfirmed", "clock_behind", "log_lines_dropped",
-], "info")
+HEALTHY = {"up": 1, "process_start_time_seconds": 0, 'translation_exporter_build_info{version="1.0.0"}': 1}
+# The kinds of problems that an exporter's diagnosis knows, by severity, from the table that its definitions generate.
+KINDS = dict(re.findall(r"^\| `(\w+)` \| (warning|info) \|", (HERE.parents[1] / "deploy/metrics.md").read_text(), re.MULTILINE))
 OF_A_LANGUAGE = {
     "ratio": "translation_completion_ratio",
-    "clock": "translation_last_progress_timestamp_seconds",
     "target": "translation_target_ratio",
     "due": "translation_target_due_timestamp_seconds",
     "fallen": "translation_fallen_from_ratio",
 }
 # What the annotations of an alert on a language say, unless a test expects more.
-UNKNOWN = {"link": "", "ratio": "", "target": "100%", "due": ""}
+UNKNOWN = {"link": "", "ratio": "", "target": "", "due": ""}
 SECONDS = {"m": 60, "h": 3600}
 
 
@@ -81,7 +65,7 @@ def load():
     for path in sorted(HERE.glob("*.yaml")):
         text = path.read_text()
         assert not re.search(r": 0x\d+[,}\n]", text), f"{path}: YAML reads 0x10 as a number: put it into quotes"
-        tests += [{"alert": path.stem.partition("-")[0], **one} for test in yaml.safe_load(text) for one in each(test)]
+        tests += [{"alert": path.stem, **one} for test in yaml.safe_load(text) for one in each(test)]
     return tests
 
 
@@ -102,16 +86,11 @@ def for_promtool(test, severities, folder):
     """One test as a file of promtool's, with the labels that the Prometheus operator adds to all targets."""
     alert = test["alert"]
     return {
-        "rule_files": [str(rule_file(name, test, folder)) for name in test.get("rules", ["recording-rules.yaml", "alerts.yaml"])],
+        "rule_files": [str(rule_file(test, folder))],
         "evaluation_interval": test.get("evaluated", "1m"),
-        "group_eval_order": [group for group in GROUPS if group not in test.get("without", [])],
         "tests": [{
             "interval": test.get("step", "1m"),
-            "input_series": [series for exporter in flat(test.get("exporters", [])) for series in scraped(exporter, test)]
-            + [
-                {"series": labelled(selector, RECORDED if ":" in selector.partition("{")[0] else OPERATOR), "values": text}
-                for selector, text in test.get("others", {}).items()
-            ],
+            "input_series": [series for exporter in flat(test.get("exporters", [])) for series in scraped(exporter, test)],
             "alert_rule_test": [notification(alert, severities[alert], **test["notified"])] if "notified" in test else [],
             "promql_expr_test": [
                 *(count(alert, test, at, alerts, 'alertstate="firing"') for at, alerts in test.get("firing", {}).items()),
@@ -123,15 +102,15 @@ def for_promtool(test, severities, folder):
     }
 
 
-def rule_file(name, test, folder):
+def rule_file(test, folder):
     """The file of rules; if they pause, one in which no expression has a value meanwhile, which is the same to Prometheus."""
     if "paused" not in test:
-        return RULES / name
+        return ALERTS
     begin, end = (3600 * hours for hours in test["paused"])
-    rules = yaml.safe_load((RULES / name).read_text())
+    rules = yaml.safe_load(ALERTS.read_text())
     for rule in (rule for group in rules["groups"] for rule in group["rules"]):
         rule["expr"] = f"({rule['expr']}) and on () (vector(time()) < {begin} or vector(time()) >= {end})"
-    file = folder / f"paused-{begin}-{end}-{name}".replace(".yaml", "")
+    file = folder / f"paused-{begin}-{end}"
     file.write_text(yaml.dump(rules))
     return file
 
@@ -141,9 +120,14 @@ def flat(entries):
     return [one for entry in entries for one in (flat(entry) if isinstance(entry, list) else [entry])]
 
 
-def labelled(selector, labels):
+def selector(name, **labels):
+    """Label values as PromQL quotes them, which is as JSON does."""
+    return f"{name}{{{','.join(f'{label}={json.dumps(value)}' for label, value in labels.items())}}}"
+
+
+def labelled(selected, labels):
     """The selector with these labels too, except those that it has."""
-    name, _, given = selector.rstrip("}").partition("{")
+    name, _, given = selected.removesuffix("}").partition("{")
     more = [f'{label}="{value}"' for label, value in labels.items() if not re.search(rf"\b{label}=", given)]
     return f"{name}{{{','.join(more + ([given] if given else []))}}}"
 
@@ -151,40 +135,37 @@ def labelled(selector, labels):
 def scraped(exporter, test):
     labels = {**OPERATOR, **POD, "instance": "a", **exporter["labels"]}
     shape = exporter.get("scraped") or test.get("scraped", f"$x{test.get('steps')}")
-    found = HEALTHY | exporter.get("series", {})
+    found = HEALTHY | {'translation_exporter_repositories{state="fresh"}': exporter.get("shown", 3)}
+    found |= {selector("translation_exporter_repositories", state=state): 0 for state in ("filtered", "pending", "failing", "stale")}
+    found |= exporter.get("series", {})
     if "lost" in test and "scraped" not in exporter:
         shape = " ".join([f"$x{test['lost'] - 2} stale"] * (test["steps"] // test["lost"]))
         found["up"] = shape.replace("stale", "0").replace("$", "1")
     if "crashes" in exporter:
         shape, starts = lives(*exporter["crashes"], test)
         found |= {"process_start_time_seconds": starts, "up": shape.replace("stale _", "0").replace("$", "1")}
-    if "problems" in exporter:
-        problems = dict.fromkeys(KINDS, 0) | exporter["problems"]
-        if "all-but" in problems:
-            problems = dict.fromkeys(KINDS, 1) | dict.fromkeys(problems["all-but"], 0)
-        found |= {f'translation_exporter_problem{{kind="{kind}",severity="{KINDS[kind]}"}}': value for kind, value in problems.items()}
-    for repo, repository in (pair for entry in exporter.get("repositories", {}).items() for pair in numbered(*entry)):
-        found[f'translation_repository_languages{{repo="{repo}"}}'] = repository.get("languages", 1)
-        found[f'translation_repository_last_success_timestamp_seconds{{repo="{repo}"}}'] = repository.get("read", "now")
-        url = f',url="{repository["url"]}"' if "url" in repository else ""
-        found[f'translation_repository_info{{repo="{repo}",id="1",private="true"{url}}}'] = repository.get("listed", 1)
-        for language, values in repository.get("of", {}).items():
+    problems = dict.fromkeys(KINDS, 0) | exporter.get("problems", {})
+    if "all-but" in problems:
+        problems = dict.fromkeys(KINDS, 1) | dict.fromkeys(problems["all-but"], 0)
+    for kind, value in problems.items():
+        found[selector("translation_exporter_problem", kind=kind, severity=KINDS[kind])] = value
+    for repo, languages in exporter.get("languages", {}).items():
+        for language, values in languages.items():
+            if language == "url":
+                found[selector("translation_repository_info", repo=repo, id="1", private="true", url=values)] = 1
+                continue
             for key, value in values.items():
-                found[f'{OF_A_LANGUAGE[key]}{{repo="{repo}",language="{language}"}}'] = value
-    for selector, value in found.items():
+                name = OF_A_LANGUAGE.get(key, "translation_problem_timestamp_seconds")
+                kind = {} if key in OF_A_LANGUAGE else {"kind": key}
+                found[selector(name, repo=repo, language=language, **kind)] = value
+    for selected, value in found.items():
         if value is not None:
-            yield {"series": labelled(selector, labels), "values": notation(value, shape, seconds(test))}
+            yield {"series": labelled(selected, labels), "values": notation(value, shape, seconds(test))}
 
 
 def seconds(test):
     step = test.get("step", "1m")
     return int(step[:-1]) * SECONDS[step[-1]]
-
-
-def numbered(repo, repository):
-    """`o/r#3` stands for o/r0, o/r1 and o/r2."""
-    name, _, number = repo.partition("#")
-    return [(f"{name}{index}", repository) for index in range(int(number))] if number else [(repo, repository)]
 
 
 def lives(period, up, test):
@@ -229,9 +210,9 @@ def notification(alert, severity, at, summary, description, of):
     """All alerts that fire at that time, with their texts: promtool compares the whole."""
     return {"alertname": alert, "eval_time": at, "exp_alerts": [
         {
-            "exp_labels": RECORDED | {"severity": severity} | {label: text for label, text in one.items() if label in LABELS},
+            "exp_labels": {"namespace": "l10n", "severity": severity} | {label: text for label, text in one.items() if label in LABELS},
             "exp_annotations": {
-                "summary": summary, "description": description.format(**one), "runbook_url": RUNBOOK + alert.lower(),
+                "summary": summary, "description": description.format(**{"value": ""} | one), "runbook_url": RUNBOOK + alert.lower(),
                 "dashboard": dashboard(one), **({key: one.get(key, text) for key, text in UNKNOWN.items()} if "language" in one else {}),
             },
         }

@@ -1,12 +1,21 @@
-//! A minimal HTTP/1.0 client: one request per connection, with every byte of the response.
+//! A minimal HTTP/1.1 client. Tests keep their connections alive, as Prometheus does.
 
 use flate2::read::GzDecoder;
 use socket2::{Domain, Socket, Type};
 use std::{
-    io::{self, Read, Write},
+    cell::RefCell,
+    collections::HashMap,
+    io::{self, BufRead, BufReader, ErrorKind, Read, Write},
     net::{SocketAddr, TcpStream},
     time::Duration,
 };
+
+type Connection = BufReader<TcpStream>;
+
+thread_local! {
+    /// The connections that the last response left open. Each test has a thread of its own.
+    static KEPT: RefCell<HashMap<SocketAddr, Connection>> = RefCell::default();
+}
 
 /// A response.
 #[derive(Debug, Clone)]
@@ -62,43 +71,118 @@ pub fn get(address: SocketAddr, path: &str, headers: &[(&str, &str)]) -> io::Res
     request("GET", address, path, headers)
 }
 
-/// Sends a request without a body.
+/// Sends a request without a body, on the connection of the last one if that is still open.
 pub fn request(
     method: &str,
     address: SocketAddr,
     path: &str,
     headers: &[(&str, &str)],
 ) -> io::Result<Response> {
-    let mut stream = TcpStream::connect_timeout(&address, Duration::from_secs(5))?;
-    stream.set_read_timeout(Some(Duration::from_secs(20)))?;
-    let mut head = format!("{method} {path} HTTP/1.0\r\nhost: {address}\r\n");
+    let mut head = format!("{method} {path} HTTP/1.1\r\nhost: {address}\r\n");
     for (name, value) in headers {
         head += &format!("{name}: {value}\r\n");
     }
-    stream.write_all((head + "\r\n").as_bytes())?;
-    let mut bytes = Vec::new();
-    stream.read_to_end(&mut bytes)?;
-    parse(&bytes, method == "HEAD")
-        .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "no HTTP response"))
+    head += "\r\n";
+    // A server may close an idle connection while a request is on its way, and nobody can tell
+    // whether it took that request. So GET and HEAD are sent again, and POST has a new connection.
+    let kept = KEPT.with_borrow_mut(|kept| kept.remove(&address));
+    let sent = kept
+        .filter(|_| matches!(method, "GET" | "HEAD"))
+        .map(|kept| send(kept, &head));
+    let mut connection = match sent {
+        Some(Ok(connection)) => connection,
+        Some(Err(error)) if !is_closed(&error) => return Err(error),
+        _ => send(connect(address)?, &head)?,
+    };
+    let response = read_response(&mut connection, method == "HEAD")?;
+    let length_is_known = ["content-length", "transfer-encoding"].map(|name| response.header(name));
+    if response.header("connection") != Some("close") && length_is_known != [None, None] {
+        assert_eq!(connection.buffer(), b"", "bytes after the response");
+        KEPT.with_borrow_mut(|kept| kept.insert(address, connection));
+    }
+    Ok(response)
 }
 
-fn parse(bytes: &[u8], no_body: bool) -> Option<Response> {
-    let end = bytes.windows(4).position(|window| window == b"\r\n\r\n")?;
-    let head = str::from_utf8(&bytes[..end]).ok()?;
-    let mut lines = head.split("\r\n");
-    let status = lines.next()?.split(' ').nth(1)?.parse().ok()?;
-    let headers = lines.filter_map(|line| line.split_once(':'));
-    let headers = headers
-        .map(|(name, value)| (name.to_ascii_lowercase(), value.trim().to_owned()))
-        .collect();
-    let response = Response {
-        status,
-        headers,
-        body: bytes[end + 4..].to_vec(),
+fn connect(address: SocketAddr) -> io::Result<Connection> {
+    let stream = TcpStream::connect_timeout(&address, Duration::from_secs(5))?;
+    stream.set_read_timeout(Some(Duration::from_secs(20)))?;
+    Ok(BufReader::new(stream))
+}
+
+/// Sends a request, and waits for the first byte of its response.
+fn send(mut connection: Connection, head: &str) -> io::Result<Connection> {
+    connection.get_mut().write_all(head.as_bytes())?;
+    if connection.fill_buf()?.is_empty() {
+        return Err(ErrorKind::UnexpectedEof.into());
+    }
+    Ok(connection)
+}
+
+fn is_closed(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        ErrorKind::BrokenPipe | ErrorKind::ConnectionReset | ErrorKind::UnexpectedEof
+    )
+}
+
+fn read_response(connection: &mut Connection, no_body: bool) -> io::Result<Response> {
+    let status = read_line(connection)?;
+    let status = status.split(' ').nth(1).and_then(|code| code.parse().ok());
+    let mut response = Response {
+        status: status.ok_or(ErrorKind::InvalidData)?,
+        headers: Vec::new(),
+        body: Vec::new(),
     };
-    let length = response
-        .header("content-length")
-        .filter(|_| !no_body)
-        .map_or(Some(response.body.len()), |length| length.parse().ok())?;
-    (length == response.body.len()).then_some(response)
+    loop {
+        let line = read_line(connection)?;
+        if line.is_empty() {
+            break;
+        }
+        let (name, value) = line.split_once(':').ok_or(ErrorKind::InvalidData)?;
+        response
+            .headers
+            .push((name.to_ascii_lowercase(), value.trim().to_owned()));
+    }
+    if no_body || matches!(response.status, 204 | 304) {
+        return Ok(response);
+    }
+    response.body = if response.header("transfer-encoding") == Some("chunked") {
+        read_chunks(connection)?
+    } else if let Some(length) = response.header("content-length") {
+        read_exactly(connection, length.parse().map_err(io::Error::other)?)?
+    } else {
+        let mut body = Vec::new();
+        connection.read_to_end(&mut body)?;
+        body
+    };
+    Ok(response)
+}
+
+fn read_chunks(connection: &mut Connection) -> io::Result<Vec<u8>> {
+    let mut body = Vec::new();
+    loop {
+        let length =
+            usize::from_str_radix(&read_line(connection)?, 16).map_err(io::Error::other)?;
+        body.extend(read_exactly(connection, length)?);
+        if !read_line(connection)?.is_empty() {
+            return Err(ErrorKind::InvalidData.into());
+        }
+        if length == 0 {
+            return Ok(body);
+        }
+    }
+}
+
+fn read_exactly(connection: &mut Connection, length: usize) -> io::Result<Vec<u8>> {
+    let mut bytes = vec![0; length];
+    connection.read_exact(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// Reads a line without its end.
+fn read_line(connection: &mut Connection) -> io::Result<String> {
+    let mut line = String::new();
+    connection.read_line(&mut line)?;
+    let line = line.strip_suffix("\r\n").ok_or(ErrorKind::UnexpectedEof)?;
+    Ok(line.to_owned())
 }

@@ -22,6 +22,7 @@ pub fn entry(repositories: &[&str], languages: &[&str], ratio: f64, due: &str) -
         target: Target {
             ratio,
             due: parse_due(due),
+            ..Target::default()
         },
     }
 }
@@ -70,7 +71,10 @@ fn a_language_at_exactly_its_target_is_ready_despite_binary_fractions() {
         let (whole, decimals) = (hundredths / 100, hundredths % 100);
         let reported: f64 = format!("{whole}.{decimals:02}").parse().unwrap();
         let ratio = format!("{hundredths}e-4").parse().unwrap();
-        let target = Target { ratio, due: None };
+        let target = Target {
+            ratio,
+            ..Target::default()
+        };
         let completion = Completion::new(reported).unwrap();
         let is_met = target.is_met(Some(completion.ratio(100.0)));
         assert_eq!(is_met, Some(true), "{reported} of {ratio}");
@@ -106,7 +110,7 @@ fn a_language_is_ready_at_its_target_and_a_resting_one_always_is() {
     ] {
         let target = Target {
             ratio: target,
-            due: None,
+            ..Target::default()
         };
         assert_eq!(target.is_met(ratio), expected, "{ratio:?} of {target:?}");
     }

@@ -8,11 +8,10 @@ mod own;
 use super::*;
 use crate::{
     domain::{
-        Completion, Failure, Fault, Language, Lasting, ReadFailure, Reason, Repository,
-        RepositoryId,
-        falls::{Fall, Falls},
-        progress::Progress,
-        snapshot::{Condition, Languages, PollOutcome, Reading, Reported, Shown},
+        Completion, Failure, Fault, Lasting, ReadFailure, Reason, Repository, RepositoryId,
+        Thresholds,
+        record::{Languages, Record},
+        snapshot::{Condition, PollOutcome, Shown},
     },
     support::clock::Timestamp,
     testing,
@@ -23,28 +22,15 @@ fn at(millis: i64) -> Timestamp {
     Timestamp::from_millis(millis)
 }
 
-fn reading(code: &str, name: &str, completion: Option<f64>, progress_at: i64) -> Reading {
-    let completion = completion.map(|value| Completion::new(value).unwrap());
-    let now = |completion| {
-        Reported::Now(Progress {
-            completion,
-            at: at(progress_at),
-        })
-    };
-    Reading {
-        language: Arc::new(Language {
-            code: code.into(),
-            name: name.into(),
-        }),
-        reported: completion.map_or(Reported::Never, now),
-    }
+fn record(code: &str, name: &str, completion: Option<f64>, progress_at: i64) -> Record {
+    testing::record_of(code, name, completion, at(progress_at))
 }
 
-fn languages(read_at: i64, readings: Vec<Reading>) -> Arc<Languages> {
+fn languages(read_at: i64, records: Vec<Record>) -> Arc<Languages> {
     Arc::new(Languages {
         read_at: at(read_at),
         scale: 100.0,
-        readings: readings.into(),
+        records: records.into(),
     })
 }
 
@@ -63,27 +49,23 @@ fn shown(id: u64, name: &str, condition: Condition) -> Shown {
 
 fn snapshot(repositories: Vec<Shown>) -> Snapshot {
     Snapshot {
-        taken_at: at(0),
+        taken_at: at(1_795_224_645_123),
         repositories,
         filtered: 0,
         unnamed: 0,
         unconfirmed: 0,
-        falls: Falls::default(),
         completion_scale: 100.0,
         targets: Arc::default(),
+        thresholds: Thresholds::default(),
         links: Arc::default(),
     }
 }
 
-/// Returns falls from 92, at the time of [`snapshot`].
-fn falls(of: &[(u64, &str)]) -> Falls {
-    let mut falls = Falls::default();
-    let from = Completion::new(92.0).unwrap();
-    for (id, code) in of {
-        let fall = Fall { from, at: at(0) };
-        falls.insert(RepositoryId::new(*id).unwrap(), (*code).into(), fall);
-    }
-    falls
+/// Makes a record like [`record`] that fell from 92.
+fn fallen(code: &str, completion: f64, progress_at: i64, fell_at: i64) -> Record {
+    let mut record = record(code, "German", Some(92.0), progress_at);
+    record.observe(Completion::new(completion), 100.0, at(fell_at));
+    record
 }
 
 /// Returns the status before the first poll has ended.
@@ -114,6 +96,7 @@ fn polled() -> PollStatus {
             ended_at: at(1_795_224_645_123),
             duration: Duration::from_millis(1500),
             listing_failure: None,
+            listing_reason: None,
             stop: None,
             read: 1,
             failed: 1,
@@ -168,8 +151,8 @@ fn samples(text: &str, prefix: &str) -> Vec<String> {
 /// Returns a snapshot whose text fills many chunks.
 fn large() -> Snapshot {
     let repositories = (1..=300).map(|id| {
-        let readings = (0..30).map(|n| {
-            reading(
+        let records = (0..30).map(|n| {
+            record(
                 &format!("l{n:02}"),
                 "Language",
                 Some(f64::from(n)),
@@ -179,7 +162,7 @@ fn large() -> Snapshot {
         shown(
             id,
             &format!("owner/repo-{id:04}"),
-            Condition::Fresh(languages(1_795_224_645_000, readings.collect())),
+            Condition::Fresh(languages(1_795_224_645_000, records.collect())),
         )
     });
     snapshot(repositories.collect())

@@ -5,16 +5,22 @@
 
 use crate::{
     domain::{
-        Completion, Repository,
-        snapshot::{Reading, Shown, Snapshot},
+        Completion,
+        readiness::{self, Row, Totals, Translation},
+        record::Record,
+        snapshot::{Shown, Snapshot},
         targets::Target,
+        twelve_decimals,
     },
-    metrics::instruments::stem_and_unit,
+    metrics::{
+        definition::{self, MetricDefinition},
+        instruments::descriptor,
+    },
 };
 use prometheus_client::{
     collector::Collector,
     encoding::{DescriptorEncoder, EncodeGaugeValue, EncodeLabelSet, EncodeMetric as _},
-    metrics::{MetricType, gauge::ConstGauge},
+    metrics::gauge::ConstGauge,
 };
 use std::{fmt, sync::Arc};
 
@@ -32,10 +38,10 @@ impl Translations {
     }
 
     /// Returns each language with its labels.
-    fn readings(&self) -> impl Iterator<Item = ([(&str, &str); 2], &Reading)> {
+    fn records(&self) -> impl Iterator<Item = ([(&str, &str); 2], &Record)> {
         self.repositories().flat_map(|([repo], shown)| {
-            let readings = shown.readings().iter();
-            readings.map(move |reading| ([repo, ("language", &*reading.language.code)], reading))
+            let records = shown.records().iter();
+            records.map(move |record| ([repo, ("language", &*record.language.code)], record))
         })
     }
 
@@ -43,8 +49,8 @@ impl Translations {
     fn targets(&self) -> impl Iterator<Item = ([(&str, &str); 2], Target)> {
         self.repositories().flat_map(|([repo], shown)| {
             let targets = self.0.targets.of_repository(&shown.repository.name);
-            shown.readings().iter().filter_map(move |reading| {
-                let code = &*reading.language.code;
+            shown.records().iter().filter_map(move |record| {
+                let code = &*record.language.code;
                 Some(([repo, ("language", code)], targets.of(code)?))
             })
         })
@@ -52,62 +58,53 @@ impl Translations {
 
     /// Returns the labels of each fallen language and the completion before its fall.
     fn falls(&self) -> impl Iterator<Item = ([(&str, &str); 2], Completion)> {
-        let snapshot = &*self.0;
         self.repositories().flat_map(move |([repo], shown)| {
-            let Repository { id, name, .. } = &*shown.repository;
-            let falls = snapshot.falls.of_repository(*id);
-            let targets = snapshot.targets.of_repository(name);
-            shown.readings().iter().filter_map(move |reading| {
-                let code = &*reading.language.code;
-                let fall = falls?.get(code)?;
+            let targets = self.0.targets.of_repository(&shown.repository.name);
+            shown.records().iter().filter_map(move |record| {
+                let code = &*record.language.code;
+                let fall = record.fall(self.0.taken_at)?;
                 let rests = targets.of(code).is_some_and(Target::rests);
-                let is_shown = fall.is_shown(snapshot.taken_at) && !rests;
-                is_shown.then_some(([repo, ("language", code)], fall.from))
+                (!rests).then_some(([repo, ("language", code)], fall.from))
             })
         })
     }
 
-    fn encode_languages(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
+    fn encode_languages(
+        &self,
+        rows: &[Row<'_>],
+        encoder: &mut DescriptorEncoder<'_>,
+    ) -> fmt::Result {
         family(
             encoder,
-            "translation_completion_ratio",
-            "Reported completion of a language divided by api.completion_scale, not clamped",
-            self.readings(),
-            |reading| Some(reading.completion()?.ratio(self.0.completion_scale)),
+            &definition::COMPLETION_RATIO,
+            self.records(),
+            |record| Some(record.completion()?.ratio(self.0.completion_scale)),
         )?;
         family(
             encoder,
-            "translation_last_progress_timestamp_seconds",
-            "When completion last rose, was first seen, or fell from complete, whichever came last",
-            self.readings(),
-            |reading| Some(reading.progress()?.at.as_seconds()),
+            &definition::LAST_PROGRESS,
+            self.records(),
+            |record| Some(record.last_progress(self.0.taken_at)?.as_seconds()),
         )?;
         family(
             encoder,
-            "translation_fallen_from_ratio",
-            "Completion ratio before a fall, the highest of several; absent once it is reached \
-             again, or 7 days after the last fall",
+            &definition::FALLEN_FROM_RATIO,
             self.falls(),
             |from| Some(from.ratio(self.0.completion_scale)),
         )?;
+        self.encode_judgements(rows, encoder)?;
         family(
             encoder,
-            "translation_target_ratio",
-            "Completion ratio at which a language is ready, from its entry of targets",
+            &definition::TARGET_RATIO,
             self.targets(),
             |target| Some(target.ratio),
         )?;
+        family(encoder, &definition::TARGET_DUE, self.targets(), |target| {
+            Some(target.due?.as_seconds())
+        })?;
         family(
             encoder,
-            "translation_target_due_timestamp_seconds",
-            "When a language must be ready, from its entry of targets",
-            self.targets(),
-            |target| Some(target.due?.as_seconds()),
-        )?;
-        family(
-            encoder,
-            "translation_language_info",
-            "Most frequent name of a language, empty if it has none; always 1",
+            &definition::LANGUAGE_INFO,
             self.0
                 .language_names()
                 .into_iter()
@@ -116,12 +113,51 @@ impl Translations {
         )
     }
 
-    fn encode_repositories(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
+    fn encode_judgements(
+        &self,
+        rows: &[Row<'_>],
+        encoder: &mut DescriptorEncoder<'_>,
+    ) -> fmt::Result {
+        let known = readiness::known_rows(&self.0);
         family(
             encoder,
-            "translation_repository_info",
-            "Id of a repository, private (true, false or unknown) and, with links.repository, url; \
-             always 1",
+            &definition::TRANSLATION_PROBLEM,
+            translations(&known).flat_map(|([repo, language], translation)| {
+                let problems = translation.judgement.problems();
+                problems.map(move |(kind, at)| ([repo, language, ("kind", kind.label())], at))
+            }),
+            |at| Some(at.as_seconds()),
+        )?;
+        family(
+            encoder,
+            &definition::ESTIMATED_READY,
+            translations(rows),
+            |translation| Some(translation.judgement.estimated_ready?.as_seconds()),
+        )?;
+        family(
+            encoder,
+            &definition::REPOSITORY_COMPLETION_RATIO,
+            repositories(rows),
+            |row| mean(&row.totals),
+        )?;
+        family(
+            encoder,
+            &definition::LANGUAGE_COMPLETION_RATIO,
+            readiness::languages(rows)
+                .into_iter()
+                .map(|(code, totals)| ([("language", code)], totals)),
+            |totals| mean(&totals),
+        )
+    }
+
+    fn encode_repositories(
+        &self,
+        rows: &[Row<'_>],
+        encoder: &mut DescriptorEncoder<'_>,
+    ) -> fmt::Result {
+        family(
+            encoder,
+            &definition::REPOSITORY_INFO,
             self.repositories().map(|([(_, repo)], shown)| {
                 let private = match shown.repository.private {
                     Some(is_private) => is_private.to_string(),
@@ -140,22 +176,25 @@ impl Translations {
         )?;
         family(
             encoder,
-            "translation_repository_created_timestamp_seconds",
-            "When a repository was created",
+            &definition::REPOSITORY_CREATED,
             self.repositories(),
             |shown| Some(shown.repository.created_at?.as_seconds()),
         )?;
         family(
             encoder,
-            "translation_repository_languages",
-            "Target languages configured for a repository",
+            &definition::REPOSITORY_LANGUAGES,
             self.repositories(),
-            |shown| Some(shown.condition.languages()?.readings.len()),
+            |shown| Some(shown.condition.languages()?.records.len()),
         )?;
         family(
             encoder,
-            "translation_repository_last_success_timestamp_seconds",
-            "When the languages of a repository were last read in full",
+            &definition::REPOSITORY_LANGUAGES_READY,
+            repositories(rows).filter(|(_, row)| row.is_read()),
+            |row| Some(row.totals.ready),
+        )?;
+        family(
+            encoder,
+            &definition::REPOSITORY_LAST_SUCCESS,
             self.repositories(),
             |shown| Some(shown.condition.last_success()?.as_seconds()),
         )
@@ -164,17 +203,39 @@ impl Translations {
 
 impl Collector for Translations {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
-        self.encode_languages(&mut encoder)?;
-        self.encode_repositories(&mut encoder)
+        let rows = readiness::rows(&self.0, None);
+        self.encode_languages(&rows, &mut encoder)?;
+        self.encode_repositories(&rows, &mut encoder)
     }
+}
+
+/// Returns each row with the labels of its repository.
+fn repositories<'a, 'b>(
+    rows: &'b [Row<'a>],
+) -> impl Iterator<Item = ([(&'static str, &'a str); 1], &'b Row<'a>)> {
+    rows.iter()
+        .map(|row| ([("repo", &*row.shown.repository.name)], row))
+}
+
+/// Returns each translation with its labels.
+fn translations<'a>(
+    rows: &[Row<'a>],
+) -> impl Iterator<Item = ([(&'static str, &'a str); 2], Translation<'a>)> {
+    repositories(rows).flat_map(|([repo], row)| {
+        let translations = row.translations();
+        translations.map(move |one| ([repo, ("language", one.code())], one))
+    })
+}
+
+fn mean(totals: &Totals) -> Option<f64> {
+    Some(twelve_decimals(totals.mean.get()?))
 }
 
 /// Encodes a gauge family with a sample for each item that has a value. A family without samples is
 /// omitted.
 fn family<T, L: EncodeLabelSet, N: EncodeGaugeValue>(
     encoder: &mut DescriptorEncoder<'_>,
-    name: &str,
-    help: &str,
+    metric: &MetricDefinition,
     items: impl Iterator<Item = (L, T)>,
     value: impl Fn(T) -> Option<N>,
 ) -> fmt::Result {
@@ -183,9 +244,7 @@ fn family<T, L: EncodeLabelSet, N: EncodeGaugeValue>(
     if samples.peek().is_none() {
         return Ok(());
     }
-    let (stem, unit) = stem_and_unit(name);
-    let help = format!("{help}; read from the API every poll.interval, not at the scrape.");
-    let mut family = encoder.encode_descriptor(stem, &help, unit.as_ref(), MetricType::Gauge)?;
+    let mut family = descriptor(encoder, metric)?;
     for (labels, value) in samples {
         ConstGauge::new(value).encode(family.encode_family(&labels)?)?;
     }

@@ -3,7 +3,8 @@
 //! Unknown values are absent. `translation_up` appears with the end of the first poll, and the
 //! totals with the first data.
 
-use super::gauge;
+use super::{descriptor, gauge};
+use crate::metrics::definition;
 use crate::{
     domain::snapshot::{PollOutcome, PollStatus, Snapshot, is_scale_suspect, out_of_scale},
     support::clock::Timestamp,
@@ -11,7 +12,7 @@ use crate::{
 use prometheus_client::{
     collector::Collector,
     encoding::{DescriptorEncoder, EncodeMetric as _},
-    metrics::{MetricType, gauge::ConstGauge},
+    metrics::gauge::ConstGauge,
 };
 use std::{fmt, sync::Arc};
 
@@ -30,32 +31,27 @@ impl Collector for Polling {
         }
         gauge(
             &mut encoder,
-            "translation_exporter_last_success_timestamp_seconds",
-            "When a poll last read everything.",
+            &definition::LAST_SUCCESS,
             status.last_success_at.map(Timestamp::as_seconds),
         )?;
         gauge(
             &mut encoder,
-            "translation_exporter_poll_interval_seconds",
-            "poll.interval: time from the start of a poll to the start of the next.",
+            &definition::POLL_INTERVAL,
             Some(status.interval.as_secs_f64()),
         )?;
         gauge(
             &mut encoder,
-            "translation_exporter_poll_started_timestamp_seconds",
-            "When the poll under way began; absent while there is none.",
+            &definition::POLL_STARTED,
             status.running().map(|running| running.since.as_seconds()),
         )?;
         gauge(
             &mut encoder,
-            "translation_exporter_api_held_until_timestamp_seconds",
-            "When the hold that Retry-After demanded ends; absent without a hold.",
+            &definition::API_HELD_UNTIL,
             status.held_until.map(Timestamp::as_seconds),
         )?;
         gauge(
             &mut encoder,
-            "translation_exporter_completion_scale",
-            "api.completion_scale: the reported completion that means finished.",
+            &definition::COMPLETION_SCALE,
             Some(snapshot.completion_scale),
         )?;
         if status.has_data || snapshot.filtered > 0 || !snapshot.repositories.is_empty() {
@@ -69,41 +65,23 @@ fn encode_last(last: &PollOutcome, encoder: &mut DescriptorEncoder<'_>) -> fmt::
     // Two gauges have this value: `translation_up` follows the convention of exporters
     // (`mysql_up`), and `listing_complete` says what it means.
     let listed = Some(u64::from(last.listing_failure.is_none()));
+    gauge(encoder, &definition::UP, listed)?;
     gauge(
         encoder,
-        "translation_up",
-        "1 if the last poll could list all repositories, 0 if not.",
-        listed,
-    )?;
-    gauge(
-        encoder,
-        "translation_exporter_last_poll_timestamp_seconds",
-        "When the last poll ended.",
+        &definition::LAST_POLL,
         Some(last.ended_at.as_seconds()),
     )?;
     gauge(
         encoder,
-        "translation_exporter_last_poll_duration_seconds",
-        "Time that the last poll took.",
+        &definition::LAST_POLL_DURATION,
         Some(last.duration.as_secs_f64()),
     )?;
-    gauge(
-        encoder,
-        "translation_exporter_listing_complete",
-        "1 if the last listing of the repositories reached its end, 0 if not.",
-        listed,
-    )
+    gauge(encoder, &definition::LISTING_COMPLETE, listed)
 }
 
 /// Encodes the totals over all repositories.
 fn encode_totals(encoder: &mut DescriptorEncoder<'_>, snapshot: &Snapshot) -> fmt::Result {
-    let help = "Repositories of the listing, each in one state.";
-    let mut family = encoder.encode_descriptor(
-        "translation_exporter_repositories",
-        help,
-        None,
-        MetricType::Gauge,
-    )?;
+    let mut family = descriptor(encoder, &definition::REPOSITORIES)?;
     let filtered = ("filtered", snapshot.filtered);
     let counted = ["pending", "fresh", "failing", "stale"].map(|state| {
         (
@@ -118,17 +96,15 @@ fn encode_totals(encoder: &mut DescriptorEncoder<'_>, snapshot: &Snapshot) -> fm
     let languages = snapshot
         .repositories
         .iter()
-        .map(|shown| shown.readings().len());
+        .map(|shown| shown.records().len());
     gauge(
         encoder,
-        "translation_exporter_languages",
-        "Languages over all repositories.",
+        &definition::LANGUAGES,
         Some(languages.sum::<usize>()),
     )?;
     gauge(
         encoder,
-        "translation_exporter_completion_out_of_scale",
-        "Languages whose reported completion is below 0 or above api.completion_scale.",
+        &definition::COMPLETION_OUT_OF_SCALE,
         Some(out_of_scale(
             snapshot.completion_scale,
             snapshot.completions(),
@@ -136,9 +112,7 @@ fn encode_totals(encoder: &mut DescriptorEncoder<'_>, snapshot: &Snapshot) -> fm
     )?;
     gauge(
         encoder,
-        "translation_exporter_completion_scale_suspect",
-        "1 while a reported completion is above 0 and none is above 1, though \
-         api.completion_scale is: the API may report 0 to 1.",
+        &definition::COMPLETION_SCALE_SUSPECT,
         Some(u64::from(is_scale_suspect(
             snapshot.completion_scale,
             snapshot.completions(),

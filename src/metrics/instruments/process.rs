@@ -3,14 +3,10 @@
 //! See <https://prometheus.io/docs/instrumenting/writing_clientlibs/#process-metrics>. Values that
 //! the system does not provide are omitted.
 
-use super::gauge;
+use super::{counter, gauge};
+use crate::metrics::definition;
 use procfs::process::{Process, Stat};
-use prometheus_client::{
-    collector::Collector,
-    encoding::{DescriptorEncoder, EncodeMetric as _},
-    metrics::{MetricType, counter::ConstCounter},
-    registry::Unit,
-};
+use prometheus_client::{collector::Collector, encoding::DescriptorEncoder};
 use rustix::process::{Resource, getrlimit};
 use std::fmt;
 
@@ -30,33 +26,30 @@ impl ProcessCollector {
     }
 
     fn encode_stat(&self, stat: &Stat, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
-        let help = "Total user and system CPU time spent in seconds.";
-        let unit = Some(&Unit::Seconds);
-        let cpu = encoder.encode_descriptor("process_cpu", help, unit, MetricType::Counter)?;
-        ConstCounter::new(seconds(stat.utime + stat.stime)).encode(cpu)?;
+        counter(
+            encoder,
+            &definition::PROCESS_CPU,
+            seconds(stat.utime + stat.stime),
+        )?;
         gauge(
             encoder,
-            "process_virtual_memory_bytes",
-            "Virtual memory size in bytes.",
+            &definition::PROCESS_VIRTUAL_MEMORY,
             Some(stat.vsize),
         )?;
         gauge(
             encoder,
-            "process_resident_memory_bytes",
-            "Resident memory size in bytes.",
+            &definition::PROCESS_RESIDENT_MEMORY,
             Some(stat.rss * procfs::page_size()),
         )?;
         gauge(
             encoder,
-            "process_threads",
-            "Number of operating system threads.",
+            &definition::PROCESS_THREADS,
             Some(stat.num_threads.unsigned_abs()),
         )?;
         let ticks = |booted_at| booted_at * procfs::ticks_per_second() + stat.starttime;
         gauge(
             encoder,
-            "process_start_time_seconds",
-            "Start time of the process since unix epoch in seconds.",
+            &definition::PROCESS_START_TIME,
             self.booted_at.map(|booted_at| seconds(ticks(booted_at))),
         )
     }
@@ -70,21 +63,18 @@ impl Collector for ProcessCollector {
         let open = std::fs::read_dir("/proc/self/fd").ok();
         gauge(
             &mut encoder,
-            "process_open_fds",
-            "Number of open file descriptors.",
+            &definition::PROCESS_OPEN_FDS,
             // Listing the descriptors opened one more.
             open.map(|open| open.count().saturating_sub(1)),
         )?;
         gauge(
             &mut encoder,
-            "process_max_fds",
-            "Maximum number of open file descriptors.",
+            &definition::PROCESS_MAX_FDS,
             Some(limit(Resource::Nofile)),
         )?;
         gauge(
             &mut encoder,
-            "process_virtual_memory_max_bytes",
-            "Maximum amount of virtual memory available in bytes.",
+            &definition::PROCESS_VIRTUAL_MEMORY_MAX,
             Some(limit(Resource::As)),
         )
     }

@@ -51,7 +51,7 @@ fn requests_are_counted_by_outcome() {
     instruments.api_retry(Operation::ListLanguages);
     instruments.invalid_entry(Operation::ListRepositories, Defect::Id);
     instruments.http_request("other", 405);
-    instruments.tls_handshake_failed("not_tls");
+    instruments.tls_handshake_failed(HandshakeFailure::NotTls);
     assert_samples(
         &instruments,
         &[

@@ -8,7 +8,7 @@ use crate::{
     domain::{
         Defect, Listing, Repository, RepositoryId,
         filter::{Filter, LanguageFilter, Selection, select},
-        snapshot::Reading,
+        record::{Languages, Record},
     },
     support::clock::Timestamp,
 };
@@ -26,26 +26,17 @@ pub fn is_too_large(repositories: usize, name_bytes: usize, max_repositories: us
     repositories > max_repositories || name_bytes > max_repositories.saturating_mul(NAME_BYTES)
 }
 
-/// The results of applying a complete listing.
-#[derive(Debug)]
-pub struct Applied {
-    pub defects: Vec<Defect>,
-    /// The number of repositories before the listing, if it removed more than half of them.
-    pub dropped_of: Option<usize>,
-}
-
 impl Ledger {
-    /// Applies a complete listing: removes the repositories that it lacks.
+    /// Applies a complete listing: removes the repositories that it lacks. Returns the defects that
+    /// the listing has as a whole.
     pub fn apply_complete(
         &mut self,
         listing: Listing,
         filter: &Filter,
         now: Timestamp,
         log: &mut PollLog,
-    ) -> Applied {
-        let before = self.listed.len();
+    ) -> Vec<Defect> {
         self.remove_missing(&listing, now);
-        let is_dropped = self.listed.len() * 2 < before;
         self.has_data = true;
         self.listing.unnamed = listing.nameless.len();
         self.listing.private.absent = listing.private.absent;
@@ -55,16 +46,14 @@ impl Ledger {
                 self.listed.insert(id, repository);
             }
         }
-        self.forget_excess();
+        self.forget_departed(now);
         let mut bad = listing.bad;
         for repository in self.reselect(filter, now) {
             bad.add_duplicate(Defect::DuplicateName, &repository);
         }
         log.bad_entries("the listing", &bad.described, &mut self.listing.bad_entries);
-        Applied {
-            defects: bad.all,
-            dropped_of: is_dropped.then_some(before),
-        }
+        self.listing.defects = bad.kinds;
+        bad.all
     }
 
     /// Adds the new repositories of a listing that broke off, and changes no known repository.
@@ -133,28 +122,31 @@ impl Ledger {
         duplicates
     }
 
-    /// Removes a repository from the polled ones, and keeps its clocks.
+    /// Removes a repository from the polled ones, and keeps its records.
     fn leave(&mut self, id: RepositoryId, now: Timestamp) {
         let known = self.polled.remove(&id);
-        let languages = known.and_then(|known| known.kept.languages);
-        for reading in languages.iter().flat_map(|languages| &*languages.readings) {
-            self.clocks.depart(id, reading, now);
+        if let Some(languages) = known.and_then(|known| known.kept.languages) {
+            for record in &*languages.records {
+                self.departed
+                    .keep(id, record.clone(), left_at(&languages, now));
+            }
         }
     }
 
-    /// Removes the excluded languages, and keeps their clocks.
+    /// Removes the excluded languages, and keeps their records.
     pub fn exclude(&mut self, excluded: &LanguageFilter, now: Timestamp) {
-        let is_excluded = |reading: &Reading| excluded.matches(&reading.language.code);
+        let is_excluded = |record: &Record| excluded.matches(&record.language.code);
         for (id, known) in &mut self.polled {
             if let Some(languages) = &mut known.kept.languages
-                && languages.readings.iter().any(is_excluded)
+                && languages.records.iter().any(is_excluded)
             {
-                let readings = languages.readings.iter().cloned();
-                let (leaving, kept): (Vec<_>, Vec<_>) = readings.partition(is_excluded);
-                for reading in &leaving {
-                    self.clocks.depart(*id, reading, now);
+                let at = left_at(languages, now);
+                let records = languages.records.iter().cloned();
+                let (leaving, kept): (Vec<_>, Vec<_>) = records.partition(is_excluded);
+                for record in leaving {
+                    self.departed.keep(*id, record, at);
                 }
-                Arc::make_mut(languages).readings = kept.into();
+                Arc::make_mut(languages).records = kept.into();
             }
         }
     }
@@ -166,4 +158,10 @@ impl Ledger {
             .map(|(id, known)| (*id, Arc::clone(&known.kept.repository.name)))
             .collect()
     }
+}
+
+/// Returns the time at which languages leave: after their last read, even if the clock is wrong
+/// before the first listing of a process.
+fn left_at(languages: &Languages, now: Timestamp) -> Timestamp {
+    now.max(languages.read_at)
 }

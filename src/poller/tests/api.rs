@@ -2,15 +2,15 @@
 
 use super::*;
 use crate::{
-    api::{ApiError, Attempts, PollEnd, RequestFailure, Session},
+    api::{Pace, PollEnd, RequestFailure, Session},
     domain::{
         BadEntry, Completion, Defects, Language, LanguageList, Listing, Next, Page, PollFailure,
-        Reason, Repository, RepositoryId, TargetLanguage,
+        Reason, Repository, RepositoryId, TargetLanguage, Thresholds,
         filter::{Filter, LanguageFilter},
-        snapshot::Pace,
     },
 };
 use globset::GlobSet;
+use reqwest::StatusCode;
 use std::sync::{Mutex, MutexGuard};
 use tokio::time::sleep;
 
@@ -33,7 +33,6 @@ pub struct Responses {
     pub is_unreachable: bool,
     pub end: Option<EndOfPoll>,
     pub has_no_key: bool,
-    pub held_until: Option<Instant>,
     /// The duration of a request for languages.
     pub takes: Duration,
 }
@@ -47,20 +46,29 @@ pub enum EndOfPoll {
     Repository(u64, PollFailure),
 }
 
+/// Returns the failure that ends a poll.
+fn ending(reason: PollFailure) -> RequestFailure {
+    match reason {
+        PollFailure::Held => refusal(HOUR),
+        PollFailure::Unauthorized => RequestFailure::status(StatusCode::UNAUTHORIZED, None),
+        _ => unreachable!("{reason:?} ends no poll"),
+    }
+}
+
+/// Returns a refusal that holds all requests.
+pub fn refusal(hold: Duration) -> RequestFailure {
+    RequestFailure::status(StatusCode::TOO_MANY_REQUESTS, Some(hold))
+}
+
 impl Responses {
-    fn error(&self, what: &str) -> ApiError {
-        let failure = RequestFailure {
-            reason: Reason::ServerError,
-            failure: Failure::new(what, "wait"),
-        };
-        if self.is_unreachable {
-            ApiError::Unreachable {
-                failure,
-                requests: 1,
-            }
+    /// Returns the failure of the API, or `otherwise` of one resource.
+    fn failure(&self, otherwise: Reason, what: &str) -> RequestFailure {
+        let reason = if self.is_unreachable {
+            Reason::ServerError
         } else {
-            ApiError::Failed(failure)
-        }
+            otherwise
+        };
+        RequestFailure::new(reason, what)
     }
 
     /// Lists `repositories` named o/001, o/002 and so on, of which some can be read.
@@ -74,25 +82,37 @@ impl Responses {
 
 /// An API in memory of the repositories o/a, o/b and o/c.
 #[derive(Debug, Clone)]
-pub struct FakeApi(Arc<Mutex<Responses>>);
+pub struct FakeApi {
+    responses: Arc<Mutex<Responses>>,
+    pace: Arc<Pace>,
+}
 
 impl FakeApi {
     pub fn new() -> Self {
-        Self(Arc::new(Mutex::new(Responses {
+        let responses = Responses {
             pages: vec![vec![(1, "o/a"), (2, "o/b")], vec![(3, "o/c")]],
             completions: vec![(1, 10.0), (2, 20.0), (3, 30.0)],
             ..Responses::default()
-        })))
+        };
+        Self {
+            responses: Arc::new(Mutex::new(responses)),
+            pace: Arc::new(Pace::new(None)),
+        }
     }
 
     pub fn responses(&self) -> MutexGuard<'_, Responses> {
-        self.0.lock().unwrap()
+        self.responses.lock().unwrap()
+    }
+
+    /// Holds all requests, as a Retry-After does.
+    pub async fn hold(&self, hold: Duration) {
+        let refused = async { Err::<(), _>(refusal(hold)) };
+        let _ = self.pace.send(None, refused).await;
     }
 }
 
 pub struct FakeSession {
     api: FakeApi,
-    ended: Mutex<Option<PollEnd>>,
     requests: Mutex<usize>,
 }
 
@@ -108,25 +128,27 @@ impl Api for FakeApi {
         }
         Ok(FakeSession {
             api: self.clone(),
-            ended: Mutex::default(),
             requests: Mutex::default(),
         })
     }
 
-    fn held_until(&self) -> Option<Instant> {
-        let held_until = self.responses().held_until;
-        held_until.filter(|until| *until > Instant::now())
+    fn pace(&self) -> &Pace {
+        &self.pace
     }
-
-    fn pace(&self) -> Option<Pace> {
-        None
-    }
-
-    fn forget_pace(&self) {}
 }
 
 impl Session for FakeSession {
-    async fn list_repositories(&self, after: Option<RepositoryId>) -> Result<Page, ApiError> {
+    async fn list_repositories(&self, after: Option<RepositoryId>) -> Result<Page, RequestFailure> {
+        self.api.pace.send(None, self.page(after)).await
+    }
+
+    async fn list_languages(&self, id: RepositoryId) -> Result<LanguageList, RequestFailure> {
+        self.api.pace.send(Some(id), self.languages(id)).await
+    }
+}
+
+impl FakeSession {
+    async fn page(&self, after: Option<RepositoryId>) -> Result<Page, RequestFailure> {
         let page_takes = self.api.responses().page_takes;
         sleep(page_takes).await;
         let responses = self.api.responses();
@@ -134,7 +156,7 @@ impl Session for FakeSession {
         let mut pages = responses.pages.iter();
         let page = pages.find(|page| page.last().is_some_and(|(id, _)| *id > after));
         if page.is_none() && responses.listing_breaks {
-            return Err(responses.error("the listing broke"));
+            return Err(responses.failure(Reason::Cursor, "the listing broke"));
         }
         let (mut listing, mut next) = (Listing::default(), Next::End);
         for (id, name) in page.into_iter().flatten() {
@@ -154,14 +176,7 @@ impl Session for FakeSession {
         })
     }
 
-    async fn list_languages(
-        &self,
-        id: RepositoryId,
-        _: Attempts,
-    ) -> Result<LanguageList, ApiError> {
-        if let Some(end) = self.ended.lock().unwrap().clone() {
-            return Err(ApiError::PollEnded(end));
-        }
+    async fn languages(&self, id: RepositoryId) -> Result<LanguageList, RequestFailure> {
         let takes = self.api.responses().takes;
         sleep(takes).await;
         let mut responses = self.api.responses();
@@ -174,14 +189,12 @@ impl Session for FakeSession {
             _ => None,
         };
         if let Some(reason) = reason {
-            let failure = Failure::new("enough", "wait");
-            let end = PollEnd { reason, failure };
-            *self.ended.lock().unwrap() = Some(end.clone());
-            return Err(ApiError::PollEnded(end));
+            return Err(ending(reason));
         }
         let mut completions = responses.completions.iter();
         let Some((_, completion)) = completions.find(|(of, _)| *of == id.get()) else {
-            return Err(responses.error(&format!("repository {id} fails")));
+            let what = format!("repository {id} fails");
+            return Err(responses.failure(Reason::Forbidden, &what));
         };
         let language = Arc::new(Language {
             code: "de".into(),
@@ -208,6 +221,7 @@ impl Session for FakeSession {
 pub struct Setup<A> {
     pub api: A,
     pub concurrency: usize,
+    pub max_attempts: u32,
     pub interval: Duration,
     pub filter: Filter,
     pub completion_scale: f64,
@@ -224,6 +238,7 @@ impl<A: Api> Setup<A> {
         Self {
             api,
             concurrency: 1,
+            max_attempts: 1,
             interval: Duration::from_secs(300),
             filter: Filter::default(),
             completion_scale: 100.0,
@@ -241,10 +256,12 @@ impl<A: Api> Setup<A> {
             targets: Arc::default(),
             excluded_languages: LanguageFilter::default(),
             links: Arc::default(),
+            thresholds: Thresholds::default(),
         };
         let poll = PollSettings {
             api: self.api,
             concurrency: self.concurrency,
+            max_attempts: self.max_attempts,
             stale_after: HOUR,
             max_repositories: 1000,
             filter: self.filter,

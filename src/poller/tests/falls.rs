@@ -1,15 +1,17 @@
 //! The completions that languages fell from, in published snapshots.
 
 use super::*;
+use crate::domain::snapshot::Shown;
 
 impl Bench {
     /// Returns the id and the completion of each fall.
     fn fallen(&self) -> Vec<(u64, f64)> {
-        let falls = self.poller.snapshot().falls;
-        let falls = falls.iter();
-        falls
-            .map(|(id, _, fall)| (id.get(), fall.from.get()))
-            .collect()
+        let snapshot = self.poller.snapshot();
+        let fallen = |shown: &Shown| {
+            let fall = shown.records().first()?.fall(snapshot.taken_at)?;
+            Some((shown.repository.id.get(), fall.from.get()))
+        };
+        snapshot.repositories.iter().filter_map(fallen).collect()
     }
 
     /// Changes `api.completion_scale` from the next poll on.
@@ -60,24 +62,43 @@ async fn a_language_that_comes_back_with_less_has_fallen() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_change_of_the_scale_ends_all_falls_and_begins_none() {
+async fn a_wrong_scale_and_back_ends_no_fall() {
     let mut bench = Bench::new();
     bench.poll_with(&[(1, 10.0), (2, 80.0), (3, 30.0)]).await;
     bench.poll_with(&[(1, 10.0), (2, 20.0), (3, 30.0)]).await;
-    bench.restart(START);
-    assert_eq!(bench.fallen(), [(2, 80.0)], "the scale is the same");
+    for scale in [1.0, 100.0] {
+        bench.rescale(scale);
+        bench.poll().await;
+        assert_eq!(bench.fallen(), [(2, 80.0)], "{scale}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_change_of_the_unit_and_the_scale_converts_falls_and_begins_none() {
+    let mut bench = Bench::new();
+    bench.poll_with(&[(1, 10.0), (2, 80.0), (3, 30.0)]).await;
+    bench.poll_with(&[(1, 10.0), (2, 20.0), (3, 30.0)]).await;
     // The API reports 0 to 1 from now on. Repository 3 cannot be read at first.
     bench.rescale(1.0);
     bench.poll_with(&[(1, 0.1), (2, 0.2)]).await;
-    assert_eq!(bench.fallen(), []);
+    assert_eq!(bench.fallen(), [(2, 0.8)]);
+    bench.restart(START);
     bench.poll_with(&[(1, 0.1), (2, 0.1), (3, 0.3)]).await;
-    assert_eq!(bench.fallen(), [(2, 0.2)]);
-    bench.restart(START);
-    bench.poll_with(&[(1, 0.1), (2, 0.1), (3, 0.2)]).await;
-    assert_eq!(bench.fallen(), [(2, 0.2), (3, 0.3)]);
-    bench.rescale(100.0);
-    bench.restart(START);
-    assert_eq!(bench.fallen(), [], "the scale changed with a restart");
-    bench.poll_with(&[(1, 0.1), (2, 0.0), (3, 0.1)]).await;
+    assert_eq!(bench.fallen(), [(2, 0.8)], "repository 3 did not fall");
+    bench.poll_with(&[(1, 0.1), (2, 0.8), (3, 0.3)]).await;
     assert_eq!(bench.fallen(), []);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_unknown_completion_shows_no_fall_until_it_is_known_again() {
+    let mut bench = Bench::new();
+    bench.poll_with(&[(1, 10.0), (2, 80.0), (3, 30.0)]).await;
+    bench.poll_with(&[(1, 10.0), (2, 20.0), (3, 30.0)]).await;
+    bench
+        .poll_with(&[(1, 10.0), (2, f64::NAN), (3, 30.0)])
+        .await;
+    assert_eq!(bench.fallen(), []);
+    bench.restart(START);
+    bench.poll_with(&[(1, 10.0), (2, 20.0), (3, 30.0)]).await;
+    assert_eq!(bench.fallen(), [(2, 80.0)]);
 }

@@ -81,8 +81,8 @@ async fn an_absence_of_less_than_thirty_days_keeps_the_clock() {
         bench.poll().await;
         let snapshot = bench.poller.snapshot();
         let languages = snapshot.repositories[2].condition.languages().unwrap();
-        let clock = languages.readings[0].progress().unwrap();
-        assert_eq!(clock.at == START, is_kept, "{days} days");
+        let clock = languages.records[0].known.unwrap().progress_at;
+        assert_eq!(clock == START, is_kept, "{days} days");
     }
 }
 

@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::{
-    diagnosis::{Symptom, Watch, findings},
-    domain::{BadEntry, Defect},
+    diagnosis::{Watch, findings},
+    domain::{BadEntry, Defect, ProblemKind},
 };
 use std::{cell::RefCell, fmt::Write as _, sync::Once};
 use tracing::{Event, Level, Subscriber, field::Visit};
@@ -153,12 +153,10 @@ async fn an_outage_of_two_hours_logs_three_lines_and_so_does_its_end() {
     bench.poll().await;
     observe(&bench);
     let log = Log::collect();
-    for minute in 0..24 {
+    for _ in 0..24 {
         bench.change(|api| {
             api.completions.clear();
             api.is_unreachable = true;
-            // The number of failures before the end of the poll is random.
-            api.end = Some(EndOfPoll::Number(10 + minute % 7, PollFailure::Unavailable));
         });
         bench.poll().await;
         observe(&bench);
@@ -176,7 +174,7 @@ async fn an_outage_of_two_hours_logs_three_lines_and_so_does_its_end() {
     assert_eq!(begin.len(), 3, "{begin:#?}");
     bench.change(|api| {
         api.completions = (1..=500).map(|id| (id, 50.0)).collect();
-        api.end = None;
+        api.is_unreachable = false;
     });
     bench.poll().await;
     observe(&bench);
@@ -184,8 +182,8 @@ async fn an_outage_of_two_hours_logs_three_lines_and_so_does_its_end() {
         log.take(),
         [
             "poll ended failed=0 unreached=0 postponed=0",
-            "the API answers again after=2 h",
-            "no data are stale any more after=55 min"
+            "polls read the repositories again after=2 h",
+            "no data are stale any more after=1 h"
         ]
     );
 }
@@ -193,13 +191,13 @@ async fn an_outage_of_two_hours_logs_three_lines_and_so_does_its_end() {
 /// Judges and logs as the daemon does.
 fn observe(watch: &mut Watch, bench: &Bench) {
     let (poller, now) = (&bench.poller, bench.poller.clock.now());
-    let findings = findings(
+    let mut findings = findings(
         &poller.snapshot(),
         &poller.status(),
         &poller.instruments.facts(),
         now,
     );
-    watch.observe(&findings);
+    watch.observe(&mut findings, now);
 }
 
 #[tokio::test(start_paused = true)]
@@ -209,7 +207,7 @@ async fn no_line_says_that_a_problem_ended_while_an_outage_hides_it() {
             3,
             2,
             "1 of 3 repositories cannot be read",
-            "no repository fails any more",
+            "polls read the repositories again",
         ),
         (
             0,
@@ -244,7 +242,7 @@ async fn no_line_says_that_a_problem_ended_while_an_outage_hides_it() {
         observe(&mut watch, &bench);
         let lines = log.take();
         assert_eq!(
-            [ends, "the API answers again"].map(|words| count(&lines, words)),
+            [ends, "polls read the repositories again"].map(|words| count(&lines, words)),
             [1, 1],
             "{lines:#?}"
         );
@@ -264,10 +262,10 @@ fn a_certificate_that_expires_is_not_logged_as_valid() {
             instruments.certificate_expires(None);
         }
         let facts = instruments.facts();
-        let findings = findings(&poller.snapshot(), &poller.status(), &facts, now);
-        watch.observe(&findings);
+        let mut findings = findings(&poller.snapshot(), &poller.status(), &facts, now);
+        watch.observe(&mut findings, now);
         assert_eq!(
-            count(&log.take(), "the TLS certificate is valid again") > 0,
+            count(&log.take(), "the TLS certificate is renewed") > 0,
             is_valid,
             "after {hours} h"
         );
@@ -282,13 +280,13 @@ fn a_refused_reload_is_not_logged_twice() {
     instruments.config_loaded(Err(Failure::new("line 3", "correct it")), START);
     let poller = Bench::new().poller;
     let facts = instruments.facts();
-    let findings = findings(&poller.snapshot(), &poller.status(), &facts, START);
+    let mut findings = findings(&poller.snapshot(), &poller.status(), &facts, START);
     assert!(
         findings
             .iter()
-            .any(|finding| finding.symptom == Symptom::ReloadRefused)
+            .any(|finding| finding.kind == ProblemKind::ReloadRefused)
     );
-    watch.observe(&findings);
+    watch.observe(&mut findings, START);
     assert_eq!(count(&log.take(), "refused"), 0);
 }
 
@@ -299,8 +297,15 @@ async fn a_failure_of_a_repository_is_logged_once_despite_an_outage() {
     let log = Log::collect();
     bench.change(|api| api.completions.retain(|(id, _)| *id != 2));
     for is_unreachable in [false, true, false] {
-        bench.change(|api| api.is_unreachable = is_unreachable);
+        let completions = bench.api.responses().completions.clone();
+        bench.change(|api| {
+            api.is_unreachable = is_unreachable;
+            if is_unreachable {
+                api.completions.clear();
+            }
+        });
         bench.poll().await;
+        bench.change(|api| api.completions = completions);
     }
     assert_eq!(count(&log.take(), "cannot read languages"), 1);
     bench.change(|api| api.completions.push((2, 50.0)));
@@ -309,7 +314,7 @@ async fn a_failure_of_a_repository_is_logged_once_despite_an_outage() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn repositories_that_appear_leave_or_are_renamed_are_logged() {
+async fn a_listing_that_changes_something_is_one_line() {
     let mut bench = Bench::of(3, |_| true);
     bench.poll().await;
     let log = Log::collect();
@@ -318,25 +323,23 @@ async fn repositories_that_appear_leave_or_are_renamed_are_logged() {
         api.completions.push((4, 50.0));
     });
     bench.poll().await;
+    let names = "added=\"o/004\" removed=\"o/003\" renamed=\"o/002 to o/new-name\"";
     assert_eq!(
         log.take(),
-        [
-            "repository renamed repo=\"o/new-name\" before=\"o/002\" id=2",
-            "repository appeared repo=\"o/004\" id=4",
-            "repository left repo=\"o/003\" id=3",
-        ]
+        [format!("1 repository added, 1 removed, 1 renamed {names}")]
     );
 }
 
 #[tokio::test(start_paused = true)]
-async fn at_most_ten_new_repositories_are_logged() {
+async fn at_most_ten_changed_repositories_are_named() {
     let mut bench = Bench::of(3, |_| true);
     bench.poll().await;
     let log = Log::collect();
     bench.change(|api| api.list(30, |_| true));
     bench.poll().await;
     let lines = log.take();
-    assert_eq!(count(&lines, "repository appeared"), 10);
-    assert_eq!(count(&lines, "omitted=\"17 appeared\""), 1);
-    assert_eq!(lines.len(), 11, "{lines:#?}");
+    assert_eq!(lines.len(), 1, "{lines:#?}");
+    let first = "27 repositories added added=\"o/004, o/005, ";
+    assert!(lines[0].starts_with(first), "{lines:#?}");
+    assert!(lines[0].ends_with(", o/013 and 17 more\""), "{lines:#?}");
 }

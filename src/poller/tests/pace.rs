@@ -1,109 +1,522 @@
-//! An API that allows fewer requests than configured: every repository is read, none is preferred.
+//! One queue and one pace, against APIs that refuse or fail some requests.
 
 use super::*;
 use crate::{
-    api::testing::{LimitedApi, Refused},
-    domain::RepositoryId,
+    api::{Pace, PollEnd, RequestFailure, Session},
+    domain::{
+        Completion, Language, LanguageList, Listing, Next, Page, Reason, Repository, RepositoryId,
+        TargetLanguage,
+    },
+};
+use reqwest::StatusCode;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::{Mutex, MutexGuard},
 };
 
-fn limited(api: &LimitedApi) -> Poller<LimitedApi> {
-    let setup = Setup {
-        concurrency: 8,
-        interval: Duration::from_secs(15),
-        ..Setup::of(api.clone())
-    };
-    setup.build()
+/// The time that each response takes.
+const LATENCY: Duration = Duration::from_millis(80);
+const OK: u16 = 200;
+
+/// Returns the status of a response to a request for a repository, or for the listing.
+type Answer = Box<dyn FnMut(Option<u64>, Instant) -> u16 + Send>;
+
+/// An API in memory that lists repositories and answers as a test says.
+#[derive(Clone)]
+struct Scripted {
+    server: Arc<Mutex<Server>>,
+    pace: Arc<Pace>,
+}
+
+struct Server {
+    repositories: u64,
+    answer: Answer,
+    hold: Option<Duration>,
+    /// The requests of the last poll: their times, repositories and statuses.
+    requests: Vec<(Instant, Option<u64>, u16)>,
+    reads: BTreeMap<u64, usize>,
+}
+
+impl Scripted {
+    fn new(
+        repositories: u64,
+        answer: impl FnMut(Option<u64>, Instant) -> u16 + Send + 'static,
+    ) -> Self {
+        let server = Server {
+            repositories,
+            answer: Box::new(answer),
+            hold: None,
+            requests: Vec::new(),
+            reads: (1..=repositories).map(|id| (id, 0)).collect(),
+        };
+        Self {
+            server: Arc::new(Mutex::new(server)),
+            pace: Arc::new(Pace::new(Some(10.0))),
+        }
+    }
+
+    /// An API that answers a repository with one status, and everything else well.
+    fn refusing(repositories: u64, status: u16, which: fn(u64) -> bool) -> Self {
+        Self::new(repositories, move |id, _| {
+            if id.is_some_and(which) { status } else { OK }
+        })
+    }
+
+    fn server(&self) -> MutexGuard<'_, Server> {
+        self.server.lock().unwrap()
+    }
+
+    fn answer(&self, answer: impl FnMut(Option<u64>, Instant) -> u16 + Send + 'static) {
+        self.server().answer = Box::new(answer);
+    }
+
+    fn poller(&self) -> Poller<Self> {
+        let setup = Setup {
+            concurrency: 8,
+            max_attempts: 4,
+            interval: Duration::from_secs(60),
+            ..Setup::of(self.clone())
+        };
+        setup.build()
+    }
+
+    /// Returns the requests since the last call, by repository.
+    fn requested(&self) -> Vec<Option<u64>> {
+        let requests = std::mem::take(&mut self.server().requests);
+        requests.into_iter().map(|(_, id, _)| id).collect()
+    }
+
+    async fn request(&self, id: Option<u64>) -> Result<(), RequestFailure> {
+        let status = {
+            let now = Instant::now();
+            let mut server = self.server();
+            let status = (server.answer)(id, now);
+            server.requests.push((now, id, status));
+            status
+        };
+        sleep(LATENCY.mul_f64(0.5 + fastrand::f64())).await;
+        let mut server = self.server();
+        match status {
+            OK => {
+                if let Some(id) = id {
+                    *server.reads.entry(id).or_default() += 1;
+                }
+                Ok(())
+            }
+            // No response at all.
+            0 => Err(RequestFailure::new(Reason::Timeout, "no answer")),
+            1 => Err(RequestFailure::new(Reason::Decode, "HTML")),
+            _ => {
+                let status = StatusCode::from_u16(status).unwrap();
+                Err(RequestFailure::status(status, server.hold))
+            }
+        }
+    }
+}
+
+impl Api for Scripted {
+    type Session = Self;
+
+    async fn begin(&self) -> Result<Self, PollEnd> {
+        Ok(self.clone())
+    }
+
+    fn pace(&self) -> &Pace {
+        &self.pace
+    }
+}
+
+impl Session for Scripted {
+    async fn list_repositories(&self, after: Option<RepositoryId>) -> Result<Page, RequestFailure> {
+        self.pace.send(None, self.request(None)).await?;
+        let (mut listing, mut next) = (Listing::default(), Next::End);
+        for id in after.map_or(1, |id| id.get() + 1)..=self.server().repositories {
+            let id = RepositoryId::new(id).unwrap();
+            next = Next::After(id);
+            listing.add(Arc::new(Repository {
+                id,
+                name: format!("o/{id}").into(),
+                private: Some(false),
+                created_at: None,
+            }));
+        }
+        Ok(Page {
+            listing,
+            next,
+            sent_at: None,
+        })
+    }
+
+    async fn list_languages(&self, id: RepositoryId) -> Result<LanguageList, RequestFailure> {
+        let request = self.request(Some(id.get()));
+        self.pace.send(Some(id), request).await?;
+        let language = Arc::new(Language {
+            code: "de".into(),
+            name: "German".into(),
+        });
+        Ok(LanguageList {
+            languages: vec![TargetLanguage {
+                language,
+                completion: Completion::new(50.0),
+            }],
+            ..LanguageList::default()
+        })
+    }
+}
+
+/// Refuses requests above a rate, like nginx' `limit_req`.
+fn limit(rate: f64, status: u16) -> impl FnMut(Option<u64>, Instant) -> u16 + Send {
+    let mut answered_at: Option<Instant> = None;
+    move |_, now| {
+        if answered_at.is_some_and(|at| (now - at).as_secs_f64() * rate < 0.999) {
+            return status;
+        }
+        answered_at = Some(now);
+        OK
+    }
+}
+
+/// Polls some times, a minute after the other, and returns the outcomes.
+async fn polls<const N: usize>(poller: &mut Poller<Scripted>) -> [PollOutcome; N] {
+    let mut outcomes = std::array::from_fn(|_| PollOutcome::default());
+    for outcome in &mut outcomes {
+        *outcome = poller.poll().await;
+        pass(1).await;
+    }
+    outcomes
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_limited_api_is_read_evenly_poll_after_poll() {
-    let second = Some(Duration::from_secs(1));
-    for allowed in [0.5, 2.0, 3.0, 10.0] {
-        for (status, retry_after) in [(429, None), (429, second), (503, None), (503, second)] {
-            let refused = Refused {
-                status,
-                retry_after,
-            };
-            let api = LimitedApi::new(100, allowed, refused);
-            let mut poller = limited(&api);
-            for poll in 1..=10 {
-                let outcome = poller.poll().await;
-                assert!(outcome.stop.is_none(), "{allowed} {refused:?} {outcome:?}");
-                assert!(
-                    poll == 1 || outcome.is_success(),
-                    "{allowed} {refused:?} {outcome:?}"
-                );
-                pass(1).await;
-            }
-            let reads = api.change(|server| server.reads.clone());
+async fn a_limited_api_is_read_in_whole_and_evenly() {
+    for rate in [0.5, 2.0, 3.0] {
+        for status in [429, 503] {
+            let api = Scripted::new(60, limit(rate, status));
+            let mut poller = api.poller();
+            let outcomes = polls::<8>(&mut poller).await;
+            let read: Vec<_> = outcomes.iter().map(|outcome| outcome.read).collect();
+            let reads = api.server().reads.clone();
             let (least, most) = (reads.values().min().unwrap(), reads.values().max().unwrap());
-            assert!(most - least <= 1, "{allowed} {refused:?} {reads:?}");
+            if rate > 1.0 {
+                // One in some hundred repositories is refused four times.
+                assert!(
+                    read.iter().all(|read| *read >= 57),
+                    "{rate} {status} {read:?}"
+                );
+            }
+            assert!(most - least <= 2, "{rate} {status} {reads:?}");
         }
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_repository_that_is_always_refused_slows_down_no_later_poll() {
-    let refused = Refused {
-        status: 429,
-        retry_after: None,
-    };
-    let api = LimitedApi::new(100, 100.0, refused);
-    api.change(|server| server.unwilling = RepositoryId::new(7));
-    let mut poller = limited(&api);
-    let first = poller.poll().await;
-    assert_eq!((first.read, first.failed), (99, 1), "{first:?}");
-    assert!(first.duration < Duration::from_secs(10 * 60), "{first:?}");
-    for _ in 0..12 {
-        let outcome = poller.poll().await;
-        assert_eq!((outcome.read, outcome.failed), (99, 1), "{outcome:?}");
+async fn most_requests_to_a_limited_api_are_not_refused() {
+    let api = Scripted::new(60, limit(2.0, 503));
+    let mut poller = api.poller();
+    polls::<2>(&mut poller).await;
+    api.requested();
+    polls::<6>(&mut poller).await;
+    let requests = std::mem::take(&mut api.server().requests);
+    let refused = requests
+        .iter()
+        .filter(|(_, _, status)| *status == 503)
+        .count();
+    assert!(
+        refused * 5 < requests.len() * 2,
+        "{refused} of {}",
+        requests.len()
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_pace_is_back_minutes_after_the_limit_is_gone() {
+    let api = Scripted::new(100, limit(0.5, 429));
+    let mut poller = api.poller();
+    polls::<2>(&mut poller).await;
+    assert!(poller.status().slowed_to.is_some_and(|rate| rate <= 1.0));
+    api.answer(|_, _| OK);
+    let start = Instant::now();
+    while poller.status().slowed_to.is_some() {
+        assert_eq!(poller.poll().await.read, 100);
     }
-    let last = poller.poll().await;
-    assert!(last.duration < Duration::from_secs(12), "{last:?}");
-    api.change(|server| server.unwilling = None);
-    assert!(poller.poll().await.is_success());
+    assert!(
+        start.elapsed() < Duration::from_secs(5 * 60),
+        "{:?}",
+        start.elapsed()
+    );
+    assert!(poller.poll().await.duration < Duration::from_secs(11));
 }
 
 #[tokio::test(start_paused = true)]
-async fn ten_429_in_a_row_at_the_lowest_pace_end_the_poll_as_held() {
-    let refused = Refused {
-        status: 429,
-        retry_after: None,
-    };
-    let api = LimitedApi::new(20, 10.0, refused);
-    let mut poller = limited(&api);
-    assert!(poller.poll().await.is_success());
-    api.change(|server| server.allowed = 0.0);
-    let outcome = poller.poll().await;
-    assert_eq!(outcome.failure(), Some(PollFailure::Held));
-    assert!(outcome.duration < Duration::from_secs(180), "{outcome:?}");
-    api.change(|server| server.allowed = 10.0);
-    assert!(poller.poll().await.is_success());
+async fn repositories_that_are_always_refused_slow_down_no_other() {
+    for status in [403, 404, 429, 500, 503, 0] {
+        for (repositories, which) in [
+            (9, (|id| id == 5) as fn(u64) -> bool),
+            (100, |id| id % 20 == 0),
+        ] {
+            let api = Scripted::refusing(repositories, status, which);
+            let refused = (1..=repositories).filter(|id| which(*id)).count();
+            let mut poller = api.poller();
+            polls::<4>(&mut poller).await;
+            let outcome = poller.poll().await;
+            let well = usize::try_from(repositories).unwrap() - refused;
+            assert_eq!((outcome.read, outcome.failed), (well, refused), "{status}");
+            assert_eq!(outcome.failure(), Some(PollFailure::Repositories));
+            let usual = Duration::from_millis(100 * (repositories + 12));
+            assert!(outcome.duration < usual, "{status} {outcome:?}");
+            assert_eq!(poller.status().slowed_to, None, "{status}");
+            api.answer(|_, _| OK);
+            assert!(poller.poll().await.is_success(), "{status}");
+        }
+    }
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_outage_with_503_ends_the_poll_and_leaves_the_pace() {
-    let refused = Refused {
-        status: 503,
-        retry_after: None,
-    };
-    let api = LimitedApi::new(100, 10.0, refused);
-    let mut poller = limited(&api);
-    assert!(poller.poll().await.is_success());
-    let before = api.change(|server| {
-        server.allowed = 0.0;
-        server.requests
-    });
+async fn failures_now_and_then_cost_a_poll_little() {
+    for (status, percent) in [(503, 2), (503, 10), (502, 20), (429, 10)] {
+        let mut number = 0_u64;
+        let api = Scripted::new(100, move |_, _| {
+            number += 1;
+            let mixed = number.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 57;
+            if mixed % 100 < percent { status } else { OK }
+        });
+        let mut poller = api.poller();
+        for outcome in polls::<4>(&mut poller).await {
+            assert!(outcome.read >= 97, "{status} {outcome:?}");
+            assert!(
+                outcome.duration < Duration::from_secs(22),
+                "{status} {outcome:?}"
+            );
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_failed_request_is_repeated_after_the_others_with_a_backoff() {
+    let api = Scripted::refusing(30, 500, |id| id == 1);
+    let mut poller = api.poller();
+    poller.poll().await;
+    let requests = api.requested();
+    let first = requests.iter().filter(|id| **id == Some(1)).count();
+    assert_eq!(first, 4, "api.max_attempts");
+    let distinct: BTreeSet<_> = requests[..33].iter().collect();
+    assert!(
+        distinct.len() >= 30,
+        "no request was repeated in place: {requests:?}"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_failed_poll_costs_a_repository_one_attempt() {
+    let api = Scripted::refusing(30, 500, |id| id == 1);
+    let mut poller = api.poller();
+    let mut attempts = Vec::new();
     for _ in 0..5 {
-        let outcome = poller.poll().await;
-        assert_eq!(outcome.failure(), Some(PollFailure::Unavailable));
+        poller.poll().await;
+        let requests = api.requested();
+        attempts.push(requests.iter().filter(|id| **id == Some(1)).count());
+        let last = requests.iter().rposition(|id| *id != Some(1)).unwrap();
+        let first = requests.iter().position(|id| *id == Some(1)).unwrap();
+        assert!(attempts.len() == 1 || first > last, "the second part waits");
     }
-    let requests = api.change(|server| {
-        server.allowed = 10.0;
-        server.requests
+    assert_eq!(attempts, [4, 3, 2, 1, 1]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_final_failure_is_not_repeated() {
+    for (status, requests) in [(403, 1), (404, 1), (400, 1), (301, 1), (1, 1)] {
+        let api = Scripted::refusing(30, status, |id| id == 1);
+        api.poller().poll().await;
+        let requested = api.requested();
+        let asked = requested.iter().filter(|id| **id == Some(1)).count();
+        assert_eq!(asked, requests, "{status}");
+    }
+    for status in [0, 408, 425, 429, 500, 501, 502, 503, 504] {
+        let api = Scripted::refusing(30, status, |id| id == 1);
+        api.poller().poll().await;
+        let requested = api.requested();
+        let asked = requested.iter().filter(|id| **id == Some(1)).count();
+        assert_eq!(asked, 4, "{status}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_page_of_the_listing_is_repeated_in_the_same_way() {
+    let mut failures = 3;
+    let api = Scripted::new(5, move |id, _| {
+        if id.is_none() && failures > 0 {
+            failures -= 1;
+            return 502;
+        }
+        OK
     });
-    assert!(requests - before <= 150, "{} requests", requests - before);
+    assert!(api.poller().poll().await.is_success());
+    api.answer(|id, _| if id.is_none() { 502 } else { OK });
+    api.requested();
+    let mut poller = api.poller();
     let outcome = poller.poll().await;
-    assert!(outcome.is_success(), "{outcome:?}");
-    assert!(outcome.duration < Duration::from_secs(60), "{outcome:?}");
+    assert_eq!(api.requested().len(), 4);
+    assert_eq!(outcome.failure(), Some(PollFailure::Unavailable));
+}
+
+#[tokio::test(start_paused = true)]
+async fn twenty_failures_in_a_row_end_the_first_part_as_an_outage() {
+    // 1 is a page of HTML.
+    for status in [0, 1, 302, 500, 503] {
+        let api = Scripted::new(300, |_, _| OK);
+        let mut poller = api.poller();
+        assert!(poller.poll().await.is_success());
+        api.answer(move |id, _| if id.is_some() { status } else { OK });
+        api.requested();
+        let outcome = poller.poll().await;
+        assert_eq!(
+            outcome.failure(),
+            Some(PollFailure::Unavailable),
+            "{status}"
+        );
+        // Seven more are in flight when the twentieth fails.
+        let requests = api.requested().len();
+        assert!(
+            (20..=45).contains(&requests),
+            "{status}: {requests} requests"
+        );
+        assert_eq!(outcome.unreached + outcome.failed, 300);
+        // A listing that fails too counts as fifteen.
+        api.answer(move |_, _| status);
+        poller.poll().await;
+        let requests = api.requested().len();
+        assert!(requests <= 24, "{status}: {requests} requests");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn refused_reads_are_no_outage() {
+    for status in [403, 404] {
+        let api = Scripted::refusing(100, status, |id| id != 77);
+        let outcome = api.poller().poll().await;
+        assert_eq!(
+            outcome.failure(),
+            Some(PollFailure::Repositories),
+            "{status}"
+        );
+        assert_eq!((outcome.read, outcome.failed), (1, 99));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_429_is_an_outage_only_at_the_lowest_pace() {
+    let api = Scripted::new(100, |id, _| if id.is_some() { 429 } else { OK });
+    let mut poller = api.poller();
+    for poll in 0..3 {
+        let outcome = poller.poll().await;
+        assert_eq!(
+            outcome.failure(),
+            Some(PollFailure::Unavailable),
+            "{outcome:?}"
+        );
+        let requests = api.requested().len();
+        assert!(poll == 0 || requests <= 50, "{requests} requests");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn in_the_second_part_failures_only_leave_the_rest_to_the_next_poll() {
+    let api = Scripted::refusing(140, 500, |id| (21..=120).contains(&id));
+    let mut poller = api.poller();
+    polls::<12>(&mut poller).await;
+    let mut requested = BTreeSet::new();
+    for outcome in polls::<6>(&mut poller).await {
+        assert_eq!(outcome.failure(), Some(PollFailure::Repositories));
+        assert_eq!(outcome.read, 40, "{outcome:?}");
+        assert!(
+            outcome.failed <= 30 && outcome.postponed >= 70,
+            "{outcome:?}"
+        );
+        requested.extend(api.requested());
+    }
+    assert_eq!(requested.len(), 141, "each has its turn");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_poll_that_read_nothing_is_an_outage() {
+    let api = Scripted::new(3, |id, _| if id.is_some() { 500 } else { OK });
+    let outcome = api.poller().poll().await;
+    assert_eq!(outcome.failure(), Some(PollFailure::Unavailable));
+}
+
+#[tokio::test(start_paused = true)]
+async fn whatever_can_be_read_is_read_within_a_few_polls() {
+    // All but one fail, the first ones fail, half of them hang.
+    for which in [
+        |id| id != 77,
+        |id| id <= 40,
+        (|id| id % 2 == 0) as fn(u64) -> bool,
+    ] {
+        for status in [0, 403, 500] {
+            let api = Scripted::refusing(100, status, which);
+            let mut poller = api.poller();
+            polls::<6>(&mut poller).await;
+            let reads = &api.server().reads;
+            assert!(
+                (1..=100).all(|id| which(id) || reads[&id] > 0),
+                "{status} {reads:?}"
+            );
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_hold_of_up_to_five_minutes_delays_a_poll() {
+    for (seconds, ends) in [(300, false), (301, true)] {
+        for status in [429, 503, 500, 404] {
+            let mut is_refused = false;
+            let api = Scripted::new(5, move |id, _| {
+                if id == Some(3) && !std::mem::replace(&mut is_refused, true) {
+                    return status;
+                }
+                OK
+            });
+            api.server().hold = Some(Duration::from_secs(seconds));
+            let outcome = api.poller().poll().await;
+            let holds = [429, 503].contains(&status);
+            let is_held = outcome.failure() == Some(PollFailure::Held);
+            assert_eq!(is_held, holds && ends, "{status} {outcome:?}");
+            let is_delayed = outcome.duration >= Duration::from_secs(300);
+            assert_eq!(is_delayed, holds && !ends, "{status} {outcome:?}");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_refused_key_and_a_forbidden_listing_end_the_poll_at_once() {
+    for (status, of_listing, requests) in [(401, false, 12), (401, true, 1), (403, true, 1)] {
+        let api = Scripted::new(50, move |id, _| {
+            if id.is_none() == of_listing {
+                status
+            } else {
+                OK
+            }
+        });
+        let outcome = api.poller().poll().await;
+        assert_eq!(
+            outcome.failure(),
+            Some(PollFailure::Unauthorized),
+            "{status}"
+        );
+        assert!(api.requested().len() <= requests, "{status}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_api_that_is_dead_for_a_weekend_gets_few_requests() {
+    let api = Scripted::new(300, |_, _| OK);
+    let mut poller = api.poller();
+    assert!(poller.poll().await.is_success());
+    api.answer(|_, _| 500);
+    api.requested();
+    polls::<60>(&mut poller).await;
+    let requests = api.requested().len();
+    assert!(requests <= 60 * 27, "{requests} requests in an hour");
+    api.answer(|_, _| OK);
+    assert_eq!(poller.poll().await.read, 300);
+    assert!(poller.poll().await.is_success());
 }

@@ -3,10 +3,10 @@
 
 use super::api::Setup;
 use crate::{
-    api::{Api, ApiError, Attempts, PollEnd, Session, wire},
+    api::{Api, Pace, PollEnd, RequestFailure, Session, wire},
     domain::{
         Interner, LanguageList, Page, RepositoryId,
-        snapshot::{Pace, PollOutcome, Snapshot},
+        snapshot::{PollOutcome, Snapshot},
     },
 };
 use proptest::{collection, option, prelude::*};
@@ -15,7 +15,6 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     sync::{Arc, Mutex},
 };
-use tokio::time::Instant;
 
 #[derive(Debug, Clone)]
 struct Repository {
@@ -77,7 +76,7 @@ fn change() -> impl Strategy<Value = Change> {
 
 /// An API in memory whose responses are bytes.
 #[derive(Clone)]
-struct Account(Arc<Mutex<World>>);
+struct Account(Arc<Mutex<World>>, Arc<Pace>);
 
 struct World {
     repositories: BTreeMap<u64, Repository>,
@@ -95,19 +94,13 @@ impl Api for Account {
         Ok(self.clone())
     }
 
-    fn held_until(&self) -> Option<Instant> {
-        None
+    fn pace(&self) -> &Pace {
+        &self.1
     }
-
-    fn pace(&self) -> Option<Pace> {
-        None
-    }
-
-    fn forget_pace(&self) {}
 }
 
 impl Session for Account {
-    async fn list_repositories(&self, after: Option<RepositoryId>) -> Result<Page, ApiError> {
+    async fn list_repositories(&self, after: Option<RepositoryId>) -> Result<Page, RequestFailure> {
         let mut world = self.0.lock().unwrap();
         for change in world.changes.pop().unwrap_or_default() {
             world.change(&change);
@@ -133,11 +126,7 @@ impl Session for Account {
         .unwrap())
     }
 
-    async fn list_languages(
-        &self,
-        id: RepositoryId,
-        _: Attempts,
-    ) -> Result<LanguageList, ApiError> {
+    async fn list_languages(&self, id: RepositoryId) -> Result<LanguageList, RequestFailure> {
         let world = self.0.lock().unwrap();
         let languages = world
             .repositories
@@ -189,7 +178,10 @@ fn poll(world: World) -> (Snapshot, PollOutcome) {
     runtime.block_on(async {
         let setup = Setup {
             concurrency: 3,
-            ..Setup::of(Account(Arc::new(Mutex::new(world))))
+            ..Setup::of(Account(
+                Arc::new(Mutex::new(world)),
+                Arc::new(Pace::new(None)),
+            ))
         };
         let mut poller = setup.build();
         let outcome = poller.poll().await;
@@ -226,11 +218,11 @@ proptest! {
         prop_assert!(outcome.is_success());
         let mut found = BTreeMap::new();
         for shown in &snapshot.repositories {
-            let readings = shown.condition.languages().unwrap().readings.iter();
-            let languages: BTreeMap<_, _> = readings
-                .map(|reading| {
-                    let bits = reading.completion().map(|completion| completion.get().to_bits());
-                    let language = &reading.language;
+            let records = shown.condition.languages().unwrap().records.iter();
+            let languages: BTreeMap<_, _> = records
+                .map(|record| {
+                    let bits = record.completion().map(|completion| completion.get().to_bits());
+                    let language = &record.language;
                     (language.code.to_string(), (language.name.to_string(), bits))
                 })
                 .collect();

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 #[tokio::test(start_paused = true)]
 async fn an_overrun_poll_is_followed_at_once_and_a_broken_one_is_not() {
-    let end = Some(EndOfPoll::Number(2, PollFailure::Unavailable));
+    let end = Some(EndOfPoll::Number(2, PollFailure::Unauthorized));
     for (end, starts) in [(None, [0, 600, 1200]), (end, [0, 700, 1400])] {
         let api = FakeApi::new();
         api.responses().takes = Duration::from_secs(200);
@@ -34,6 +34,21 @@ async fn a_long_poll_publishes_at_least_every_five_seconds() {
     assert_eq!(longest, Some(Duration::from_secs(5)));
     assert!(times[0] < Duration::from_secs(1));
     assert!(times.last() >= Some(&Duration::from_secs(115)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn translations_are_judged_every_ten_minutes_between_polls() {
+    let setup = Setup {
+        interval: Duration::from_secs(86_400),
+        ..Setup::of(FakeApi::new())
+    };
+    let times = setup.run(120, |snapshot, _| Some(snapshot.taken_at));
+    let times = times.await;
+    let waits = times
+        .windows(2)
+        .map(|pair| pair[1].since(pair[0]).as_secs());
+    assert_eq!(waits.max(), Some(600));
+    assert!(times.len() > 12);
 }
 
 #[tokio::test(start_paused = true)]
@@ -78,9 +93,8 @@ async fn a_hold_is_published_until_it_ends() {
     let hold = async {
         // The hold begins while no poll is under way.
         pass(4).await;
-        let mut responses = api.responses();
-        responses.held_until = Some(Instant::now() + Duration::from_secs(120));
-        responses.takes = Duration::from_secs(60);
+        api.responses().takes = Duration::from_secs(60);
+        api.hold(Duration::from_secs(120)).await;
     };
     let (mut published, ()) = tokio::join!(polling, hold);
     published.dedup_by_key(|(_, held_until)| *held_until);

@@ -46,30 +46,18 @@ async fn a_long_poll_saves_after_its_listing_and_after_its_first_read() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_duration_of_a_poll_counts_after_a_restart() {
+async fn the_last_success_of_all_survives_a_restart_and_a_chosen_poll() {
     let mut bench = Bench::new();
-    bench.change(|api| api.takes = HOUR);
-    bench.poll().await;
-    let limit = bench.poller.staleness_limit();
-    assert!(limit >= 2 * HOUR, "{limit:?}");
-    bench.restart(START);
-    assert_eq!(bench.poller.staleness_limit(), limit);
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_poll_of_chosen_repositories_keeps_the_duration_of_a_full_one() {
-    let mut bench = Bench::new();
-    bench.change(|api| api.takes = HOUR);
     bench.poll().await;
     let setup = Setup {
         memory: Some(bench.memory()),
         only: GlobSet::new([Glob::new("o/b").unwrap()]).unwrap(),
+        start: START.saturating_add(HOUR),
         ..Setup::of(bench.api.clone())
     };
     bench.poller = setup.build();
-    let outcome = bench.poll().await;
-    assert_eq!((outcome.read, outcome.duration), (1, HOUR));
-    assert_eq!(bench.memory().last_full_poll, Some(3 * HOUR));
+    assert_eq!(bench.poll().await.read, 1);
+    assert_eq!(bench.memory().last_success_at, Some(START));
 }
 
 #[tokio::test(start_paused = true)]
@@ -89,7 +77,8 @@ async fn a_poll_reads_first_what_the_last_poll_did_not_reach() {
     let mut bench = Bench::new();
     bench.change(|api| api.end = Some(EndOfPoll::Number(2, PollFailure::Held)));
     let outcome = bench.poll().await;
-    assert_eq!((outcome.read, outcome.unreached), (1, 2));
+    let counts = (outcome.read, outcome.failed, outcome.unreached);
+    assert_eq!(counts, (1, 1, 1));
     bench.poll().await;
     assert_eq!(bench.requested(), [1, 2, 3, 1]);
 }
@@ -99,12 +88,12 @@ async fn the_oldest_attempt_comes_first_after_a_restart_too() {
     let mut bench = Bench::new();
     bench.change(|api| {
         api.completions.retain(|(id, _)| *id == 3);
-        api.end = Some(EndOfPoll::Number(2, PollFailure::Unavailable));
+        api.end = Some(EndOfPoll::Number(2, PollFailure::Held));
     });
     bench.poll().await;
     bench.restart(START);
     bench.poll().await;
-    assert_eq!(bench.requested(), [1, 2, 3, 2]);
+    assert_eq!(bench.requested(), [1, 2, 3, 1]);
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,12 +1,11 @@
 //! The answer to "may we ship?": a sentence and its look.
 
-use super::look::Look;
+use super::{data::View, look::Look};
 use crate::{
-    diagnosis::{Finding, Symptom},
     domain::{
-        Severity,
-        readiness::{Deadline, Due, Totals},
-        snapshot::{PollStatus, Snapshot},
+        TranslationProblem,
+        readiness::{Due, Totals},
+        snapshot::Condition,
     },
     support::{
         clock::Timestamp,
@@ -27,25 +26,25 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// Answers from the totals and the dates of the shown translations. `polling` is the look of
-    /// the polls, which decides how far these figures can be trusted.
+    /// Answers from the totals and the dates of the shown translations: those of `language`, or
+    /// all.
     pub fn new(
-        snapshot: &Snapshot,
+        view: &View<'_>,
         totals: &Totals,
         dates: &BTreeMap<Timestamp, Due<'_>>,
-        polling: Look,
-        now: Timestamp,
+        language: Option<&str>,
     ) -> Self {
         let behind = |due: &Due<'_>| due.totals.behind();
-        let overdue = dates.range(..now).map(|(_, due)| behind(due)).sum();
+        let overdue = totals.count(TranslationProblem::Overdue);
         let next = dates
-            .range(now..)
+            .range(view.snapshot.taken_at..)
             .find(|(_, due)| behind(due) > 0)
             .map(|(at, due)| (*at, behind(due)));
-        let (sentence, look) = sentence(snapshot, totals, overdue, polling);
-        let deadline = next.map(|(at, _)| Deadline::of(at, false, now));
-        let is_near = matches!(deadline, Some(Deadline::AtRisk));
-        let doubt = if is_near || totals.stalled > 0 || totals.unknown() > 0 {
+        let (sentence, look) = match totals.all {
+            0 => (nothing(view, language), Look::Waiting),
+            _ => sentence(view, totals, overdue),
+        };
+        let doubt = if totals.problems().count() > 0 || totals.unknown() > 0 {
             Look::Degraded
         } else {
             Look::Well
@@ -54,14 +53,14 @@ impl Answer {
             sentence,
             overdue,
             next,
-            look: look.max(doubt).max(polling),
+            look: look.max(doubt).max(view.doubts()),
         }
     }
 
     /// Returns the title of the tab, without its mark.
     pub fn title(&self, totals: &Totals) -> String {
         let ready = format!("{}/{} ready", grouped(totals.ready), grouped(totals.all));
-        match (self.overdue, totals.stalled) {
+        match (self.overdue, totals.count(TranslationProblem::Stalled)) {
             _ if totals.all == 0 => "Nothing to show".to_owned(),
             (0, 0) => ready,
             (0, stalled) => format!("{ready}, {} stalled", grouped(stalled)),
@@ -71,8 +70,9 @@ impl Answer {
 }
 
 /// Returns the answer as a sentence, and its look apart from stalled and unknown translations.
-fn sentence(snapshot: &Snapshot, totals: &Totals, overdue: usize, polling: Look) -> (String, Look) {
-    let unread = snapshot.count(|condition| condition.languages().is_none());
+fn sentence(view: &View<'_>, totals: &Totals, overdue: usize) -> (String, Look) {
+    let unread = view.snapshot.count(|one| one.languages().is_none());
+    let is_old = view.is_old();
     let (ready, all) = (
         grouped(totals.ready),
         counted(totals.all, "translation", "translations"),
@@ -81,21 +81,18 @@ fn sentence(snapshot: &Snapshot, totals: &Totals, overdue: usize, polling: Look)
         0 => String::new(),
         unread => format!(", {} not read", repositories(unread)),
     };
-    let is_old = polling == Look::Failing;
-    let (then, yet) = if is_old {
+    let is_outage = is_old && view.polling() == Look::Failing;
+    let (then, yet) = if is_outage {
         (" when last read", " when last read")
     } else {
         ("", " yet")
     };
-    if totals.all == 0 {
-        return nothing(snapshot);
-    }
     if totals.unknown() == totals.all {
         let sentence = "Unknown: the API reports no completion";
         return (sentence.to_owned(), Look::Degraded);
     }
     if overdue > 0 {
-        let verb = match (is_old, overdue) {
+        let verb = match (is_outage, overdue) {
             (true, 1) => "was",
             (true, _) => "were",
             (false, 1) => "is",
@@ -113,48 +110,53 @@ fn sentence(snapshot: &Snapshot, totals: &Totals, overdue: usize, polling: Look)
         let sentence = format!("Unknown yet: {ready} of {all} ready{not_read}");
         return (sentence, Look::Waiting);
     }
-    if polling > Look::Waiting {
+    if is_old {
         let sentence = format!("Unknown now: when last read, {ready} of {all} ready");
         return (sentence, Look::Well);
     }
     (format!("Ready to ship: {ready} of {all} ready"), Look::Well)
 }
 
-/// Answers where no translation is known.
-fn nothing(snapshot: &Snapshot) -> (String, Look) {
+/// Answers where no translation is shown. Only a complete listing, with all of its repositories
+/// read, proves that there is nothing to ship.
+fn nothing(view: &View<'_>, language: Option<&str>) -> String {
+    let snapshot = view.snapshot;
     let all = snapshot.repositories.len();
     let read = snapshot.count(|condition| condition.languages().is_some());
+    let is_old = view.is_old();
+    let yet = if is_old { "" } else { " yet" };
     if all == 0 {
-        let sentence = "Nothing to ship: there is no repository to show";
-        (sentence.to_owned(), Look::Waiting)
-    } else if read < all {
-        let sentence = format!(
-            "Unknown yet: {} of {} read",
+        return match &view.status.last {
+            None => "Unknown yet: the first poll has not ended",
+            Some(last) if last.listing_failure.is_some() || last.stop.is_some() => {
+                "Unknown: the repositories could not be listed"
+            }
+            Some(_) if snapshot.filtered > 0 => {
+                "Nothing to ship: the filters leave out every repository"
+            }
+            Some(_) if snapshot.unnamed > 0 => "Unknown: no repository has a readable name",
+            Some(_) => "Nothing to ship: the account has no repositories",
+        }
+        .to_owned();
+    }
+    let is_stale = |condition: &Condition| matches!(condition, Condition::Stale { .. });
+    if read == 0 && snapshot.count(is_stale) > 0 {
+        return "Unknown: the last data are too old to show".to_owned();
+    }
+    if read == 0 && is_old {
+        return "Unknown: no repository could be read".to_owned();
+    }
+    match language {
+        Some(code) if read < all => format!(
+            "Unknown{yet}: none of the {} read has the language “{code}”",
+            repositories(read)
+        ),
+        Some(code) => format!("No repository has the language “{code}”"),
+        None if read < all => format!(
+            "Unknown{yet}: {} of {} read",
             grouped(read),
             repositories(all)
-        );
-        (sentence, Look::Waiting)
-    } else {
-        let sentence = "Nothing to ship: no repository has a language to show";
-        (sentence.to_owned(), Look::Waiting)
+        ),
+        None => "Nothing to ship: no repository has a language to show".to_owned(),
     }
-}
-
-/// Returns the look of polling. A finding of severity info asks nobody to act, and counts as well.
-pub fn polling(findings: &[Finding], status: &PollStatus) -> Look {
-    let looks = findings.iter().map(|finding| match finding.symptom {
-        Symptom::Undecided => Look::Waiting,
-        symptom => match symptom.severity() {
-            Severity::Error => Look::Failing,
-            Severity::Warning => Look::Degraded,
-            Severity::Info => Look::Well,
-        },
-    });
-    let has_failed = status.last.as_ref().is_some_and(|last| !last.is_success());
-    let last = if has_failed {
-        Look::Degraded
-    } else {
-        Look::Well
-    };
-    looks.max().unwrap_or(Look::Well).max(last)
 }

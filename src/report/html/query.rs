@@ -120,6 +120,15 @@ impl Query {
         .link()
     }
 
+    /// Returns the link to the repositories whose names contain `name`, in all languages.
+    pub fn of_repository(name: &str) -> String {
+        Self {
+            search: name.to_owned(),
+            ..Self::default()
+        }
+        .link()
+    }
+
     pub fn without_search(&self) -> String {
         Self {
             search: String::new(),

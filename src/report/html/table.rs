@@ -2,10 +2,13 @@
 
 use super::query::{Column, Query};
 use crate::{
-    domain::readiness::{self, Row, Totals},
+    domain::{
+        TranslationProblem,
+        readiness::{self, Row, Totals, Translation},
+    },
     support::clock::Timestamp,
 };
-use std::cmp::Reverse;
+use std::{cmp::Reverse, collections::BTreeSet};
 
 /// The number of rows on a page.
 pub const ROWS: usize = 200;
@@ -13,6 +16,9 @@ pub const ROWS: usize = 200;
 /// The number of languages that fit as columns. A larger table leaves out the languages of the
 /// fewest repositories.
 pub const MOST_LANGUAGES: usize = 60;
+
+/// The number of tiles of a row that a narrow window shows in a long table: two lines on a phone.
+const MOST_TILES: usize = 10;
 
 /// A table of at most this many repositories shows all languages.
 const FEW: usize = 20;
@@ -39,16 +45,16 @@ pub struct Table<'a> {
 
 impl<'a> Table<'a> {
     /// Selects and sorts `rows`, which come sorted by name, and keeps one page of at most `size`.
-    pub fn new(mut rows: Vec<Row<'a>>, query: &Query, size: usize, now: Timestamp) -> Self {
+    pub fn new(mut rows: Vec<Row<'a>>, query: &Query, size: usize) -> Self {
         if !query.search.is_empty() {
             let wanted = query.search.to_lowercase();
             rows.retain(|row| row.shown.repository.name.to_lowercase().contains(&wanted));
         }
         if query.stalled {
-            rows.retain(|row| row.totals.stalled > 0);
+            rows.retain(|row| row.totals.count(TranslationProblem::Stalled) > 0);
         }
         sort(&mut rows, query);
-        let mut languages = readiness::languages(&rows, now);
+        let mut languages = readiness::languages(&rows);
         let most = if rows.len() <= FEW {
             usize::MAX
         } else {
@@ -75,6 +81,26 @@ impl<'a> Table<'a> {
             pages,
             totals,
         }
+    }
+}
+
+impl<'a> Table<'a> {
+    /// Returns whether narrow windows show only some tiles of each row.
+    pub fn is_long(&self) -> bool {
+        self.rows.len() > FEW
+    }
+
+    /// Returns the codes of a row that a narrow window leaves out of a long table: ready ones, and
+    /// all but the [`MOST_TILES`] furthest behind.
+    pub fn folded(&self, row: &Row<'a>) -> BTreeSet<&'a str> {
+        if !self.is_long() {
+            return BTreeSet::new();
+        }
+        let (ready, mut behind): (Vec<_>, Vec<_>) =
+            row.translations().partition(Translation::is_ready);
+        readiness::furthest_first(&mut behind, Translation::missing);
+        let nearest = behind.iter().skip(MOST_TILES);
+        ready.iter().chain(nearest).map(Translation::code).collect()
     }
 }
 

@@ -1,17 +1,18 @@
 //! The status page: the data and functions of page.html and the templates that it includes.
 
 use super::{
-    answer::{self, Answer},
+    answer::Answer,
+    data::View,
     look::Look,
     query::{Column, Query},
     table::{ROWS, Table},
 };
 use crate::{
-    diagnosis::{self, Finding, Symptom},
+    diagnosis::{self, Finding},
     domain::{
-        ReadFailure, Repository,
-        readiness::{self, Cause, Deadline, Due, Row, Totals, Translation},
-        snapshot::{Activity, Condition, PollStatus, Reading, Snapshot},
+        ReadFailure, Repository, TranslationProblem,
+        readiness::{self, Cause, Due, Row, Totals, Translation},
+        snapshot::{Activity, Condition, Snapshot},
     },
     support::{
         clock::Timestamp,
@@ -47,6 +48,8 @@ struct PageTemplate<'a> {
     now: Timestamp,
     answer: Answer,
     polling: Look,
+    /// Set if the figures may be out of date.
+    is_old: bool,
     /// The name of each language by its code; empty if the API reports none.
     names: BTreeMap<&'a str, &'a str>,
     totals: Totals,
@@ -59,18 +62,6 @@ struct PageTemplate<'a> {
     /// The label of the condition that most repositories share. Their rows carry no tag, so that
     /// the other rows stand out.
     common: &'static str,
-}
-
-/// The data of the page.
-#[derive(Debug)]
-pub struct View<'a> {
-    pub now: Timestamp,
-    /// `None` in a file, which shows all rows and has no link or form that needs a server.
-    pub telemetry_path: Option<&'a str>,
-    pub snapshot: &'a Snapshot,
-    pub status: &'a PollStatus,
-    /// The present problems, worst first.
-    pub findings: &'a [Finding],
 }
 
 /// Dates, each with the translations due then.
@@ -90,56 +81,57 @@ impl View<'_> {
         let Self { now, snapshot, .. } = *self;
         let names = snapshot.language_names();
         let query = &query.clone().spelled_as(&names);
-        let rows = readiness::rows(snapshot, query.language.as_deref(), now);
+        let rows = readiness::rows(snapshot, query.language.as_deref());
         let totals = Totals::of(&rows);
-        let dates = readiness::dates(&rows, MOST_NAMED, now);
-        let polling = answer::polling(self.findings, self.status);
+        let dates = readiness::dates(&rows, MOST_NAMED, snapshot.taken_at);
+        let polling = self.polling();
+        let is_old = self.is_old();
         let size = self.telemetry_path.map_or(usize::MAX, |_| ROWS);
         let page = PageTemplate {
             view: self,
             query,
             now,
-            answer: Answer::new(snapshot, &totals, &dates, polling, now),
+            answer: Answer::new(self, &totals, &dates, query.language.as_deref()),
             polling,
+            is_old,
             names,
             totals,
             dates,
-            stalled: stalled(&rows, now),
+            stalled: stalled(&rows),
             stalled_known_at: self.stalled_known_at(),
-            table: Table::new(rows, query, size, now),
+            table: Table::new(rows, query, size),
             common: common(snapshot),
         };
         page.render()
     }
 
-    /// Without a state file, every start begins the progress clocks again.
+    /// A translation that was first seen too recently cannot have stalled yet.
     fn stalled_known_at(&self) -> Option<Timestamp> {
-        if self.status.state_is_kept {
-            return None;
-        }
         let all = self.snapshot.repositories.iter();
         let languages = all.filter_map(|shown| shown.condition.languages());
-        let readings = languages.flat_map(|languages| languages.readings.iter());
-        let clocks = readings.filter_map(Reading::progress);
-        let first = clocks.map(|progress| progress.at).min()?;
-        let known_at = first.saturating_add(readiness::STALLED_AFTER);
+        let records = languages.flat_map(|languages| languages.records.iter());
+        let first = records
+            .filter_map(|record| record.last_progress(self.now))
+            .min()?;
+        let known_at = first.saturating_add(self.snapshot.thresholds.stalled_after);
         (known_at > self.now).then_some(known_at)
     }
 }
 
 /// Returns the repositories with the most stalled translations.
-fn stalled<'a>(rows: &[Row<'a>], now: Timestamp) -> Vec<Group<'a>> {
-    let mut most: Vec<_> = rows.iter().filter(|row| row.totals.stalled > 0).collect();
-    most.sort_by_key(|row| Reverse(row.totals.stalled));
+fn stalled<'a>(rows: &[Row<'a>]) -> Vec<Group<'a>> {
+    let count = |row: &Row<'_>| row.totals.count(TranslationProblem::Stalled);
+    let mut most: Vec<_> = rows.iter().filter(|row| count(row) > 0).collect();
+    most.sort_by_key(|row| Reverse(count(row)));
     most.truncate(MOST_STALLED);
     let group = |row: &Row<'a>| {
         let all = row.translations();
-        let mut translations: Vec<_> = all.filter(|one| one.is_stalled(now)).collect();
-        translations.sort_by_key(|one| one.reading.progress().map(|progress| progress.at));
+        let mut translations: Vec<_> = all.filter(|one| one.judgement.stalled.is_some()).collect();
+        translations.sort_by_key(|one| one.judgement.stalled);
         translations.truncate(MOST_TILES);
         Group {
             repository: &row.shown.repository,
-            more: row.totals.stalled - translations.len(),
+            more: count(row) - translations.len(),
             translations,
         }
     };
@@ -166,13 +158,15 @@ fn groups<'a>(due: &Due<'a>) -> Vec<Group<'a>> {
     groups
 }
 
-/// Returns the label of the condition that more than half of the repositories share. A row without
-/// any read says so itself.
+/// Returns the label of failing repositories if more than half fail. A row without data always says
+/// why.
 fn common(snapshot: &Snapshot) -> &'static str {
-    let labels = ["failing", "stale"];
-    let count = |label: &str| snapshot.count(|condition| condition.label() == label);
-    let most = |label: &&str| count(label) * 2 > snapshot.repositories.len();
-    labels.into_iter().find(most).unwrap_or_default()
+    let failing = snapshot.count(|condition| condition.label() == "failing");
+    if failing * 2 > snapshot.repositories.len() {
+        "failing"
+    } else {
+        ""
+    }
 }
 
 impl<'a> PageTemplate<'a> {
@@ -180,17 +174,9 @@ impl<'a> PageTemplate<'a> {
         self.view.telemetry_path.is_none()
     }
 
-    /// Returns the findings to list. The headline covers [`Symptom::Undecided`], which the poll
-    /// under way decides.
-    fn attention(&self) -> Vec<&Finding> {
-        let all = self.view.findings.iter();
-        all.filter(|finding| finding.symptom != Symptom::Undecided)
-            .collect()
-    }
-
     /// Returns the causes of failing repositories, for the finding that reports them.
     fn causes(&self, finding: &Finding) -> Vec<Cause<'_>> {
-        if finding.symptom != Symptom::RepositoriesFailing {
+        if finding.repositories == 0 {
             return Vec::new();
         }
         readiness::causes(self.view.snapshot, |failure| self.is_named(failure))
@@ -198,13 +184,17 @@ impl<'a> PageTemplate<'a> {
 
     /// Returns whether the row of a repository shows this failure.
     fn is_named(&self, failure: &ReadFailure) -> bool {
-        diagnosis::is_named(failure, self.view.findings)
+        diagnosis::is_named(failure, self.view.status)
     }
 
     /// Returns whether a row shows the condition of its repository.
     fn is_tagged(&self, row: &Row<'_>) -> bool {
         let condition = &row.shown.condition;
-        condition.label() != self.common && condition.failure().is_none_or(|one| self.is_named(one))
+        let is_named = |failure| self.is_named(failure);
+        match condition {
+            Condition::Stale { .. } => true,
+            _ => condition.label() != self.common && condition.failure().is_none_or(is_named),
+        }
     }
 
     /// Counts the repositories in the condition with this label.
@@ -212,6 +202,12 @@ impl<'a> PageTemplate<'a> {
         self.view
             .snapshot
             .count(|condition| condition.label() == label)
+    }
+
+    /// Counts the repositories whose languages are shown, from whichever poll.
+    fn with_data(&self) -> usize {
+        let snapshot = self.view.snapshot;
+        snapshot.count(|condition| condition.languages().is_some())
     }
 
     /// Splits the dates into the missed ones with the next one, and the rest, which is folded.
@@ -225,6 +221,17 @@ impl<'a> PageTemplate<'a> {
             if is_urgent { &mut urgent } else { &mut later }.push((at, due));
         }
         (urgent, later)
+    }
+
+    /// Returns the time without progress after which a translation has stalled.
+    fn stalled_after(&self) -> String {
+        let snapshot = self.view.snapshot;
+        let after = readiness::span(snapshot.thresholds.stalled_after);
+        let mut entries = snapshot.targets.0.iter();
+        if entries.any(|entry| entry.target.stalled_after.is_some()) {
+            return format!("{after}, or as its target allows");
+        }
+        after
     }
 
     /// Returns the link from `links.repository`.
@@ -246,52 +253,56 @@ impl<'a> PageTemplate<'a> {
         }
     }
 
-    /// Returns the marks of a translation: the class and the word of each.
-    fn marks(&self, translation: &Translation<'_>) -> Vec<(&'static str, &'static str)> {
-        let mut marks = Vec::new();
-        if translation.target.rests() {
-            marks.push(("resting", "resting"));
-        } else if translation.is_ready() {
-            marks.push(("ready", "ready"));
-        }
-        match translation.deadline(self.now) {
-            Some(Deadline::Missed) => marks.push(("missed", "overdue")),
-            Some(Deadline::AtRisk) => marks.push(("risk", "due soon")),
-            _ => {}
-        }
-        if translation.is_stalled(self.now) {
-            marks.push(("stalled", "stalled"));
-        }
-        marks
-    }
-
     /// Returns the tooltip of a tile outside the table.
     fn tile_title(&self, translation: &Translation<'_>) -> String {
         let name = self.language_name(translation.code());
         let target = translation.target.percent();
-        match translation.reading.progress() {
-            Some(progress) => {
-                format!(
-                    "{name}: target {target} %, last progress {}",
-                    ago(progress.at, self.now)
-                )
-            }
-            None => format!("{name}: target {target} %, no completion is reported"),
+        let Some(at) = translation.last_progress else {
+            return format!("{name}: target {target} %, no completion is reported");
+        };
+        let progress = ago(at, self.now);
+        let title = format!("{name}: target {target} %, last progress {progress}");
+        match translation.judgement.estimated_ready {
+            Some(at) => format!("{title}, at its rate ready on {}", readiness::date(at)),
+            None => title,
         }
     }
+}
 
-    /// Returns the classes of a translation's tile.
-    fn classes(&self, translation: &Translation<'_>) -> String {
-        let mut classes = if translation.target.rests() {
-            "rests".to_owned()
-        } else {
-            heat(translation.missing())
-        };
-        for (class, _) in self.marks(translation) {
-            classes.push(' ');
-            classes.push_str(class);
-        }
-        classes
+/// Returns the marks of a translation: the class and the word of each.
+fn marks(translation: &Translation<'_>) -> Vec<(&'static str, &'static str)> {
+    let mut marks = Vec::new();
+    if translation.target.rests() {
+        marks.push(("resting", "resting"));
+    } else if translation.is_ready() {
+        marks.push(("ready", "ready"));
+    }
+    let problems = translation.judgement.problems();
+    marks.extend(problems.map(|(kind, _)| (class(kind), kind.words())));
+    marks
+}
+
+/// Returns the classes of a translation's tile.
+fn classes(translation: &Translation<'_>) -> String {
+    let mut classes = if translation.target.rests() {
+        "rests".to_owned()
+    } else {
+        heat(translation.missing())
+    };
+    for (class, _) in marks(translation) {
+        classes.push(' ');
+        classes.push_str(class);
+    }
+    classes
+}
+
+/// Returns the class of a tile with this problem.
+fn class(kind: TranslationProblem) -> &'static str {
+    match kind {
+        TranslationProblem::Stalled => "stalled",
+        TranslationProblem::Regressed => "regressed",
+        TranslationProblem::Overdue => "missed",
+        TranslationProblem::AtRisk => "risk",
     }
 }
 
@@ -317,6 +328,14 @@ fn ahead(then: Timestamp, now: Timestamp) -> String {
     } else {
         format!("in {}", Rough(left))
     }
+}
+
+/// Returns the class of a mean. A mean beside unknown completions is never coloured as ready.
+fn mean_class(totals: &Totals) -> String {
+    if totals.unknown() > 0 && totals.ready + totals.unknown() == totals.all {
+        return "unknown".to_owned();
+    }
+    heat(totals.missing.get())
 }
 
 /// Returns the class of a tile, one for each tenth that is missing and one for a ready translation.

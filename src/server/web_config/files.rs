@@ -11,6 +11,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
+/// Maximum size of a file in bytes: far more than any list of authorities needs.
+const MAX_SIZE: u64 = 4 << 20;
+
 /// The web configuration file and then the files that it names, each with the SHA-256 of its
 /// content, or `None` if the read failed. A digest keeps no copy of a private key.
 #[derive(Default, Clone, PartialEq)]
@@ -22,6 +25,7 @@ impl Files {
         // A pipe could block forever, and could not be read a second time.
         let content = match fs::metadata(&path) {
             Ok(file) if !file.is_file() => Err(io::Error::other("it is not a regular file")),
+            Ok(file) if file.len() > MAX_SIZE => Err(io::ErrorKind::FileTooLarge.into()),
             _ => fs::read(&path),
         };
         let digest = content.as_ref().ok().map(|content| {

@@ -1,6 +1,9 @@
 //! The YAML of the file: its keys, their lines and their mistakes.
 
-use crate::{server::auth::Users, support::escape::nearest};
+use crate::{
+    server::auth::Users,
+    support::{escape::nearest, yaml},
+};
 use serde::Deserialize;
 use serde_saphyr::{Error as YamlError, Spanned, with_deserializer_from_slice};
 use std::{collections::BTreeMap, io, time::Duration};
@@ -9,8 +12,10 @@ use std::{collections::BTreeMap, io, time::Duration};
 /// unsupported names, and no other content: that could be a secret.
 #[derive(Debug, thiserror::Error)]
 pub enum Invalid {
-    #[error("cannot read it: {0}; correct web.config_file or the file's mode")]
+    #[error("cannot read it: {0}; correct its path or its mode")]
     Unreadable(#[from] io::Error),
+    #[error("the file is empty; to serve without protection, set no file")]
+    Empty,
     #[error("line {line}: {message}")]
     Value { line: u64, message: String },
 }
@@ -137,9 +142,8 @@ pub fn parse(text: &[u8]) -> Result<Sections, Invalid> {
         })
     });
     parsed.map_err(|error| Invalid::Value {
-        line: error.location().map_or(1, |location| location.line()),
-        // A snippet of the file could contain a key or a hash.
-        message: message(&key, error.without_snippet()),
+        line: yaml::line(&error),
+        message: message(text, &key, &error),
     })
 }
 
@@ -154,9 +158,10 @@ fn dotted(path: &serde_path_to_error::Path) -> String {
 }
 
 /// Returns the mistake and what to do about it.
-fn message(key: &str, error: &YamlError) -> String {
+fn message(text: &[u8], key: &str, error: &YamlError) -> String {
     let key = if key.is_empty() { "the file" } else { key };
-    match error {
+    // A snippet of the file could contain a key or a hash.
+    match error.without_snippet() {
         YamlError::Message { msg, .. } => format!("{key}: {msg}"),
         YamlError::SerdeUnknownField {
             field, expected, ..
@@ -178,19 +183,16 @@ fn message(key: &str, error: &YamlError) -> String {
         YamlError::DuplicateMappingKey {
             key: Some(twice), ..
         } => format!("{key}: {twice} is given twice; remove one of the two"),
-        YamlError::MultipleDocuments { .. } => {
-            "a second YAML document begins here; keep one".to_owned()
-        }
         YamlError::InvalidUtf8Input => "the file is not UTF-8; write it in UTF-8".to_owned(),
         YamlError::NullIntoString { .. } => format!("{key} lacks a value; write one, or remove it"),
         YamlError::Unexpected { .. }
         | YamlError::ExternallyTaggedEnumExpectedScalarOrMapping { .. }
         | YamlError::InvalidScalar { .. }
         | YamlError::InvalidBooleanStrict { .. } => format!("{key} must be {}", expected(key)),
-        _ => format!(
-            "{key} is not valid YAML; look at this line and the one before it: indentation, a \
-             missing colon, quote or bracket"
-        ),
+        error => {
+            let (what, hint) = yaml::explain(&String::from_utf8_lossy(text), error);
+            format!("{key} {what}; {hint}")
+        }
     }
 }
 

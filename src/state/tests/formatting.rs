@@ -1,6 +1,10 @@
 //! The format of the state file, and bytes that are no state file.
 
 use super::*;
+use crate::domain::{
+    Language,
+    record::{Known, Past},
+};
 use proptest::{collection, option, prelude::*};
 
 fn decode(bytes: &[u8]) -> Result<Memory, FormatError> {
@@ -9,31 +13,72 @@ fn decode(bytes: &[u8]) -> Result<Memory, FormatError> {
 
 /// Returns a memory with the fields that all versions of the file have.
 fn documented() -> Memory {
-    let languages = vec![reading("de", "German", Reported::Now(clock(50.5, 17)))];
     Memory {
-        last_full_poll: Some(Duration::from_nanos(900)),
         repositories: vec![
             Remembered {
                 last_attempt: 5,
-                ..remembered(7, "owner/repo", Some(languages))
+                ..remembered(
+                    7,
+                    "owner/repo",
+                    Some(vec![record("de", "German", 50.5, 17)]),
+                )
             },
             remembered(8, "owner/b", None),
         ],
         missed: [RepositoryId::new(8).unwrap()].into(),
-        departed: departed(7, "fr"),
-        falls: Falls::default(),
-        problems: Problems::new(),
+        departed: departed(7, record("fr", "", 12.0, 3)),
+        ..Memory::default()
+    }
+}
+
+/// Returns [`documented`] with failures and a fall.
+fn with_a_fall() -> Memory {
+    let german = fallen(record("de", "German", 50.5, 17));
+    let read = Remembered {
+        last_attempt: 5,
+        failures: 3,
+        failing_since: Some(time(16)),
+        ..remembered(7, "owner/repo", Some(vec![german]))
+    };
+    let documented = documented();
+    Memory {
+        repositories: vec![read, documented.repositories[1].clone()],
+        ..documented
     }
 }
 
 #[test]
 fn the_documented_format_is_written_and_read() {
-    let mut memory = documented();
-    memory.repositories[0].failures = 3;
-    memory.repositories[0].failing_since = Some(time(16));
-    memory.falls = fallen(7, "de");
-    memory.problems = [("polls_failing".into(), time(17))].into();
+    let mut memory = with_a_fall();
+    memory.last_success_at = Some(time(18));
+    memory.last_well_at = Some(time(19));
+    let read = Arc::get_mut(memory.repositories[0].languages.as_mut().unwrap()).unwrap();
+    let records = Arc::get_mut(&mut read.records).unwrap();
+    let past = records[0].past.as_mut().unwrap();
+    past.latest = Some(earlier(40.0, 15));
+    past.previous = Some(earlier(30.0, 14));
     let expected = concat!(
+        r#"{"format":"translation-exporter state","version":2,"#,
+        r#""base_url":"https://api.example.com/","last_success_at":18,"last_well_at":19,"#,
+        r#""repositories":["#,
+        r#"{"id":7,"name":"owner/repo","private":true,"created_at":1600000000000,"attempt":5,"#,
+        r#""failures":3,"failing_since":16,"read":{"at":1700000000000,"scale":100.0,"languages":["#,
+        r#"{"code":"de","name":"German","completion":50.5,"clock":17,"#,
+        r#""latest":{"completion":40.0,"at":15},"previous":{"completion":30.0,"at":14},"#,
+        r#""fall":{"from":80.0,"at":5}}]}},"#,
+        r#"{"id":8,"name":"owner/b","private":true,"created_at":1600000000000,"attempt":0,"#,
+        r#""failures":0,"read":null}],"#,
+        r#""missed":[8],"#,
+        r#""departed":[{"id":7,"code":"fr","name":"","completion":12.0,"clock":3,"left_at":4}]}"#,
+    );
+    assert_eq!(String::from_utf8(encoded(&memory)).unwrap(), expected);
+    assert_eq!(decode(expected.as_bytes()).unwrap(), memory);
+}
+
+#[test]
+fn a_file_of_version_2_that_lists_falls_apart_is_read() {
+    // The last commit before the records wrote this file.
+    let written = concat!(
         r#"{"format":"translation-exporter state","version":2,"#,
         r#""base_url":"https://api.example.com/","last_full_poll_ns":900,"repositories":["#,
         r#"{"id":7,"name":"owner/repo","private":true,"created_at":1600000000000,"attempt":5,"#,
@@ -43,10 +88,15 @@ fn the_documented_format_is_written_and_read() {
         r#""failures":0,"read":null}],"#,
         r#""missed":[8],"#,
         r#""departed":[{"id":7,"code":"fr","completion":12.0,"clock":3,"left_at":4}],"#,
-        r#""falls":[{"id":7,"code":"de","from":80.0,"at":5}],"problems":{"polls_failing":17}}"#,
+        r#""falls":[{"id":7,"code":"de","from":80.0,"at":5},"#,
+        r#"{"id":7,"code":"fr","from":80.0,"at":5},"#,
+        r#"{"id":9,"code":"de","from":80.0,"at":5}],"problems":{"polls_failing":17}}"#,
     );
-    assert_eq!(String::from_utf8(encoded(&memory)).unwrap(), expected);
-    assert_eq!(decode(expected.as_bytes()).unwrap(), memory);
+    let expected = Memory {
+        departed: departed(7, fallen(record("fr", "", 12.0, 3))),
+        ..with_a_fall()
+    };
+    assert_eq!(decode(written.as_bytes()).unwrap(), expected);
 }
 
 #[test]
@@ -68,8 +118,8 @@ fn a_file_of_version_1_is_read() {
 }
 
 #[test]
-fn a_file_of_version_2_without_falls_and_problems_is_read() {
-    // The last commit before falls and problems wrote this file.
+fn a_file_of_version_2_without_falls_is_read() {
+    // The last commit before falls wrote this file.
     let memory = decode(include_bytes!("version_2.json")).unwrap();
     let names: Vec<_> = memory
         .repositories
@@ -81,24 +131,23 @@ fn a_file_of_version_2_without_falls_and_problems_is_read() {
         [("owner/repo", 0), ("owner/b", 0), ("owner/gone", 6)]
     );
     let languages = memory.repositories[0].languages.as_ref().unwrap();
-    let reported: Vec<_> = languages.readings.iter().map(|one| one.reported).collect();
     let expected = [
-        Reported::Now(clock(50.5, 1_795_370_424_830)),
-        Reported::Now(clock(12.0, 1_795_370_423_846)),
-        Reported::Before(clock(3.0, 1_795_370_423_846)),
+        record("de", "German", 50.5, 1_795_370_424_830),
+        record("fr", "", 12.0, 1_795_370_423_846),
+        unreported("nl", "Dutch", 3.0, 1_795_370_423_846),
     ];
-    assert_eq!(reported, expected);
-    let left = [(clock(99.0, 1_795_370_423_846), time(1_795_370_424_830))];
-    assert!(memory.departed.values().eq(&left));
-    assert_eq!(memory.falls, Falls::default());
-    assert_eq!(memory.problems, Problems::new());
+    assert_eq!(*languages.records, expected);
+    let mut left = record("it", "", 99.0, 1_795_370_423_846);
+    left.leave(time(1_795_370_424_830));
+    assert!(memory.departed.values().eq([&left]));
+    assert_eq!(memory.last_well_at, None);
 }
 
 #[test]
 fn a_repository_may_have_150_000_languages() {
     let name = "one of more than a client keeps";
     let languages = (0..150_000)
-        .map(|n| reading(&format!("{n:06}"), name, Reported::Never))
+        .map(|n| unknown(&format!("{n:06}"), name))
         .collect();
     let memory = Memory {
         repositories: vec![remembered(7, "owner/repo", Some(languages))],
@@ -196,6 +245,8 @@ fn an_impossible_value_is_damage() {
         r#"{"code":"de","clock":1}"#,
         r#"{"code":"de","completion":1,"clock_completion":1}"#,
         r#"{"code":"de","completion":1,"clock":1e3}"#,
+        r#"{"code":"de","completion":1,"clock":1,"latest":{"completion":null,"at":1}}"#,
+        r#"{"code":"de","completion":1,"clock":1,"fall":{"from":2}}"#,
     ] {
         assert!(is_damaged(with_languages(entry)), "{entry}");
     }
@@ -203,6 +254,8 @@ fn an_impossible_value_is_damage() {
         r#"{"id":0,"code":"de","completion":1,"clock":1,"left_at":1}"#,
         r#"{"id":1,"code":"de","completion":null,"clock":1,"left_at":1}"#,
         r#"{"id":1,"code":"de","completion":1,"clock":1}"#,
+        r#"{"id":1,"code":"de","left_at":1}"#,
+        r#"{"id":1,"code":"de","completion":1,"clock":1e3,"left_at":1}"#,
     ] {
         assert!(is_damaged(with("", entry, "")), "{entry}");
     }
@@ -232,26 +285,57 @@ fn any_time() -> impl Strategy<Value = Timestamp> {
     (-377_705_023_201_000..=253_402_207_200_999_i64).prop_map(Timestamp::from_millis)
 }
 
-fn any_progress() -> impl Strategy<Value = Progress> {
-    (any_completion(), any_time()).prop_map(|(completion, at)| Progress { completion, at })
+fn any_earlier() -> impl Strategy<Value = Reading> {
+    (any_completion(), any_time()).prop_map(|(completion, at)| Reading { completion, at })
+}
+
+fn any_past() -> impl Strategy<Value = Past> {
+    let earlier = || option::of(any_earlier());
+    (earlier(), earlier(), earlier()).prop_map(|(latest, previous, fall)| Past {
+        latest,
+        previous,
+        fall: fall.map(|Reading { completion, at }| Fall {
+            from: completion,
+            at,
+        }),
+        left_at: None,
+    })
+}
+
+fn any_record() -> impl Strategy<Value = Record> {
+    let known = (any_completion(), any_time(), any::<bool>());
+    let known = known.prop_map(|(completion, progress_at, is_reported)| Known {
+        completion,
+        progress_at,
+        is_reported,
+    });
+    (any::<String>(), option::of(known), option::of(any_past())).prop_map(|(name, known, past)| {
+        let past = past.filter(|past| *past != Past::default());
+        Record {
+            known,
+            past: past.map(Box::new),
+            ..unknown("", &name)
+        }
+    })
+}
+
+/// Gives a record the code under which it is kept.
+fn coded(code: &str, record: Record) -> Record {
+    let Language { name, .. } = (*record.language).clone();
+    Record {
+        language: unknown(code, &name).language,
+        ..record
+    }
 }
 
 fn any_languages() -> impl Strategy<Value = Arc<Languages>> {
-    let reported = prop_oneof![
-        Just(Reported::Never),
-        any_progress().prop_map(Reported::Before),
-        any_progress().prop_map(Reported::Now)
-    ];
-    let fields = (any::<String>(), reported);
-    let readings = collection::btree_map(any_text(), fields, 0..6);
-    (any_time(), readings).prop_map(|(read_at, readings)| {
-        let readings = readings
-            .into_iter()
-            .map(|(code, (name, reported))| super::reading(&code, &name, reported));
+    let records = collection::btree_map(any_text(), any_record(), 0..6);
+    (any_time(), records).prop_map(|(read_at, records)| {
+        let records = records.into_iter();
         Arc::new(Languages {
             read_at,
             scale: 100.0,
-            readings: readings.collect(),
+            records: records.map(|(code, record)| coded(&code, record)).collect(),
         })
     })
 }
@@ -283,32 +367,26 @@ fn any_repository() -> impl Strategy<Value = Remembered> {
     )
 }
 
-fn any_falls() -> impl Strategy<Value = Falls> {
-    let fall = (any_completion(), any_time()).prop_map(|(from, at)| Fall { from, at });
-    collection::vec((any_id(), any_text(), fall), 0..5).prop_map(|entries| {
-        let mut falls = Falls::default();
-        for (id, code, fall) in entries {
-            falls.insert(id, code.into(), fall);
-        }
-        falls
-    })
-}
-
 fn any_memory() -> impl Strategy<Value = Memory> {
-    let took = option::of(any::<u64>().prop_map(Duration::from_nanos));
     let repositories = collection::vec(any_repository(), 0..5);
     let missed = collection::btree_set(any_id(), 0..5);
-    let key = (any_id(), any_text()).prop_map(|(id, code)| (id, code.into()));
-    let departed = collection::btree_map(key, (any_progress(), any_time()), 0..5);
-    let problems = collection::btree_map(any_text().prop_map(Into::into), any_time(), 0..5);
-    (took, repositories, missed, departed, any_falls(), problems).prop_map(
-        |(last_full_poll, repositories, missed, departed, falls, problems)| Memory {
-            last_full_poll,
+    let known = any_record().prop_filter("has a clock", |record| record.known.is_some());
+    let departed = collection::btree_map((any_id(), any_text()), (known, any_time()), 0..5);
+    let polls = (option::of(any_time()), option::of(any_time()));
+    (polls, repositories, missed, departed).prop_map(
+        |((last_success_at, last_well_at), repositories, missed, departed)| Memory {
+            last_success_at,
+            last_well_at,
             repositories,
             missed,
-            departed,
-            falls,
-            problems,
+            departed: departed
+                .into_iter()
+                .map(|((id, code), (record, left_at))| {
+                    let mut record = coded(&code, record);
+                    record.leave(left_at);
+                    ((id, code.into()), record)
+                })
+                .collect(),
         },
     )
 }
@@ -338,18 +416,12 @@ fn a_full_disk_fails_the_encoding_with_its_reason() {
 
 #[test]
 fn equal_languages_share_one_allocation() {
-    let repositories = (1..=2).map(|id| {
-        remembered(
-            id,
-            "a/b",
-            Some(vec![reading("de", "German", Reported::Never)]),
-        )
-    });
+    let repositories = (1..=2).map(|id| remembered(id, "a/b", Some(vec![unknown("de", "German")])));
     let memory = Memory {
         repositories: repositories.collect(),
         ..Memory::default()
     };
     let read = decode(&encoded(&memory)).unwrap();
-    let of = |n: usize| &read.repositories[n].languages.as_ref().unwrap().readings[0].language;
+    let of = |n: usize| &read.repositories[n].languages.as_ref().unwrap().records[0].language;
     assert!(Arc::ptr_eq(of(0), of(1)));
 }

@@ -6,10 +6,11 @@
 //! `tracing-appender` does not fit: it panics if the system has no thread left, and prints on
 //! stdout if the queue is full at the end.
 
+use crate::support::clock::{Clock, Timestamp};
 use std::{
     io,
     sync::{
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicI64, AtomicU64, Ordering},
         mpsc::{self, Receiver, SyncSender, TrySendError},
     },
     thread,
@@ -27,6 +28,8 @@ const RETRY: Duration = Duration::from_millis(10);
 pub struct LineWriter {
     queue: SyncSender<Queued>,
     dropped: AtomicU64,
+    /// The time of the last dropped line, in milliseconds since 1970; 0 while there is none.
+    last_dropped_at: AtomicI64,
 }
 
 #[derive(Debug)]
@@ -49,12 +52,15 @@ impl LineWriter {
         Ok(Self {
             queue,
             dropped: AtomicU64::new(0),
+            last_dropped_at: AtomicI64::new(0),
         })
     }
 
     /// Queues a line, or drops it if the queue is full.
     pub fn write(&self, line: String) {
         if self.queue.try_send(Queued::Line(line)).is_err() {
+            let now = Clock::system().now().as_millis();
+            self.last_dropped_at.store(now, Ordering::Relaxed);
             self.dropped.fetch_add(1, Ordering::Relaxed);
         }
     }
@@ -62,6 +68,12 @@ impl LineWriter {
     /// Returns the number of dropped lines.
     pub fn dropped(&self) -> u64 {
         self.dropped.load(Ordering::Relaxed)
+    }
+
+    /// Returns the time at which a line was last dropped.
+    pub fn last_dropped_at(&self) -> Option<Timestamp> {
+        let at = self.last_dropped_at.load(Ordering::Relaxed);
+        (at != 0).then(|| Timestamp::from_millis(at))
     }
 
     /// Waits until all queued lines are written, but no longer than `limit`.

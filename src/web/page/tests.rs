@@ -1,22 +1,25 @@
 use crate::{
+    diagnosis,
     domain::{
-        Completion, Failure, Fault, Language, Lasting, PollFailure, ReadFailure, Reason,
-        Repository, RepositoryId, Stop,
-        progress::Progress,
+        Defect, Failure, Fault, Lasting, Operation, PollFailure, ReadFailure, Reason, Repository,
+        RepositoryId, Stop, TranslationProblem,
         readiness::rows,
-        snapshot::{Condition, Languages, Pace, PollOutcome, Reading, Reported, Shown, Snapshot},
+        record::{Languages, Record},
+        snapshot::{Condition, PollOutcome, PollStatus, Shown, Snapshot},
         targets::{Targets, tests::entry},
     },
+    metrics::instruments::Facts,
     support::{clock::Timestamp, escape::is_unprintable},
 };
 use crate::{
     report::html::{
+        data::View,
         query::Query,
         table::{MOST_LANGUAGES, ROWS, Table},
     },
     testing,
     web::{
-        page::{THREADS, off_the_runtime},
+        page::render,
         testing::{Fixture, NOW, body},
     },
 };
@@ -35,28 +38,16 @@ fn days_ago(days: i64) -> Timestamp {
 }
 
 /// A language with its completion in per cent and the days since its last progress.
-fn reading(code: &str, completion: impl Into<Option<f64>>, days: i64) -> Reading {
-    let completion = completion.into().and_then(Completion::new);
-    let now = |completion| {
-        Reported::Now(Progress {
-            completion,
-            at: days_ago(days),
-        })
-    };
-    Reading {
-        language: Arc::new(Language {
-            code: code.into(),
-            name: format!("Name of {code}").into(),
-        }),
-        reported: completion.map_or(Reported::Never, now),
-    }
+fn record(code: &str, completion: impl Into<Option<f64>>, days: i64) -> Record {
+    let name = format!("Name of {code}");
+    testing::record_of(code, &name, completion.into(), days_ago(days))
 }
 
-fn fresh(readings: Vec<Reading>) -> Condition {
+fn fresh(records: Vec<Record>) -> Condition {
     Condition::Fresh(Arc::new(Languages {
         read_at: NOW,
         scale: 100.0,
-        readings: readings.into(),
+        records: records.into(),
     }))
 }
 
@@ -90,17 +81,16 @@ fn snapshot(repositories: Vec<Shown>) -> Snapshot {
 fn snapshot_of(repositories: &[(&str, Option<f64>, i64)]) -> Snapshot {
     let repositories = repositories.iter().zip(1..);
     let shown = repositories.map(|((name, completion, days), id)| {
-        shown(id, name, fresh(vec![reading("de", *completion, *days)]))
+        shown(id, name, fresh(vec![record("de", *completion, *days)]))
     });
     snapshot(shown.collect())
 }
 
 fn table_of<'a>(snapshot: &'a Snapshot, uri: &'static str) -> Table<'a> {
     Table::new(
-        rows(snapshot, None, NOW),
+        rows(snapshot, None),
         &Query::of(uri.split_once('?').map_or("", |(_, text)| text)),
         ROWS,
-        NOW,
     )
 }
 
@@ -180,11 +170,11 @@ fn the_rarest_languages_are_left_out_where_there_are_too_many() {
     let codes: Vec<String> = (0..=MOST_LANGUAGES)
         .map(|number| format!("l{number:02}"))
         .collect();
-    let all = codes.iter().map(|code| reading(code, 1.0, 0)).collect();
+    let all = codes.iter().map(|code| record(code, 1.0, 0)).collect();
     let most = codes
         .iter()
         .skip(1)
-        .map(|code| reading(code, 3.0, 0))
+        .map(|code| record(code, 3.0, 0))
         .collect();
     let few = vec![shown(1, "a/a", fresh(all)), shown(2, "a/b", fresh(most))];
     let empty = |id| shown(id, &format!("b/{id}"), fresh(Vec::new()));
@@ -204,14 +194,19 @@ fn the_rarest_languages_are_left_out_where_there_are_too_many() {
 
 #[test]
 fn an_incomplete_translation_without_progress_for_7_days_is_stalled() {
-    let readings = vec![
-        reading("a", 99.9, 7),
-        reading("b", 99.9, 6),
-        reading("c", 100.0, 30),
-        reading("d", None, 0),
+    let records = vec![
+        record("a", 99.9, 7),
+        record("b", 99.9, 6),
+        record("c", 100.0, 30),
+        record("d", None, 0),
     ];
-    let snapshot = snapshot(vec![shown(1, "a/a", fresh(readings))]);
-    assert_eq!(table_of(&snapshot, "/").rows[0].totals.stalled, 1);
+    let snapshot = snapshot(vec![shown(1, "a/a", fresh(records))]);
+    assert_eq!(
+        table_of(&snapshot, "/").rows[0]
+            .totals
+            .count(TranslationProblem::Stalled),
+        1
+    );
 }
 
 fn failure(what: &str, days: i64) -> Lasting {
@@ -231,6 +226,7 @@ fn outcome() -> PollOutcome {
         ended_at: NOW,
         duration: Duration::from_secs(2),
         listing_failure: None,
+        listing_reason: None,
         stop: None,
         read: 1,
         failed: 0,
@@ -243,7 +239,7 @@ fn failing(id: u64, what: &str, days: i64) -> Shown {
     let languages = Arc::new(Languages {
         read_at: NOW,
         scale: 100.0,
-        readings: Arc::new([]),
+        records: Arc::new([]),
     });
     let failure = failure(what, days);
     let failure = read_failure(failure, Reason::ServerError, Fault::Repository);
@@ -257,9 +253,8 @@ fn failing(id: u64, what: &str, days: i64) -> Shown {
 /// Returns the items that need attention: one text per item, one line per paragraph.
 async fn attention(snapshot: Snapshot, outcome: PollOutcome) -> Vec<String> {
     let page = body(get_after(snapshot, outcome, "/", &[]).await).await;
-    let Some((_, list)) = page.split_once("What is wrong</h2>") else {
-        return Vec::new();
-    };
+    let (_, list) = page.split_once("ask whoever runs this page").unwrap();
+    let list = list.replace("<summary>Details, for whoever runs it</summary>", "");
     let items = list
         .split_once("</ul>")
         .unwrap()
@@ -316,6 +311,7 @@ async fn an_outage_is_one_item_for_any_number_of_repositories() {
     let failure = failure("GET /v1/repositories: 503", 1);
     let outcome = PollOutcome {
         listing_failure: Some(failure.clone()),
+        listing_reason: None,
         stop: Some(Stop {
             reason: PollFailure::Unavailable,
             lasting: failure,
@@ -357,6 +353,36 @@ async fn a_failure_of_another_reason_is_named_during_an_outage() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_outage_of_days_says_of_each_row_that_its_data_are_too_old() {
+    let stale = |id| {
+        let condition = testing::stale(days_ago(2), None);
+        shown(id, &format!("a/{id}"), condition)
+    };
+    let lasting = failure("GET /v1/repositories: Connection refused", 2);
+    let outage = PollOutcome {
+        stop: Some(Stop {
+            reason: PollFailure::Unavailable,
+            lasting,
+        }),
+        read: 0,
+        ..outcome()
+    };
+    let snapshot = snapshot((1..=5).map(stale).collect());
+    let page = body(get_after(snapshot, outage, "/", &[]).await).await;
+    let words = text(&page);
+    for expected in [
+        "\u{2717} Unknown: the last data are too old to show",
+        "0 with data 5 too old to show",
+        "ask whoever runs this page The API is unavailable",
+    ] {
+        assert!(words.contains(expected), "{expected}: {words}");
+    }
+    assert_eq!(words.matches("no data: last read 2 d ago").count(), 5);
+    let (_, folded) = page.split_once("<details>").unwrap();
+    assert!(folded.contains("Connection refused"), "{folded}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_page_reloads_on_request_only_and_never_during_a_search() {
     for (uri, refresh, link) in [
         ("/", None, Some("href=\"?refresh=60\"")),
@@ -388,9 +414,9 @@ async fn a_page_reloads_on_request_only_and_never_during_a_search() {
 
 /// One repository with a language at 100, another with nine at 0, and one that was never read.
 fn uneven() -> Snapshot {
-    let nine = ["b", "c", "d", "e", "f", "g", "h", "i", "j"].map(|code| reading(code, 0.0, 0));
+    let nine = ["b", "c", "d", "e", "f", "g", "h", "i", "j"].map(|code| record(code, 0.0, 0));
     snapshot(vec![
-        shown(1, "a/one", fresh(vec![reading("a", 100.0, 0)])),
+        shown(1, "a/one", fresh(vec![record("a", 100.0, 0)])),
         shown(2, "a/nine", fresh(nine.into())),
         shown(3, "a/unread", Condition::Pending(None)),
     ])
@@ -403,8 +429,13 @@ async fn each_mean_is_over_languages_and_states_its_repositories() {
     let mean = "Mean of the 2 read 1/10 10";
     assert!(text(&page).contains(mean), "{page}");
     let report = crate::report::table(
-        &uneven(),
-        &outcome(),
+        &crate::report::Report {
+            snapshot: &uneven(),
+            poll: &outcome(),
+            unmatched: None,
+            since: None,
+            max_size: 1_000_000,
+        },
         crate::report::Terminal {
             width: 80,
             color: false,
@@ -418,14 +449,14 @@ async fn no_page_is_made_for_a_client_that_has_left_the_queue() {
     let (go, wait) = mpsc::channel::<()>();
     let wait = Arc::new(Mutex::new(wait));
     // All threads are busy.
-    let busy = [(); THREADS].map(|()| {
+    let busy = [(); 2].map(|()| {
         let wait = Arc::clone(&wait);
-        tokio::spawn(off_the_runtime(move || wait.lock().unwrap().recv()))
+        tokio::spawn(render(move || wait.lock().unwrap().recv()))
     });
     let made = Arc::new(AtomicBool::new(false));
     let client = {
         let made = Arc::clone(&made);
-        tokio::spawn(off_the_runtime(move || made.store(true, Ordering::Relaxed)))
+        tokio::spawn(render(move || made.store(true, Ordering::Relaxed)))
     };
     tokio::task::yield_now().await;
     client.abort();
@@ -434,7 +465,7 @@ async fn no_page_is_made_for_a_client_that_has_left_the_queue() {
     for one in busy {
         assert!(one.await.unwrap().unwrap().is_err());
     }
-    off_the_runtime(|| ()).await.unwrap();
+    render(|| ()).await.unwrap();
     assert!(!made.load(Ordering::Relaxed));
 }
 
@@ -480,16 +511,8 @@ async fn a_search_is_shown_as_text_and_the_policy_admits_nothing_else() {
 #[tokio::test(start_paused = true)]
 async fn names_of_repositories_and_languages_cannot_break_out() {
     let evil = "\"><img src=x onerror=alert(1)><script>";
-    let mut evil_reading = reading(evil, 50.0, 0);
-    evil_reading.language = Arc::new(Language {
-        code: evil.into(),
-        name: evil.into(),
-    });
-    let page = page_of(
-        snapshot(vec![shown(1, evil, fresh(vec![evil_reading]))]),
-        "/",
-    )
-    .await;
+    let record = testing::record_of(evil, evil, Some(50.0), NOW);
+    let page = page_of(snapshot(vec![shown(1, evil, fresh(vec![record]))]), "/").await;
     assert!(page.contains("&#34;&#62;&#60;img src=x onerror=alert(1)&#62;&#60;script&#62;"));
     assert!(!page.contains("<img") && !page.contains("<script"));
 }
@@ -526,11 +549,11 @@ async fn a_cell_is_rounded_down_and_stays_short() {
 /// Two repositories with three languages and dates: one missed, one near, one met.
 fn with_targets() -> Snapshot {
     let shop = vec![
-        reading("de", 95.0, 0),
-        reading("fr", 71.25, 8),
-        reading("ja", 80.0, 0),
+        record("de", 95.0, 0),
+        record("fr", 71.25, 8),
+        record("ja", 80.0, 0),
     ];
-    let docs = vec![reading("de", 40.0, 0), reading("fr", None, 0)];
+    let docs = vec![record("de", 40.0, 0), record("fr", None, 0)];
     let day = |days: i64| days_ago(-days).to_string();
     Snapshot {
         targets: Arc::new(Targets(vec![
@@ -556,15 +579,16 @@ async fn the_page_leads_with_what_is_ready_and_what_is_due() {
         "1 overdue",
         "1 due next by 1970-04-16 00:00 UTC , 5 days left",
         "1 stalled",
-        "overdue: 3 days ago 0 of 1 ready acme/ shop fr 71",
-        "5 days left 0 of 1 ready acme/ shop ja 80",
+        "3 days overdue 0 of 1 ready acme/ shop fr 71",
+        "5 days left, at risk 0 of 1 ready acme/ shop ja 80",
+        "1 at risk",
         "ready, 30 days left 1 of 1 ready",
     ] {
         assert!(text.contains(words), "{words}: {text}");
     }
     for tile in [
         "class=\"h10 ready\" data-code=\"de\"",
-        "class=\"h8 missed stalled\" data-code=\"fr\"",
+        "class=\"h8 stalled missed\" data-code=\"fr\"",
         "class=\"h9 risk\" data-code=\"ja\"",
         "class=\"rests resting\" data-code=\"fr\"",
     ] {
@@ -584,7 +608,7 @@ async fn the_page_leads_with_what_is_ready_and_what_is_due() {
 async fn a_repository_without_languages_delays_no_answer() {
     let page = page_of(
         snapshot(vec![
-            shown(1, "acme/shop", fresh(vec![reading("de", 100.0, 0)])),
+            shown(1, "acme/shop", fresh(vec![record("de", 100.0, 0)])),
             shown(2, "acme/empty", fresh(Vec::new())),
         ]),
         "/",
@@ -631,6 +655,7 @@ async fn every_code_leads_to_its_language() {
 
 /// Returns the readable text of a page.
 fn text(html: &str) -> String {
+    let html = html.split_once("<body>").map_or(html, |(_, body)| body);
     let parts = html.split('<').filter_map(|tag| tag.split_once('>'));
     let words: Vec<_> = parts
         .flat_map(|(_, text)| text.split_whitespace())
@@ -656,7 +681,7 @@ async fn invisible_characters_of_names_are_escaped() {
     let mut snapshot = snapshot_of(&[("own/\u{202e}gnp\u{1b}[31m", Some(50.0), 0)]);
     snapshot
         .repositories
-        .push(shown(2, "own/b", fresh(vec![reading("x\u{9b}y", 1.0, 0)])));
+        .push(shown(2, "own/b", fresh(vec![record("x\u{9b}y", 1.0, 0)])));
     for uri in ["/", "/?language=x%C2%9By"] {
         let page = page_of(snapshot.clone(), uri).await;
         let raw = page.chars().find(|c| *c != '\n' && is_unprintable(*c));
@@ -667,10 +692,10 @@ async fn invisible_characters_of_names_are_escaped() {
 
 #[tokio::test(start_paused = true)]
 async fn a_target_is_shown_as_configured_and_a_date_once() {
-    let readings = ["a", "b", "c", "d", "e"].map(|code| reading(code, 99.4, 1));
+    let records = ["a", "b", "c", "d", "e"].map(|code| record(code, 99.4, 1));
     let snapshot = Snapshot {
         targets: Arc::new(Targets(vec![entry(&[], &[], 0.995, "2999-12-31")])),
-        ..snapshot(vec![shown(1, "acme/shop", fresh(readings.into()))])
+        ..snapshot(vec![shown(1, "acme/shop", fresh(records.into()))])
     };
     let page = page_of(snapshot, "/").await;
     let text = text(&page);
@@ -699,7 +724,7 @@ fn overdue() -> Snapshot {
 }
 
 /// Returns data and polls, each with the mark and the first sentence of its page.
-fn answers() -> [(Snapshot, PollOutcome, char, &'static str); 7] {
+fn answers() -> [(Snapshot, PollOutcome, char, &'static str); 9] {
     let ready = || snapshot_of(&[("a/a", Some(100.0), 1)]);
     let unknown = snapshot_of(&[("a/a", None, 1)]);
     let stalled = snapshot_of(&[("a/a", Some(50.0), 9)]);
@@ -714,6 +739,8 @@ fn answers() -> [(Snapshot, PollOutcome, char, &'static str); 7] {
         }),
         ..outcome()
     };
+    let mut filtered = snapshot(Vec::new());
+    filtered.filtered = 2;
     let sentences = [
         "Ready to ship: 1 of 1 translation ready",
         "Unknown now: when last read, 1 of 1 translation ready",
@@ -721,17 +748,31 @@ fn answers() -> [(Snapshot, PollOutcome, char, &'static str); 7] {
         "Unknown: the API reports no completion",
         "Unknown yet: 1 of 1 translation ready, 1 repository not read",
         "Not ready to ship yet: 0 of 1 translation ready",
-        "Nothing to ship: there is no repository to show",
+        "Nothing to ship: the account has no repositories",
+        "Nothing to ship: the filters leave out every repository",
+        "Unknown: the repositories could not be listed",
     ];
-    let [well, last, late, none, partial, behind, nothing] = sentences;
+    let [
+        well,
+        last,
+        late,
+        none,
+        partial,
+        behind,
+        nothing,
+        left_out,
+        unlisted,
+    ] = sentences;
     [
         (ready(), outcome(), '\u{2713}', well),
-        (ready(), refused, '\u{2717}', last),
+        (ready(), refused.clone(), '\u{2717}', last),
         (overdue(), outcome(), '\u{2717}', late),
         (unknown, outcome(), '!', none),
         (unread, outcome(), '\u{2026}', partial),
         (stalled, outcome(), '!', behind),
-        (empty, outcome(), '!', nothing),
+        (empty.clone(), outcome(), '!', nothing),
+        (filtered, outcome(), '!', left_out),
+        (empty, refused, '\u{2717}', unlisted),
     ]
 }
 
@@ -751,6 +792,69 @@ async fn the_first_sentence_answers_and_its_mark_is_the_worse_of_both() {
     }
 }
 
+/// Returns the words of a page after its header.
+async fn words_of(fixture: &Fixture, uri: &str) -> String {
+    let page = body(fixture.ask(&format!("GET {uri}")).await).await;
+    text(page.split_once("</header>").unwrap().1)
+}
+
+#[test]
+fn problems_that_cost_no_completion_leave_the_headline_alone() {
+    let snapshot = snapshot_of(&[("a/a", Some(100.0), 1)]);
+    let status = PollStatus {
+        last: Some(outcome()),
+        defects: [(Operation::ListRepositories, Defect::CreatedAt)].into(),
+        ..testing::status()
+    };
+    let view = View {
+        now: NOW,
+        telemetry_path: Some("/metrics"),
+        snapshot: &snapshot,
+        status: &status,
+        findings: &diagnosis::findings(&snapshot, &status, &Facts::default(), NOW),
+    };
+    let page = view.render(&Query::default()).unwrap();
+    let words = text(page.split_once("</header>").unwrap().1);
+    let answer = "\u{2713} Ready to ship: 1 of 1 translation ready Everything was read just now";
+    assert!(words.starts_with(answer), "{words:.300}");
+    assert!(
+        words.contains("specification: created_at (list_repositories)"),
+        "{words}"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_is_claimed_before_the_end_of_the_first_poll() {
+    let mut fixture = Fixture::new();
+    fixture.publish(|_| {});
+    let words = words_of(&fixture, "/").await;
+    let answer = "\u{2026} Unknown yet: the first poll has not ended";
+    assert!(words.starts_with(answer), "{words:.300}");
+    let ready = fresh(vec![record("de", 100.0, 1)]).languages().cloned();
+    let restored = shown(1, "a/a", Condition::Restored(ready.unwrap()));
+    fixture.show(snapshot(vec![restored]));
+    let words = words_of(&fixture, "/").await;
+    let answer = "\u{2026} Unknown now: when last read, 1 of 1 translation ready";
+    assert!(words.starts_with(answer), "{words:.300}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_language_that_nobody_has_is_not_nothing_to_ship() {
+    let read = snapshot_of(&[("a/a", Some(100.0), 1)]);
+    let words = text(&page_of(read.clone(), "/?language=xx").await);
+    assert!(
+        words.contains("No repository has the language “xx” Everything was read"),
+        "{words}"
+    );
+    let mut unread = read;
+    unread
+        .repositories
+        .push(shown(2, "a/b", Condition::Pending(None)));
+    let words = text(&page_of(unread, "/?language=xx").await);
+    let unknown = "Unknown yet: none of the 1 repository read has the language “xx”";
+    assert!(words.contains(unknown), "{words}");
+}
+
 #[tokio::test(start_paused = true)]
 async fn unknown_figures_say_so_and_a_note_is_nothing_wrong() {
     let mut fixture = Fixture::new();
@@ -758,21 +862,62 @@ async fn unknown_figures_say_so_and_a_note_is_nothing_wrong() {
     fixture.publish(|status| {
         status.last = Some(outcome());
         status.last_success_at = Some(NOW);
-        status.state_is_kept = false;
-        status.pace = Some(Pace {
-            requests_per_second: 1.0,
-            allowed: 1.0,
-            status: 429,
-        });
+        status.slowed_to = Some(1.0);
     });
     let page = text(&body(fixture.ask("GET /").await).await);
     for words in [
         "0 due no dates are set",
-        "? stalled can be told in 5 d: it takes 7 days to see",
+        "? stalled known in 5 days",
         "Worth knowing The API limits the rate",
     ] {
         assert!(page.contains(words), "{words}: {page}");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn stalled_is_unknown_until_a_clock_is_old_enough() {
+    let young = || vec![record("de", 50.0, 6), record("fr", None, 0)];
+    let page = page_of(snapshot(vec![shown(1, "a/a", fresh(young()))]), "/").await;
+    let words = text(&page);
+    assert!(words.contains("? stalled known in 1 day"), "{words}");
+    let mut records = young();
+    records.push(record("it", 100.0, 7));
+    let page = page_of(snapshot(vec![shown(1, "a/a", fresh(records))]), "/").await;
+    let words = text(&page);
+    assert!(
+        words.contains("0 stalled of those with a completion"),
+        "{words}"
+    );
+    let old = vec![record("de", 50.0, 6), record("it", 100.0, 7)];
+    let words = text(&page_of(snapshot(vec![shown(1, "a/a", fresh(old))]), "/").await);
+    let every = "0 stalled every unfinished translation moved within 7 days";
+    assert!(words.contains(every), "{words}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_mean_beside_unknown_completions_is_not_coloured_as_ready() {
+    let records = vec![record("de", 100.0, 1), record("fr", None, 0)];
+    let page = page_of(snapshot(vec![shown(1, "a/a", fresh(records))]), "/").await;
+    let mean = "class=\"unknown\" data-code=\"Mean\"";
+    assert!(page.contains(mean), "{page}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_long_table_folds_ready_and_near_tiles_in_narrow_windows() {
+    let records = || (0..14).map(|n| record(&format!("l{n:02}"), f64::from(n) * 8.0, 1));
+    let of = |id| shown(id, &format!("a/{id}"), fresh(records().collect()));
+    let page = page_of(snapshot((1..=30).map(of).collect()), "/").await;
+    let (_, row) = page
+        .split_once("<bdi class=\"name\">a/<wbr>1</bdi>")
+        .unwrap();
+    let (row, _) = row.split_once("</tr>").unwrap();
+    assert_eq!(row.matches(" folded\"").count(), 4, "{row}");
+    assert!(
+        row.contains("href=\"?q=a%2F1#repositories\" tabindex=\"-1\">+4</a>"),
+        "{row}"
+    );
+    let few = page_of(snapshot((1..=3).map(of).collect()), "/").await;
+    assert!(!few.contains(" folded\"") && !few.contains("class=\"rest\""));
 }
 
 #[tokio::test(start_paused = true)]
@@ -791,7 +936,7 @@ fn a_file_has_all_rows_and_nothing_that_needs_a_server() {
     let names: Vec<_> = (0..300).map(|number| format!("a/{number:03}")).collect();
     let repositories: Vec<_> = names.iter().map(|name| (&**name, Some(50.0), 9)).collect();
     let mut snapshot = snapshot_of(&repositories);
-    let status = crate::domain::snapshot::PollStatus {
+    let status = PollStatus {
         last: Some(outcome()),
         last_success_at: Some(NOW),
         ..testing::status()

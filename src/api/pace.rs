@@ -1,0 +1,192 @@
+//! The pace of requests: their rate, and the hold that Retry-After asks for. Both outlive polls and
+//! reloads.
+//!
+//! The API does not document its rate limit. Every [`WINDOW`] responses decide on the rate: it
+//! halves if two in five of them refused the request, with 429 or 503, and concern [`CONCERNED`]
+//! repositories or more. Otherwise it grows by a quarter, up to the configured rate. Refusals now
+//! and then, or of a repository that is always refused, therefore slow nothing down.
+
+use super::error::RequestFailure;
+use crate::{domain::RepositoryId, support::lock::lock};
+use std::{
+    collections::BTreeSet,
+    sync::{Mutex, MutexGuard},
+    time::Duration,
+};
+use tokio::time::{Instant, sleep_until};
+
+/// The number of responses that decide on the rate.
+const WINDOW: usize = 20;
+/// The number of refusals in a window, and of the repositories that they concern, that halve the
+/// rate.
+const REFUSED: usize = WINDOW * 2 / 5;
+const CONCERNED: usize = 3;
+const GROWTH: f64 = 1.25;
+
+/// The lowest rate that refusals lead to, in requests a second.
+const LOWEST: f64 = 0.5;
+/// The rate that stands for an unlimited one: the first refusals halve it, and a rate that reaches
+/// it is unlimited again.
+const UNLIMITED: f64 = 100.0;
+
+/// The delay of a permit that later permits may catch up: above the timer's granularity of 1 ms,
+/// but too short for a burst.
+const CATCH_UP: Duration = Duration::from_millis(10);
+/// The time within which a waiting request follows a reload of the rate.
+const FOLLOW_WITHIN: Duration = Duration::from_secs(1);
+
+/// The pace of all requests of a client.
+#[derive(Debug)]
+pub struct Pace {
+    /// Guards the rate and the hold; never held across an await.
+    state: Mutex<Pacing>,
+    /// The due time of the last request. Requests queue for this lock; a cancelled request leaves
+    /// the queue without a permit.
+    last_permit: tokio::sync::Mutex<Option<Instant>>,
+}
+
+#[derive(Debug)]
+struct Pacing {
+    /// `api.requests_per_second`; `None` is unlimited.
+    configured: Option<f64>,
+    /// The current rate in requests a second.
+    rate: f64,
+    /// The number of responses since the last decision on the rate.
+    responses: usize,
+    /// The requests that were refused among them; `None` stands for the listing.
+    refused: Vec<Option<RepositoryId>>,
+    held_until: Option<Instant>,
+}
+
+impl Pacing {
+    /// Returns the highest rate.
+    fn full(&self) -> f64 {
+        self.configured.unwrap_or(UNLIMITED)
+    }
+
+    fn lowest(&self) -> f64 {
+        self.full().min(LOWEST)
+    }
+
+    /// Returns the time from one request to the next.
+    fn spacing(&self) -> Duration {
+        if self.configured.is_none() && self.rate >= UNLIMITED {
+            return Duration::ZERO;
+        }
+        Duration::try_from_secs_f64(self.rate.recip())
+            .unwrap_or(Duration::from_secs(u64::from(u32::MAX)))
+    }
+
+    fn answered(&mut self, repository: Option<RepositoryId>, is_refused: bool) {
+        self.responses += 1;
+        if is_refused {
+            self.refused.push(repository);
+        }
+        if self.responses < WINDOW {
+            return;
+        }
+        let concerned: BTreeSet<_> = self.refused.iter().collect();
+        self.rate = if self.refused.len() >= REFUSED && concerned.len() >= CONCERNED {
+            (self.rate / 2.0).max(self.lowest())
+        } else {
+            (self.rate * GROWTH).min(self.full())
+        };
+        self.responses = 0;
+        self.refused.clear();
+    }
+}
+
+impl Pace {
+    /// Creates the pace of `configured` requests a second; `None` is unlimited.
+    pub fn new(configured: Option<f64>) -> Self {
+        Self {
+            state: Mutex::new(Pacing {
+                configured,
+                rate: configured.unwrap_or(UNLIMITED),
+                responses: 0,
+                refused: Vec::new(),
+                held_until: None,
+            }),
+            last_permit: tokio::sync::Mutex::default(),
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, Pacing> {
+        lock(&self.state)
+    }
+
+    /// Changes the configured rate. A rate that refusals have lowered stays as it is.
+    pub fn configure(&self, configured: Option<f64>) {
+        let mut state = self.state();
+        let was_full = state.rate >= state.full();
+        state.configured = configured;
+        let full = state.full();
+        state.rate = if was_full { full } else { state.rate.min(full) };
+    }
+
+    /// Returns the rate in requests a second, if refusals have lowered it.
+    pub fn slowed(&self) -> Option<f64> {
+        let state = self.state();
+        Some(state.rate).filter(|rate| *rate < state.full())
+    }
+
+    pub fn is_lowest(&self) -> bool {
+        let state = self.state();
+        state.rate <= state.lowest()
+    }
+
+    /// Returns the end of the hold; `None` without one.
+    pub fn held_until(&self) -> Option<Instant> {
+        let held_until = self.state().held_until;
+        held_until.filter(|until| *until > Instant::now())
+    }
+
+    /// Sends a request for the languages of `repository`, or for a page of the listing, once it has
+    /// its permit. Its response counts for the rate, and may hold all requests.
+    ///
+    /// Cancel safe if `request` is: a cancelled call takes no permit.
+    pub async fn send<T>(
+        &self,
+        repository: Option<RepositoryId>,
+        request: impl Future<Output = Result<T, RequestFailure>>,
+    ) -> Result<T, RequestFailure> {
+        self.permit().await;
+        let result = request.await;
+        let mut state = self.state();
+        match &result {
+            Ok(_) => state.answered(repository, false),
+            Err(failure) => {
+                if failure.status.is_some() {
+                    state.answered(repository, failure.is_refusal());
+                }
+                let hold = failure.hold.map(|hold| Instant::now() + hold);
+                // A hold can be extended, not shortened.
+                state.held_until = state.held_until.max(hold);
+            }
+        }
+        drop(state);
+        result
+    }
+
+    /// Waits until earlier requests have their permits, the spacing has passed, and no hold is
+    /// left.
+    async fn permit(&self) {
+        let mut last_permit = self.last_permit.lock().await;
+        let due = loop {
+            let spaced = last_permit.map(|last| last + self.state().spacing());
+            // The timer counts milliseconds, and would sleep up to 1 ms for a moment that has
+            // passed.
+            let now = Instant::now();
+            match spaced.max(self.held_until()).filter(|due| *due > now) {
+                Some(due) => sleep_until(due.min(now + FOLLOW_WITHIN)).await,
+                None => break spaced,
+            }
+        };
+        let now = Instant::now();
+        let earliest = now.checked_sub(CATCH_UP).unwrap_or(now);
+        *last_permit = Some(due.unwrap_or(now).max(earliest));
+    }
+}
+
+#[cfg(test)]
+mod tests;

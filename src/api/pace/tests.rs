@@ -1,0 +1,130 @@
+use super::*;
+
+const LISTING: Option<RepositoryId> = None;
+
+fn status(status: u16, hold: Option<u64>) -> Result<(), RequestFailure> {
+    let status = reqwest::StatusCode::from_u16(status).unwrap();
+    Err(RequestFailure::status(
+        status,
+        hold.map(Duration::from_secs),
+    ))
+}
+
+fn id(id: usize) -> Option<RepositoryId> {
+    RepositoryId::new(u64::try_from(id).unwrap())
+}
+
+/// Sends a window of requests, of which the first ones are refused, for so many repositories.
+/// Returns the rate after it.
+async fn window(pace: &Pace, refused: usize, repositories: usize, refusal: u16) -> String {
+    for number in 0..WINDOW {
+        let response = if number < refused {
+            status(refusal, None)
+        } else {
+            Ok(())
+        };
+        let _ = pace
+            .send(id(1 + number % repositories), async { response })
+            .await;
+    }
+    pace.state().rate.to_string()
+}
+
+async fn send(pace: &Pace) {
+    pace.send(LISTING, async { Ok(()) }).await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn requests_are_spaced_and_held() {
+    let pace = Pace::new(Some(10.0));
+    let start = Instant::now();
+    for _ in 0..3 {
+        send(&pace).await;
+    }
+    assert_eq!(start.elapsed().as_millis(), 200);
+    let _ = pace.send(LISTING, async { status(503, Some(10)) }).await;
+    assert_eq!(start.elapsed().as_millis(), 300);
+    send(&pace).await;
+    assert_eq!(start.elapsed().as_millis(), 10_300);
+    assert_eq!(pace.held_until(), None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_new_hold_also_holds_requests_that_wait() {
+    let pace = Pace::new(Some(10.0));
+    let start = Instant::now();
+    let hold = || async { status(429, Some(10)) };
+    let _ = pace.send(LISTING, hold()).await;
+    let second = async {
+        send(&pace).await;
+        start.elapsed().as_millis()
+    };
+    assert_eq!(tokio::join!(pace.send(LISTING, hold()), second).1, 20_000);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cancelled_request_takes_no_permit() {
+    let pace = Pace::new(Some(1.0));
+    let start = Instant::now();
+    send(&pace).await;
+    let waiting = futures_util::future::join_all((0..100).map(|_| send(&pace)));
+    let half = Duration::from_millis(500);
+    assert!(tokio::time::timeout(half, waiting).await.is_err());
+    send(&pace).await;
+    assert_eq!(start.elapsed().as_millis(), 1000);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_waiting_request_follows_a_reload_of_the_rate() {
+    let pace = Pace::new(Some(0.001));
+    let start = Instant::now();
+    send(&pace).await;
+    let reload = async {
+        tokio::time::sleep(Duration::from_millis(4500)).await;
+        pace.configure(Some(1.0));
+    };
+    tokio::join!(send(&pace), reload);
+    assert_eq!(start.elapsed().as_secs(), 5);
+}
+
+#[tokio::test(start_paused = true)]
+async fn two_refusals_in_five_of_three_repositories_halve_the_rate() {
+    for refusal in [429, 503] {
+        let pace = Pace::new(Some(10.0));
+        assert_eq!(window(&pace, 7, 3, refusal).await, "10");
+        assert_eq!(window(&pace, 20, 2, refusal).await, "10");
+        assert_eq!(window(&pace, 8, 3, refusal).await, "5");
+        assert_eq!(window(&pace, 8, 3, refusal).await, "2.5");
+    }
+    let pace = Pace::new(Some(10.0));
+    assert_eq!(window(&pace, 20, 20, 500).await, "10");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_rate_grows_by_a_quarter_from_the_lowest() {
+    let pace = Pace::new(Some(1.0));
+    for rate in ["0.5", "0.5"] {
+        assert_eq!(window(&pace, 8, 8, 429).await, rate);
+        assert!(pace.is_lowest());
+    }
+    for rate in ["0.625", "0.78125", "0.9765625", "1"] {
+        assert_eq!(window(&pace, 0, 1, 429).await, rate);
+        assert_eq!(pace.slowed().is_some(), rate != "1");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_hundred_a_second_stand_for_unlimited() {
+    let pace = Pace::new(None);
+    let start = Instant::now();
+    assert_eq!(window(&pace, 8, 8, 429).await, "50");
+    assert_eq!(start.elapsed(), Duration::ZERO);
+    for rate in ["62.5", "78.125", "97.65625", "100"] {
+        assert_eq!(window(&pace, 0, 1, 429).await, rate);
+    }
+    assert_eq!(pace.slowed(), None);
+    let start = Instant::now();
+    send(&pace).await;
+    send(&pace).await;
+    assert_eq!(start.elapsed(), Duration::ZERO);
+}

@@ -1,0 +1,398 @@
+//! The keys of the configuration: one definition each.
+//!
+//! Variables, options, help, suggestions, parsers and hints come from it, and so do the JSON Schema
+//! of the file (deploy/config.schema.json) and the table of keys in deploy/configuration.md: a test
+//! compares both, and `UPDATE=1 cargo test --lib of_the_keys` writes them.
+
+use super::values::{
+    ADDRESSES, FALL, LANGUAGES, RATIO, REPOSITORIES,
+    Takes::{self, Choice, File, Number, Rate, Secret, Size, Switch, Text, Time, Whole},
+};
+
+/// The prefix of every variable.
+pub const PREFIX: &str = "TRANSLATION_EXPORTER_";
+
+/// The only part of the file that is a list.
+pub const TARGETS: &str = "targets";
+
+/// A key of the configuration.
+#[derive(Debug)]
+pub struct Key {
+    /// section.key
+    pub path: &'static str,
+    /// The type of the values, with its bounds.
+    pub takes: Takes,
+    /// As a user would write it; empty if there is none.
+    pub default: &'static str,
+    /// The meaning, in the Markdown of deploy/configuration.md, which adds the bounds.
+    pub meaning: &'static str,
+    /// The option that sets it, if there is one.
+    pub flag: Option<Flag>,
+}
+
+/// An option of the command line that sets a key.
+#[derive(Debug)]
+pub struct Flag {
+    /// With its dashes.
+    pub name: &'static str,
+    /// The placeholder for the value in the help.
+    pub value_name: &'static str,
+    /// One line, without the default, which the help adds if there is one.
+    pub help: &'static str,
+}
+
+/// Every key, in the order in which they are shown.
+pub const KEYS: &[Key] = &[
+    key(
+        "api.base_url",
+        Text("the root of the API, such as https://api.example.com"),
+        "",
+        "root of the API; https, or http if the host is loopback or `api.allow_http` is true; a \
+         path prefix is kept; no user, query or fragment",
+    )
+    .flag("--api.base-url", "URL", "Root of the API, https://…"),
+    key(
+        "api.allow_http",
+        Switch,
+        "false",
+        "allow sending the key in the clear",
+    ),
+    key(
+        "api.key",
+        Secret,
+        "",
+        "the API key itself; exactly one of this and `api.key_file` is required",
+    ),
+    key(
+        "api.key_file",
+        File,
+        "",
+        "a file that holds the API key; read again at each poll and after a 401, so that \
+         rotation needs no restart",
+    )
+    .flag("--api.key-file", "FILE", "File that holds the API key"),
+    key(
+        "api.page_size",
+        Whole(1..=1000),
+        "1000",
+        "repositories requested per page of the listing",
+    ),
+    key(
+        "api.concurrency",
+        Whole(1..=1024),
+        "8",
+        "requests in flight at once",
+    ),
+    key(
+        "api.requests_per_second",
+        Rate(0.001..=1_000_000.0),
+        "10",
+        "steady rate over all requests, retries counted; the exporter slows down by itself when \
+         the API asks it to",
+    ),
+    key(
+        "api.connect_timeout",
+        Time("1ms", "100 years"),
+        "10s",
+        "per connection",
+    ),
+    key(
+        "api.timeout",
+        Time("1ms", "100 years"),
+        "30s",
+        "per request, including its complete body",
+    ),
+    key(
+        "api.max_attempts",
+        Whole(1..=10),
+        "4",
+        "attempts per request, including the first",
+    ),
+    key(
+        "api.max_retry_after",
+        Time("1s", "24h"),
+        "1h",
+        "longest Retry-After that is obeyed; a longer one counts as this",
+    ),
+    key(
+        "api.max_response_size",
+        Size(1024),
+        "16MiB",
+        "a larger body, by its decompressed size, is rejected without being kept in memory",
+    ),
+    key(
+        "api.max_repositories",
+        Whole(1..=10_000_000),
+        "200000",
+        "a listing that shows more, or names of more than 84 bytes on average for so many, is \
+         not read any further and counts as failed (reason `too_large`), so that a listing that \
+         never ends is bounded",
+    ),
+    key(
+        "api.ca_file",
+        File,
+        "",
+        "PEM roots trusted in addition to the system's; a certificate that is itself in the \
+         file is trusted as it is; read again at each poll",
+    ),
+    key(
+        "api.omits_zeros",
+        Switch,
+        "false",
+        "set it to `true` if the API leaves out fields whose value is 0 or false, as protobuf's \
+         JSON does: then an absent completion is 0 and an absent `private` is false; an \
+         explicit null is unknown in any case",
+    ),
+    key(
+        "api.completion_scale",
+        Number(1.0..=f64::MAX, "a number of at least 1"),
+        "100",
+        "the completion value that means finished; the API does not say whether it reports 0 to \
+         100 or 0 to 1",
+    ),
+    key(
+        "poll.interval",
+        Time("1s", "25 years"),
+        "5m",
+        "from the start of one poll to that of the next",
+    )
+    .flag("--poll.interval", "TIME", "Time from poll to poll"),
+    key(
+        "poll.stale_after",
+        Time("2s", "100 years"),
+        "",
+        "how long a repository's last good data are served while its reads fail; at least 2 × \
+         `poll.interval`",
+    ),
+    key(
+        "filter.include",
+        REPOSITORIES,
+        "",
+        "globs on owner/repo, each with a slash or `**`; `*` stays within a segment; empty \
+         means all",
+    ),
+    key(
+        "filter.exclude",
+        REPOSITORIES,
+        "",
+        "globs on owner/repo; wins over `filter.include`",
+    ),
+    key(
+        "filter.exclude_languages",
+        LANGUAGES,
+        "",
+        "globs on language codes, such as a pseudo-locale or the source language: such a \
+         language appears nowhere; its progress clock is kept like that of a deleted language",
+    ),
+    key(
+        "filter.private",
+        Switch,
+        "true",
+        "`false` leaves private repositories out; one of unknown visibility counts as private",
+    ),
+    key(
+        "thresholds.stalled_after",
+        Time("1h", "100 years"),
+        "7d",
+        "a translation that is not ready and has made no progress for so long has stalled",
+    ),
+    key(
+        "thresholds.regressed_by",
+        FALL,
+        "0.2",
+        "a translation that is this much below its ratio before it fell, within the last 7 \
+         days, has regressed",
+    ),
+    key(
+        "thresholds.at_risk_within",
+        Time("1h", "100 years"),
+        "14d",
+        "a translation whose date is this near, and that will not be ready by then at its \
+         recent rate, is at risk",
+    ),
+    key(
+        "links.repository",
+        Text(
+            "an https or http URL, such as https://translate.example.com/{owner}/{name}; the \
+             placeholders are {id}, {repo}, {owner} and {name}",
+        ),
+        "",
+        "where a repository is translated: a URL template, see [below](#links)",
+    ),
+    key(
+        "links.language",
+        Text(
+            "an https or http URL, such as https://translate.example.com/{owner}/{name}/{language}\
+             ; the placeholders are {id}, {repo}, {owner}, {name} and {language}",
+        ),
+        "",
+        "where a language of a repository is translated: likewise",
+    ),
+    key(
+        "state.file",
+        File,
+        "",
+        "keeps the progress clock and the last good data across restarts; without it they begin \
+         again at each start",
+    )
+    .flag(
+        "--state.file",
+        "FILE",
+        "Keeps progress across restarts [default: none]",
+    ),
+    key(
+        "web.listen_addresses",
+        ADDRESSES,
+        ":10018",
+        "host:port; without a host all addresses, IPv6 and IPv4, or IPv4 if there is no IPv6",
+    )
+    .flag("--web.listen-address", "ADDR", "Repeatable"),
+    key(
+        "web.telemetry_path",
+        Text(
+            "a path such as /metrics: one slash, then letters, digits and -._~/, no part . or .., \
+             and not a path of the exporter itself",
+        ),
+        "/metrics",
+        "path of the metrics",
+    )
+    .flag("--web.telemetry-path", "PATH", "Path of the metrics"),
+    key(
+        "web.config_file",
+        File,
+        "",
+        "TLS, authentication, headers, rate limit, in the [exporter-toolkit's format]\
+         (https://github.com/prometheus/exporter-toolkit/blob/master/docs/web-configuration.md)",
+    )
+    .flag(
+        "--web.config.file",
+        "FILE",
+        "TLS and authentication [default: none]",
+    ),
+    key(
+        "web.enable_lifecycle",
+        Switch,
+        "false",
+        "allow PUT and POST `/-/reload`",
+    )
+    .flag("--web.enable-lifecycle", "ON", "Allow /-/reload"),
+    key(
+        "log.level",
+        Choice(&["error", "warn", "info", "debug", "trace"]),
+        "info",
+        "logs go to stderr; debug has a line for each request",
+    )
+    .flag("--log.level", "LEVEL", "error, warn, info, debug, trace"),
+    key(
+        "log.format",
+        Choice(&["logfmt", "json"]),
+        "logfmt",
+        "the format of each line",
+    )
+    .flag("--log.format", "FORMAT", "logfmt or json"),
+];
+
+/// The keys of an entry of [`TARGETS`]: in the file only, so that none has a variable or an option.
+pub const TARGET_KEYS: &[Key] = &[
+    key(
+        "targets.repositories",
+        REPOSITORIES,
+        "",
+        "globs on owner/repo; all if left out",
+    ),
+    key(
+        "targets.languages",
+        LANGUAGES,
+        "",
+        "globs on codes; all if left out",
+    ),
+    key(
+        "targets.ratio",
+        RATIO,
+        "1",
+        "the ratio that is enough; 0 is always met",
+    ),
+    key(
+        "targets.due",
+        Text("a date such as 2026-12-24, or a time with its offset such as 2026-12-24T18:00:00Z"),
+        "",
+        "a date, until 23:59:59 UTC, or an RFC 3339 time",
+    ),
+    key(
+        "targets.stalled_after",
+        Time("1h", "100 years"),
+        "",
+        "the time without progress after which a translation has stalled; \
+         `thresholds.stalled_after` if left out",
+    ),
+];
+
+const fn key(
+    path: &'static str,
+    takes: Takes,
+    default: &'static str,
+    meaning: &'static str,
+) -> Key {
+    Key {
+        path,
+        takes,
+        default,
+        meaning,
+        flag: None,
+    }
+}
+
+impl Key {
+    const fn flag(self, name: &'static str, value_name: &'static str, help: &'static str) -> Self {
+        Self {
+            flag: Some(Flag {
+                name,
+                value_name,
+                help,
+            }),
+            ..self
+        }
+    }
+
+    /// Returns the key at a path, also one of an entry of [`TARGETS`].
+    pub fn find(path: &str) -> Option<&'static Self> {
+        let mut keys = KEYS.iter().chain(TARGET_KEYS);
+        keys.find(|key| key.path == path)
+    }
+
+    /// Returns its section, and its name there.
+    pub fn split(&self) -> (&'static str, &'static str) {
+        self.path.split_once('.').unwrap_or_default()
+    }
+
+    /// Returns the variable that sets it.
+    pub fn variable(&self) -> String {
+        format!(
+            "{PREFIX}{}",
+            self.path.replace('.', "__").to_ascii_uppercase()
+        )
+    }
+}
+
+/// Returns the reason why a key of earlier versions is gone.
+pub fn removed(path: &str) -> Option<&'static str> {
+    (path == "web.max_requests").then_some("it never limited anything")
+}
+
+/// Returns the sections, in the order of the table.
+pub fn sections() -> Vec<&'static str> {
+    let mut sections: Vec<_> = KEYS.iter().map(|key| key.split().0).collect();
+    sections.dedup();
+    sections
+}
+
+/// Returns the names of the keys of a section.
+pub fn keys_of(section: &str) -> Vec<&'static str> {
+    let keys = KEYS.iter().chain(TARGET_KEYS).map(Key::split);
+    keys.filter(|key| key.0 == section)
+        .map(|key| key.1)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,237 @@
+//! deploy/config.schema.json and the table in deploy/configuration.md, generated from the keys.
+//!
+//! The schema is as lenient as the program: null is not set, and another layer may set a key that
+//! the file lacks.
+
+use super::*;
+use serde_json::{Map, Value, json};
+use std::fs;
+
+const SCHEMA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/deploy/config.schema.json");
+const DOCS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/deploy/configuration.md");
+const TABLE: &str = "| key | default | meaning and bounds |\n|---|---|---|\n";
+const OF_TARGETS: &str =
+    "when a translation is ready; the first entry that matches a language counts";
+
+/// Returns the default as the table shows it.
+fn shown_default(key: &Key) -> String {
+    match default(key) {
+        _ if key.path == "api.base_url" => "none, required".to_owned(),
+        _ if key.path == "poll.stale_after" => {
+            "the larger of `1h` and 3 × `poll.interval`".to_owned()
+        }
+        Value::Null => "none".to_owned(),
+        Value::String(text) => format!("`{text}`"),
+        value => format!("`{value}`"),
+    }
+}
+
+/// Returns the default as the file would have it; null if there is none.
+fn default(key: &Key) -> Value {
+    match key.takes {
+        Takes::List(..) => Value::from_iter(Some(key.default).filter(|item| !item.is_empty())),
+        _ if key.default.is_empty() => Value::Null,
+        _ if key.takes.is_bare() => {
+            serde_json::from_str(key.default).unwrap_or_else(|_| key.default.into())
+        }
+        _ => key.default.into(),
+    }
+}
+
+/// Returns the meaning with the bounds.
+fn described(key: &Key) -> String {
+    match key.takes {
+        Switch | Text(_) | Takes::List(..) | File | Secret => key.meaning.to_owned(),
+        _ => format!("{}; {}", key.meaning, key.takes.expected(true)),
+    }
+}
+
+/// Returns the schema of the values that a key accepts. The pattern of a key without a default
+/// allows an empty text, which counts as not set.
+fn accepted(key: &Key) -> Value {
+    let empty = if key.default.is_empty() {
+        r"^\s*$|"
+    } else {
+        ""
+    };
+    let text = json!({"type": ["string", "null"]});
+    match &key.takes {
+        Whole(bounds) => {
+            let bounds = json!({"minimum": bounds.start(), "maximum": bounds.end()});
+            numbers("integer", r"^\s*\+?\d+\s*$", bounds)
+        }
+        Number(bounds, _) => {
+            let least = match *bounds.start() {
+                f64::MIN_POSITIVE => json!({"exclusiveMinimum": 0}),
+                least => json!({"minimum": least}),
+            };
+            let most = json!({"maximum": bounds.end()});
+            let is_bounded = *bounds.end() < f64::MAX;
+            numbers(
+                "number",
+                DECIMAL,
+                with(least, if is_bounded { most } else { json!({}) }),
+            )
+        }
+        Rate(bounds) => {
+            let bounds = json!({"minimum": 0, "maximum": bounds.end()});
+            numbers("number", DECIMAL, bounds)
+        }
+        Size(least) => {
+            let pattern = r"^\s*\+?\d+\s*([KMG]iB|B)?\s*$";
+            numbers("integer", pattern, json!({"minimum": least}))
+        }
+        Secret => with(text, json!({"writeOnly": true})),
+        Switch => {
+            let words = &["true", "false", "yes", "no", "on", "off", "0", "1"];
+            let bounds = json!({"minimum": 0, "maximum": 1});
+            with(words_in_any_case(words, "boolean"), bounds)
+        }
+        Choice(words) => words_in_any_case(words, "string"),
+        Takes::List(..) => json!({
+            "type": ["array", "string", "null"],
+            "items": {"type": "string", "pattern": r"\S"},
+        }),
+        File => text,
+        Time(..) => {
+            let pattern = format!(r"{empty}^\s*(\d+\s*[a-zµ]+\s*)+$");
+            with(text, json!({"pattern": pattern}))
+        }
+        Text(_) => {
+            let pattern = match key.path {
+                "api.base_url" => r"^\s*[Hh][Tt][Tt][Pp][Ss]?:",
+                "links.repository" | "links.language" => r"^\s*https?://",
+                "web.telemetry_path" => r"^\s*/[-._~A-Za-z0-9/]+\s*$",
+                "targets.due" => r"^\s*\d{4}-\d{2}-\d{2}",
+                path => panic!("the text {path} has no pattern"),
+            };
+            with(text, json!({"pattern": format!("{empty}{pattern}")}))
+        }
+    }
+}
+
+const DECIMAL: &str = r"^\s*\+?[\d.]+([eE]\+?\d+)?\s*$";
+
+fn with(mut schema: Value, more: Value) -> Value {
+    if let (Value::Object(schema), Value::Object(more)) = (&mut schema, more) {
+        schema.extend(more);
+    }
+    schema
+}
+
+/// Returns the schema of a number within bounds, or a text that spells one.
+fn numbers(kind: &str, pattern: &str, bounds: Value) -> Value {
+    let schema = json!({"type": [kind, "string", "null"], "pattern": pattern});
+    with(schema, bounds)
+}
+
+/// Returns the schema of words in any case.
+fn words_in_any_case(words: &[&str], kind: &str) -> Value {
+    let any_case = |c: char| match c {
+        'a'..='z' => format!("[{}{c}]", c.to_ascii_uppercase()),
+        c => c.to_string(),
+    };
+    let words = words
+        .iter()
+        .map(|word| word.chars().map(any_case).collect::<String>());
+    let words = words.collect::<Vec<_>>().join("|");
+    let mut types = vec![kind, "string", "null"];
+    types.extend((kind == "boolean").then_some("integer"));
+    types.dedup();
+    json!({"type": types, "pattern": format!(r"^\s*({words})\s*$")})
+}
+
+/// Returns the schema of a mapping.
+fn mapping(keys: &[&Key]) -> Value {
+    let mut properties = Map::new();
+    for key in keys {
+        let mut schema = accepted(key);
+        let notes = schema.as_object_mut().unwrap();
+        notes.insert(
+            "description".to_owned(),
+            key.meaning.replace('`', "").into(),
+        );
+        // Editors that know this word show it in place of their own message.
+        notes.insert(
+            "errorMessage".to_owned(),
+            format!("give {}", key.takes.expected(true)).into(),
+        );
+        if !default(key).is_null() {
+            notes.insert("default".to_owned(), default(key));
+        }
+        properties.insert(key.split().1.to_owned(), schema);
+    }
+    json!({
+        "type": ["object", "null"],
+        "additionalProperties": false,
+        "properties": properties,
+    })
+}
+
+/// Returns the JSON Schema of the configuration file.
+fn schema() -> String {
+    let mut properties = Map::new();
+    for section in sections() {
+        let keys: Vec<_> = KEYS.iter().filter(|key| key.split().0 == section).collect();
+        properties.insert(section.to_owned(), mapping(&keys));
+    }
+    let entry = with(
+        mapping(&TARGET_KEYS.iter().collect::<Vec<_>>()),
+        json!({"type": "object"}),
+    );
+    let targets = json!({
+        "type": ["array", "null"],
+        "description": OF_TARGETS,
+        "default": [],
+        "items": entry,
+    });
+    properties.insert(TARGETS.to_owned(), targets);
+    let schema = json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Configuration of translation-exporter",
+        "type": ["object", "null"],
+        "additionalProperties": false,
+        "properties": properties,
+    });
+    format!("{schema:#}\n")
+}
+
+/// Returns deploy/configuration.md with the table of keys as they are.
+fn docs() -> String {
+    let mut rows = Vec::new();
+    for key in KEYS {
+        let (path, default, meaning) = (key.path, shown_default(key), described(key));
+        rows.push(format!("| `{path}` | {default} | {meaning} |\n"));
+    }
+    let table = format!(
+        "{TABLE}{}| `{TARGETS}` | `[]` | {OF_TARGETS} |\n",
+        rows.concat()
+    );
+    let page = fs::read_to_string(DOCS).unwrap();
+    let (before, rest) = page.split_once(TABLE).unwrap();
+    let (_, after) = rest.split_once("\n\n").unwrap();
+    format!("{before}{table}\n{after}")
+}
+
+/// Compares a shipped file with the text that the keys give.
+/// `UPDATE=1 cargo test --lib of_the_keys` writes the file instead.
+fn compare(file: &str, text: &str) {
+    if std::env::var_os("UPDATE").is_some() {
+        fs::write(file, text).unwrap();
+    }
+    let shipped = fs::read_to_string(file).unwrap_or_default();
+    assert!(
+        shipped == text,
+        "run `UPDATE=1 cargo test --lib of_the_keys`"
+    );
+}
+
+#[test]
+fn the_table_in_the_docs_is_that_of_the_keys() {
+    compare(DOCS, &docs());
+}
+
+#[test]
+fn the_shipped_schema_is_that_of_the_keys() {
+    compare(SCHEMA, &schema());
+}

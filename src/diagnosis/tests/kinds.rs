@@ -1,0 +1,246 @@
+//! Cases for each kind of problem, in which that kind is the worst finding.
+
+use super::*;
+use crate::support::clock::WrongClock;
+
+/// A kind, a situation in which it is the worst finding, and words of its text.
+pub type Case = (ProblemKind, Known, &'static [&'static str]);
+
+/// Returns all cases, worst first.
+pub fn each_kind() -> Vec<Case> {
+    let groups = [
+        failed_polls(),
+        stale_and_failing_data(),
+        lost_repositories(),
+        odd_responses(),
+        exporter_warnings(),
+        notices(),
+    ];
+    groups.into_iter().flatten().collect()
+}
+
+/// Returns failed polls.
+fn failed_polls() -> Vec<Case> {
+    vec![
+        (
+            ProblemKind::ApiKey,
+            Known::ended(refused(PollFailure::Unauthorized)),
+            &["refuses the key", "from earlier polls"],
+        ),
+        (
+            ProblemKind::ApiKey,
+            Known::ended(refused(PollFailure::KeyFile)),
+            &["from its file", "no requests are sent"],
+        ),
+        (
+            ProblemKind::PollsFailing,
+            Known::ended(ended_early(PollFailure::Unavailable)),
+            &["unavailable", "the last poll read 1 repository"],
+        ),
+        (
+            ProblemKind::PollsFailing,
+            Known::ended(PollOutcome {
+                listing_failure: Some(failure()),
+                ..poll()
+            }),
+            &["could not be read to its end", "read 2 repositories"],
+        ),
+        (
+            ProblemKind::PollsFailing,
+            Known::with(|known| {
+                for shown in &mut known.snapshot.repositories {
+                    shown.condition = Condition::Fresh(read_at(ago(1), 50.0));
+                }
+                known.status.activity = running(ago(2), true, 1);
+            }),
+            &["has read nothing for 1 h", "the last poll read 2"],
+        ),
+    ]
+}
+
+/// Returns data that cannot be refreshed, and an expired certificate.
+fn stale_and_failing_data() -> Vec<Case> {
+    let stale = testing::stale(ago(5), Some(failed_by_itself(2)));
+    vec![
+        (
+            ProblemKind::DataStale,
+            Known::with(|known| known.snapshot.repositories[0].condition = stale),
+            &["1 repository", "stale", "no longer shown"],
+        ),
+        (
+            ProblemKind::Certificate,
+            Known::with(|known| known.facts.certificate_expires_at = Some(ago(1))),
+            &["certificate", "expired"],
+        ),
+        (
+            ProblemKind::PollsFailing,
+            Known::with(|known| {
+                known.status.last = Some(ended_early(PollFailure::Held));
+                known.status.held_until = Some(NOW.saturating_add(HOUR));
+            }),
+            &["until 2026-11-21T02:30:45Z", "the others show older data"],
+        ),
+        (
+            ProblemKind::PollsFailing,
+            Known::with(|known| {
+                known.snapshot.repositories[0].condition = Condition::Failing(
+                    read_at(ago(3), 50.0),
+                    failed_with_the_api(Reason::ServerError),
+                );
+            }),
+            &["1 of 2 repositories cannot be read"],
+        ),
+    ]
+}
+
+/// Returns listings without repositories.
+fn lost_repositories() -> Vec<Case> {
+    vec![
+        (
+            ProblemKind::NoRepositories,
+            Known::with(|known| known.snapshot.repositories.clear()),
+            &["account of the key has no repositories"],
+        ),
+        (
+            ProblemKind::NoRepositories,
+            Known::with(|known| {
+                known.snapshot.repositories.clear();
+                known.snapshot.filtered = 1234;
+            }),
+            &["filters leave out every repository", "1,234"],
+        ),
+    ]
+}
+
+/// Returns responses with suspect values.
+fn odd_responses() -> Vec<Case> {
+    vec![
+        (
+            ProblemKind::CompletionScale,
+            Known::with(|known| {
+                let shown = [0.4, 1.0].map(|completion| Condition::Fresh(read_at(NOW, completion)));
+                known.snapshot.repositories = (1..)
+                    .zip(shown)
+                    .map(|(id, shown)| repository(id, shown))
+                    .collect();
+            }),
+            &["No completion is above 1", "100"],
+        ),
+        (
+            ProblemKind::CompletionScale,
+            Known::with(|known| {
+                known.snapshot.repositories[0].condition = Condition::Fresh(read_at(NOW, 150.0));
+            }),
+            &["1 translation", "above api.completion_scale, 100"],
+        ),
+        (
+            ProblemKind::OmittedZeros,
+            Known::with(|known| known.status.zeros.completion.absent = 5),
+            &[
+                "leave out zeros",
+                "completion is missing from 5 translations, and none reports 0",
+            ],
+        ),
+        (
+            ProblemKind::OmittedZeros,
+            Known::with(|known| {
+                known.status.zeros.completion.absent = 5;
+                known.status.zeros.private.absent = 1;
+            }),
+            &["missing from 5 translations, private from 1 repository"],
+        ),
+        (
+            ProblemKind::ApiShape,
+            Known::with(|known| {
+                known.status.defects = [
+                    (Operation::ListLanguages, Defect::Completion),
+                    (Operation::ListLanguages, Defect::DuplicateCode),
+                ]
+                .into();
+            }),
+            &["specification: completion (list_languages)"],
+        ),
+    ]
+}
+
+/// Returns warnings about the exporter itself.
+fn exporter_warnings() -> Vec<Case> {
+    vec![
+        (
+            ProblemKind::StateNotSaved,
+            Known::with(|known| known.facts.state_not_saved = Some(failure())),
+            &["cannot be saved", "restart"],
+        ),
+        (
+            ProblemKind::StateDiscarded,
+            Known::with(|known| known.facts.state_discarded = Some(failure())),
+            &["all progress clocks restarted"],
+        ),
+        (
+            ProblemKind::ReloadRefused,
+            Known::with(|known| known.facts.reload_refused = Some(failure())),
+            &["refused", "previous one"],
+        ),
+        (
+            ProblemKind::Certificate,
+            Known::with(|known| {
+                known.facts.certificate_expires_at = Some(NOW.saturating_add(HOUR * 24 * 13));
+            }),
+            &["expires", "in 13 d"],
+        ),
+    ]
+}
+
+/// Returns the kinds of severity info.
+fn notices() -> Vec<Case> {
+    vec![
+        (
+            ProblemKind::PollsOverrun,
+            Known::ended(PollOutcome {
+                duration: Duration::from_secs(301),
+                ..poll()
+            }),
+            &["took 5m 2s", "longer than poll.interval (5m)"],
+        ),
+        (
+            ProblemKind::RateLimited,
+            Known::with(|known| known.status.slowed_to = Some(1.25)),
+            &["limits the rate of requests", "went down to 1.2 a second"],
+        ),
+        (
+            ProblemKind::TargetUnused,
+            Known::with(|known| {
+                let entries = vec![
+                    entry(&[], &["no-such"], 0.5, ""),
+                    entry(&[], &[], 0.5, ""),
+                    entry(&[], &["de"], 0.9, ""),
+                ];
+                known.snapshot.targets = Arc::new(Targets(entries));
+            }),
+            &["2 entries of targets apply to no language: no-such; de"],
+        ),
+        (
+            ProblemKind::RemovalUnconfirmed,
+            Known::with(|known| known.snapshot.unconfirmed = 2),
+            &["lacks 2", "their data stay"],
+        ),
+        (
+            ProblemKind::ClockWrong,
+            Known::with(|known| {
+                known.status.wrong_clock = Some(WrongClock {
+                    machine: Timestamp::from_millis(0),
+                    api: NOW,
+                });
+            }),
+            &["The clock of this machine is wrong"],
+        ),
+        (
+            ProblemKind::LogLinesDropped,
+            Known::with(|known| {
+                known.facts.log_lines_dropped = 1;
+                known.facts.log_lines_dropped_at = Some(NOW);
+            }),
+            &["1 line of the log was dropped because stderr was blocked"],
+        ),
+    ]
+}

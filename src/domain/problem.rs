@@ -1,0 +1,130 @@
+//! The kinds of problems, each defined once.
+//!
+//! A kind's definition supplies its series of `translation_exporter_problem`, its row in the table
+//! of `deploy/metrics.md`, and its line in the log when the problem ends.
+
+/// The severity of a finding or a kind of problem; the worst comes first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    /// The API cannot be read, or data can no longer be shown. No kind has it: the label of a kind
+    /// is `warning` or `info`.
+    Error,
+    /// Polls go on, but an operator has to act.
+    Warning,
+    /// No action is needed now.
+    Info,
+}
+
+/// The definition of a kind of problem.
+#[derive(Debug)]
+pub struct ProblemDefinition {
+    /// The value of the metric label `kind`.
+    pub label: &'static str,
+    /// The alert on the kind. Kinds that ask nobody to act have none.
+    pub alert: Option<&'static str>,
+    pub meaning: &'static str,
+    /// The message in the log when the problem ends; `None` for an event, which is logged where it
+    /// happens.
+    pub end: Option<&'static str>,
+}
+
+macro_rules! problem_kinds {
+    ($($kind:ident: $label:literal, $alert:expr, $meaning:literal, $end:expr;)+) => {
+        /// A kind of problem that `translation_exporter_problem` reports; the worst come first.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum ProblemKind { $(#[doc = $meaning] $kind),+ }
+
+        impl ProblemKind {
+            pub const ALL: &'static [Self] = &[$(Self::$kind),+];
+
+            pub fn definition(self) -> &'static ProblemDefinition {
+                match self { $(Self::$kind => &ProblemDefinition {
+                    label: $label,
+                    alert: $alert,
+                    meaning: $meaning,
+                    end: $end,
+                }),+ }
+            }
+        }
+    };
+}
+
+problem_kinds! {
+    ApiKey: "api_key", Some("TranslationApiKeyRejected"),
+        "the API refuses the key, or its file cannot be read",
+        Some("the key can be used again");
+    PollsFailing: "polls_failing", Some("TranslationPollFailing"),
+        "no poll has read everything, apart from a few repositories, for three intervals, at \
+         least 15 minutes, and the duration of a poll",
+        Some("polls read the repositories again");
+    DataStale: "data_stale", Some("TranslationDataStale"),
+        "data of repositories are stale and no longer shown, or could never be read for three \
+         intervals, at least an hour",
+        Some("no data are stale any more");
+    NoRepositories: "no_repositories", Some("TranslationNoRepositories"),
+        "there is no repository to show",
+        Some("there are repositories to show again");
+    CompletionScale: "completion_scale", Some("TranslationScaleSuspect"),
+        "completions do not fit `api.completion_scale`",
+        Some("completions fit api.completion_scale again");
+    OmittedZeros: "omitted_zeros", Some("TranslationScaleSuspect"),
+        "the API seems to leave out fields whose value is 0 or false",
+        Some("the API no longer seems to leave out zeros");
+    ApiShape: "api_shape", Some("TranslationApiShapeChanged"),
+        "the current responses have bad entries, or cannot be decoded",
+        Some("responses follow the specification again");
+    StateNotSaved: "state_not_saved", Some("TranslationStateNotSaved"),
+        "the state file cannot be written",
+        Some("the state is saved again");
+    StateDiscarded: "state_discarded", Some("TranslationStateDiscarded"),
+        "the state file could not be used at the start; for a day of the process",
+        None;
+    ReloadRefused: "reload_refused", Some("TranslationConfigReloadFailed"),
+        "the last change of the configuration was refused",
+        None;
+    Certificate: "certificate", Some("TranslationCertificateExpiring"),
+        "the served TLS certificate has expired, or expires within 14 days",
+        Some("the TLS certificate is renewed");
+    PollsOverrun: "polls_overrun", None,
+        "the last poll took longer than `poll.interval`",
+        Some("the last poll took no longer than poll.interval");
+    RateLimited: "rate_limited", None,
+        "the API limits the rate of requests: polls were slowed or ended by it",
+        Some("requests are sent at the configured rate again");
+    TargetUnused: "target_unused", None,
+        "an entry of `targets` applies to no language",
+        Some("every entry of targets applies to a language");
+    RemovalUnconfirmed: "removal_unconfirmed", None,
+        "the last listing lacks more than half of the repositories; the next one confirms their \
+         removal",
+        Some("no removal waits for confirmation");
+    ClockWrong: "clock_wrong", None,
+        "the clock of this machine and that of the API differ by more than an hour; the time of \
+         the API is used",
+        Some("the clock of this machine is right again");
+    LogLinesDropped: "log_lines_dropped", None,
+        "lines of the log were dropped within the last 15 minutes",
+        Some("all lines of the log are written again");
+}
+
+impl ProblemKind {
+    pub fn label(self) -> &'static str {
+        self.definition().label
+    }
+
+    /// Returns the severity of the kind: somebody has to act if there is an alert.
+    pub fn severity(self) -> Severity {
+        match self.definition().alert {
+            Some(_) => Severity::Warning,
+            None => Severity::Info,
+        }
+    }
+
+    /// Returns the value of the metric label `severity`.
+    pub fn severity_label(self) -> &'static str {
+        match self.severity() {
+            Severity::Error | Severity::Warning => "warning",
+            Severity::Info => "info",
+        }
+    }
+}

@@ -1,0 +1,471 @@
+//! The record of a translation: the completion of one language of one repository, its progress
+//! clock, and the recent past.
+//!
+//! A record belongs to an id and a code, so that renames, failures and outages do not touch it. It
+//! compares completions as the API reports them, so that a change of `api.completion_scale` moves
+//! no clock and ends no fall. Recorded times never change: a time in the future, which a wrong
+//! clock has left behind, counts as now until the next progress replaces it.
+
+use super::{Completion, Language};
+use crate::support::clock::Timestamp;
+use serde::{Deserialize, Serialize};
+use std::{mem, sync::Arc, time::Duration};
+
+const WEEK: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+
+/// The time for which a fall is shown after its last drop.
+const FALL_SHOWN_FOR: Duration = WEEK;
+
+/// The record of one translation. The exposition has two series for each, so that its size decides
+/// the memory of a large account.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Record {
+    /// Shared with the other repositories that have the language.
+    pub language: Arc<Language>,
+    /// `None` until a response has a readable completion.
+    pub known: Option<Known>,
+    /// The recent past, boxed because few records have one.
+    pub past: Option<Box<Past>>,
+}
+
+/// The last known completion of a language.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Known {
+    pub completion: Completion,
+    /// The progress clock: the time at which the completion was first seen, last rose, or fell from
+    /// complete, whichever came last.
+    pub progress_at: Timestamp,
+    /// True if the last response had a readable completion.
+    pub is_reported: bool,
+}
+
+/// The parts of a record that exist only after a change.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Past {
+    /// The latest earlier reading, less than a week old while polls succeed. Without it, the
+    /// completion has not changed for a week, or since the progress clock.
+    pub latest: Option<Reading>,
+    /// The reading that was the latest one before: at least a week old.
+    pub previous: Option<Reading>,
+    pub fall: Option<Fall>,
+    /// The time at which the language left the repository, or the repository left the account.
+    pub left_at: Option<Timestamp>,
+}
+
+/// A completion at an earlier time, from which the rate of progress is measured.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Reading {
+    pub completion: Completion,
+    pub at: Timestamp,
+}
+
+/// A completion that a language lost and has not reached again.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Fall {
+    /// The completion before the fall; the highest one after several falls.
+    pub from: Completion,
+    /// The time at which the last drop was seen.
+    pub at: Timestamp,
+}
+
+impl Fall {
+    fn is_shown(self, now: Timestamp) -> bool {
+        now.since(self.at) < FALL_SHOWN_FOR
+    }
+}
+
+impl Record {
+    pub fn new(language: Arc<Language>) -> Self {
+        Self {
+            language,
+            known: None,
+            past: None,
+        }
+    }
+
+    /// Returns the completion, or `None` if the last response had no readable one.
+    pub fn completion(&self) -> Option<Completion> {
+        Some(self.reported()?.completion)
+    }
+
+    /// Returns the progress clock, or `None` if the completion is unknown.
+    pub fn last_progress(&self, now: Timestamp) -> Option<Timestamp> {
+        Some(self.reported()?.progress_at.min(now))
+    }
+
+    /// Returns the fall while it is shown; `None` if the completion is unknown.
+    pub fn fall(&self, now: Timestamp) -> Option<Fall> {
+        self.reported()?;
+        let fall = self.past.as_ref()?.fall?;
+        let at = fall.at.min(now);
+        fall.is_shown(now).then_some(Fall { at, ..fall })
+    }
+
+    /// Returns a reading from 7 to 14 days ago, or the first one if the history is shorter; `None`
+    /// if the completion is unknown.
+    pub fn earlier(&self, now: Timestamp) -> Option<Reading> {
+        let Known {
+            completion,
+            progress_at,
+            ..
+        } = self.reported()?;
+        let readings = self.past.as_ref().map(|past| (past.previous, past.latest));
+        Some(match readings {
+            Some((Some(previous), _)) => previous,
+            Some((None, Some(latest))) => latest,
+            _ => Reading {
+                completion,
+                at: progress_at.max(now.saturating_sub(2 * WEEK)),
+            },
+        })
+    }
+
+    fn reported(&self) -> Option<Known> {
+        self.known.filter(|known| known.is_reported)
+    }
+
+    /// Takes in a response of `now`; `scale` is the completion that means finished.
+    ///
+    /// A drop leaves the progress clock alone, unless the language was finished: then new text has
+    /// arrived, and the translators' time starts.
+    pub fn observe(&mut self, reported: Option<Completion>, scale: f64, now: Timestamp) {
+        let is_reported = reported.is_some();
+        let Some(known) = &mut self.known else {
+            self.known = reported.map(|completion| Known {
+                completion,
+                progress_at: now,
+                is_reported,
+            });
+            return;
+        };
+        known.is_reported = is_reported;
+        let Some(completion) = reported else {
+            return;
+        };
+        let before = *known;
+        known.completion = completion;
+        let rose = completion > before.completion;
+        let fell_from_complete = before.completion.get() >= scale && completion.get() < scale;
+        if rose || fell_from_complete {
+            known.progress_at = now;
+        }
+        if self.past.is_some() || completion != before.completion {
+            let mut past = self.past.take().unwrap_or_default();
+            past.observe(before, completion, now);
+            self.set_past(past);
+        }
+    }
+
+    /// Follows a change of `api.completion_scale` by `factor`, before `reported` is observed: the
+    /// completions of two scales are not compared. If the API reports another unit now, the past is
+    /// converted to it.
+    pub fn rescale(&mut self, factor: f64, reported: Option<Completion>) {
+        let (Some(known), Some(reported)) = (&mut self.known, reported) else {
+            return;
+        };
+        let before = mem::replace(&mut known.completion, reported).get();
+        let distance = |completion: f64| (completion - reported.get()).abs();
+        let is_converted = distance(before * factor) < distance(before);
+        if let Some(past) = self.past.as_mut().filter(|_| is_converted) {
+            let readings = [&mut past.latest, &mut past.previous];
+            let readings = readings.into_iter().flatten();
+            let completions = readings.map(|earlier| &mut earlier.completion);
+            for kept in completions.chain(past.fall.as_mut().map(|fall| &mut fall.from)) {
+                *kept = Completion::new(kept.get() * factor).unwrap_or(*kept);
+            }
+        }
+    }
+
+    /// Notes that the language left at `now`. Its last response no longer matters.
+    pub fn leave(&mut self, now: Timestamp) {
+        self.past.get_or_insert_default().left_at = Some(now);
+        if let Some(known) = &mut self.known {
+            known.is_reported = true;
+        }
+    }
+
+    /// Notes that the language is back.
+    pub fn come_back(&mut self) {
+        if let Some(mut past) = self.past.take() {
+            past.left_at = None;
+            self.set_past(past);
+        }
+    }
+
+    fn set_past(&mut self, past: Box<Past>) {
+        self.past = (*past != Past::default()).then_some(past);
+    }
+
+    /// Returns the time at which the language left.
+    pub fn left_at(&self) -> Option<Timestamp> {
+        self.past.as_ref()?.left_at
+    }
+}
+
+impl Past {
+    /// Takes in a completion that followed the one `before`. Forgets what no longer matters.
+    fn observe(&mut self, before: Known, completion: Completion, now: Timestamp) {
+        self.take_turns(before, completion, now);
+        let fall = self.fall.filter(|fall| fall.is_shown(now));
+        self.fall = if completion < before.completion {
+            let highest = fall.map(|fall| fall.from);
+            let from = highest.filter(|from| *from > before.completion);
+            let from = from.unwrap_or(before.completion);
+            Some(Fall { from, at: now })
+        } else {
+            fall.filter(|fall| completion < fall.from)
+        };
+    }
+
+    /// Once a week the latest reading becomes the previous one, and is replaced by the current one.
+    fn take_turns(&mut self, before: Known, completion: Completion, now: Timestamp) {
+        let current = Reading {
+            completion,
+            at: now,
+        };
+        match self.latest {
+            Some(latest) if now.since(latest.at) >= WEEK => {
+                let has_stood = [Some(latest), self.previous]
+                    .iter()
+                    .all(|earlier| earlier.is_some_and(|one| one.completion == completion));
+                self.previous = (!has_stood).then_some(latest);
+                self.latest = (!has_stood).then_some(current);
+            }
+            // A wrong clock has dated it.
+            Some(latest) if latest.at > now => self.latest = Some(current),
+            None if completion != before.completion => {
+                // The completion had stood since then.
+                let completion = before.completion;
+                let at = before.progress_at.max(now.saturating_sub(WEEK));
+                self.latest = Some(Reading { completion, at });
+            }
+            Some(_) | None => {}
+        }
+    }
+}
+
+/// The records of one repository, read in full at one time.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Languages {
+    pub read_at: Timestamp,
+    /// `api.completion_scale` when they were read.
+    pub scale: f64,
+    /// Sorted by code, each code once.
+    pub records: Arc<[Record]>,
+}
+
+/// Finds the record of a language. The records must be sorted by code.
+pub fn find<'a>(records: &'a [Record], code: &str) -> Option<&'a Record> {
+    let index = records
+        .binary_search_by(|record| (*record.language.code).cmp(code))
+        .ok()?;
+    records.get(index)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing;
+    use std::cmp::Ordering;
+
+    const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+    const START: Timestamp = Timestamp::from_millis(1_700_000_000_000);
+
+    fn completion(value: f64) -> Completion {
+        Completion::new(value).unwrap()
+    }
+
+    /// The record of a language whose completion is read again and again.
+    struct Polled {
+        record: Record,
+        now: Timestamp,
+    }
+
+    impl Polled {
+        /// Reads one completion a day, the first one now.
+        fn daily(readings: &[f64]) -> Self {
+            let mut polled = Self {
+                record: testing::record_of("de", "German", Some(readings[0]), START),
+                now: START,
+            };
+            for reading in &readings[1..] {
+                polled.read(DAY, *reading);
+            }
+            polled
+        }
+
+        fn read(&mut self, after: Duration, reading: f64) {
+            self.now = self.now.saturating_add(after);
+            let reported = Some(completion(reading));
+            self.record.observe(reported, 100.0, self.now);
+        }
+
+        /// Returns the days between the first reading and the progress clock.
+        fn clock(&self) -> u64 {
+            let at = self.record.last_progress(self.now).unwrap();
+            at.since(START).as_secs() / 86_400
+        }
+
+        /// Returns the completion before a fall.
+        fn fell_from(&self) -> Option<f64> {
+            Some(self.record.fall(self.now)?.from.get())
+        }
+
+        /// Returns the completion of the earlier reading and its age in days.
+        fn earlier(&self) -> Option<(f64, u64)> {
+            let earlier = self.record.earlier(self.now)?;
+            let age = self.now.since(earlier.at);
+            Some((earlier.completion.get(), age.as_secs() / 86_400))
+        }
+    }
+
+    #[test]
+    fn a_record_has_40_bytes() {
+        assert_eq!(size_of::<Record>(), 40);
+    }
+
+    #[test]
+    fn the_clock_starts_when_a_language_is_first_seen() {
+        assert_eq!(Polled::daily(&[50.0]).clock(), 0);
+    }
+
+    #[test]
+    fn the_clock_stands_while_the_completion_stands_or_falls() {
+        assert_eq!(Polled::daily(&[50.0, 50.0, 48.0, 46.0]).clock(), 0);
+    }
+
+    #[test]
+    fn the_clock_moves_when_the_completion_rises_even_from_a_dip() {
+        assert_eq!(Polled::daily(&[50.0, 49.0, 50.0]).clock(), 2);
+    }
+
+    #[test]
+    fn the_clock_restarts_when_a_finished_language_gets_new_text() {
+        assert_eq!(Polled::daily(&[100.0, 100.0, 97.0, 97.0]).clock(), 2);
+        let above = Polled::daily(&[110.0, 105.0]).clock();
+        assert_eq!(above, 0, "a completion above the scale is finished, too");
+    }
+
+    #[test]
+    fn a_completion_that_rises_or_stands_has_no_fall() {
+        assert_eq!(Polled::daily(&[10.0, 20.0, 20.0]).fell_from(), None);
+    }
+
+    #[test]
+    fn a_fall_lasts_until_the_lost_completion_is_reached_again() {
+        for (readings, fell_from) in [
+            (&[80.0, 20.0][..], Some(80.0)),
+            (&[80.0, 20.0, 79.0], Some(80.0)),
+            (&[80.0, 20.0, 80.0], None),
+            (&[80.0, 20.0, 90.0], None),
+            (&[80.0, 50.0, 60.0, 20.0], Some(80.0)),
+        ] {
+            assert_eq!(
+                Polled::daily(readings).fell_from(),
+                fell_from,
+                "{readings:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_fall_is_shown_for_7_days_after_the_last_drop() {
+        let stands = |days| [&[80.0, 20.0][..], &vec![20.0; days]].concat();
+        assert_eq!(Polled::daily(&stands(6)).fell_from(), Some(80.0));
+        assert_eq!(Polled::daily(&stands(7)).fell_from(), None);
+        let again = [&stands(5)[..], &[10.0, 10.0]].concat();
+        let again = Polled::daily(&again).fell_from();
+        assert_eq!(again, Some(80.0), "the last drop counts");
+        let later = [&stands(7)[..], &[10.0]].concat();
+        let later = Polled::daily(&later).fell_from();
+        assert_eq!(later, Some(20.0), "the first was over");
+    }
+
+    #[test]
+    fn times_in_the_future_are_shown_as_now() {
+        let mut polled = Polled::daily(&[80.0, 20.0]);
+        polled.now = START;
+        assert_eq!(polled.record.fall(START).unwrap().at, START);
+        polled.read(Duration::ZERO, 30.0);
+        polled.record.known.as_mut().unwrap().progress_at = START.saturating_add(DAY);
+        assert_eq!(polled.record.last_progress(START), Some(START));
+    }
+
+    #[test]
+    fn an_unknown_completion_shows_nothing_and_forgets_nothing() {
+        let mut polled = Polled::daily(&[80.0, 20.0]);
+        let known = polled.record.clone();
+        polled.record.observe(None, 100.0, polled.now);
+        let Polled { record, now } = &mut polled;
+        assert_eq!(record.completion(), None);
+        assert_eq!(record.last_progress(*now), None);
+        assert_eq!(record.fall(*now), None);
+        assert_eq!(record.earlier(now.saturating_add(DAY)), None);
+        record.observe(Some(completion(20.0)), 100.0, now.saturating_add(DAY));
+        assert_eq!(*record, known);
+    }
+
+    #[test]
+    fn an_earlier_reading_is_7_to_14_days_old_once_history_allows() {
+        let readings: Vec<_> = (0..60).map(f64::from).collect();
+        let earlier = |days: usize| Polled::daily(&readings[..=days]).earlier();
+        for days in 0..7_u8 {
+            assert_eq!(earlier(days.into()), Some((0.0, days.into())));
+        }
+        for days in 7..60_u8 {
+            let (completion, age) = earlier(days.into()).unwrap();
+            assert!((7..14).contains(&age), "{age} days old after {days}");
+            let age = u8::try_from(age).unwrap();
+            assert_eq!(
+                completion.total_cmp(&f64::from(days - age)),
+                Ordering::Equal
+            );
+        }
+    }
+
+    #[test]
+    fn a_completion_that_stands_takes_no_memory_for_earlier_readings() {
+        let stood = Polled::daily(&[20.0; 40]);
+        assert_eq!(
+            (&stood.record.past, stood.earlier()),
+            (&None, Some((20.0, 14)))
+        );
+        let new = Polled::daily(&[20.0; 4]);
+        assert_eq!((&new.record.past, new.earlier()), (&None, Some((20.0, 3))));
+        let moved = [&[20.0; 40][..], &[30.0]].concat();
+        assert_eq!(Polled::daily(&moved).earlier(), Some((20.0, 7)));
+        let rests = [&moved[..], &[30.0; 22]].concat();
+        let rests = Polled::daily(&rests);
+        assert_eq!(
+            (&rests.record.past, rests.earlier()),
+            (&None, Some((30.0, 14)))
+        );
+    }
+
+    #[test]
+    fn a_change_of_the_scale_moves_no_clock_and_ends_no_fall() {
+        for (factor, reported, from) in [(0.01, 20.0, 80.0), (0.01, 0.2, 0.8), (100.0, 20.5, 80.0)]
+        {
+            let mut polled = Polled::daily(&[80.0, 20.0]);
+            polled.record.rescale(factor, Some(completion(reported)));
+            polled.read(DAY, reported);
+            assert_eq!(
+                (polled.clock(), polled.fell_from()),
+                (0, Some(from)),
+                "{reported}"
+            );
+            assert_eq!(polled.earlier(), Some((from, 2)));
+        }
+    }
+
+    #[test]
+    fn a_departed_language_that_comes_back_is_compared_with_its_record() {
+        let mut polled = Polled::daily(&[80.0]);
+        polled.record.leave(polled.now);
+        assert_eq!(polled.record.left_at(), Some(START));
+        polled.record.come_back();
+        assert_eq!(polled.record, Polled::daily(&[80.0]).record);
+        polled.read(DAY, 10.0);
+        assert_eq!(polled.fell_from(), Some(80.0));
+    }
+}

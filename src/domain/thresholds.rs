@@ -1,0 +1,27 @@
+//! The thresholds of the judgement.
+
+use std::time::Duration;
+
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// The limits at which a translation that is not ready becomes a problem.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Thresholds {
+    /// The time without progress after which a translation has stalled, unless its target has
+    /// another one.
+    pub stalled_after: Duration,
+    /// The difference of ratios, above 0 and at most 1, by which a translation has regressed.
+    pub regressed_by: f64,
+    /// The time before its date within which a translation can be at risk.
+    pub at_risk_within: Duration,
+}
+
+impl Default for Thresholds {
+    fn default() -> Self {
+        Self {
+            stalled_after: DAY * 7,
+            regressed_by: 0.2,
+            at_risk_within: DAY * 14,
+        }
+    }
+}

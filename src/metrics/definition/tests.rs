@@ -1,0 +1,102 @@
+use super::*;
+use crate::domain::ProblemKind;
+use std::{collections::BTreeSet, fs};
+
+const PAGE: &str = "deploy/metrics.md";
+
+/// Returns `page` with these rows in the table under `heading`.
+fn with_table(page: &str, heading: &str, rows: &[String]) -> String {
+    let mut lines = Vec::new();
+    let mut is_under = false;
+    let mut is_inside = false;
+    for line in page.lines() {
+        if line.starts_with('#') {
+            is_under = line == heading;
+        }
+        if is_inside && line.starts_with('|') {
+            continue;
+        }
+        is_inside = false;
+        lines.push(line);
+        if is_under && line.starts_with("|---") {
+            is_inside = true;
+            lines.extend(rows.iter().map(String::as_str));
+        }
+    }
+    lines.join("\n") + "\n"
+}
+
+/// Marks keys of the configuration as code.
+fn marked(text: &str) -> String {
+    let mark = |word: &str| {
+        let key = word.trim_end_matches([',', ';', ':', '.']);
+        let is_key =
+            key.contains('.') && key.bytes().all(|b| matches!(b, b'a'..=b'z' | b'.' | b'_'));
+        match word.strip_prefix(key) {
+            Some(rest) if is_key => format!("`{key}`{rest}"),
+            _ => word.to_owned(),
+        }
+    };
+    text.split(' ').map(mark).collect::<Vec<_>>().join(" ")
+}
+
+fn row(metric: &MetricDefinition) -> String {
+    let labels: Vec<_> = metric
+        .labels
+        .iter()
+        .map(|label| format!("`{label}`"))
+        .collect();
+    let mut meaning = marked(metric.meaning);
+    if let Some(situation) = metric.only {
+        meaning = format!("{meaning}; only {situation}");
+    }
+    let (name, kind, labels) = (metric.name, metric.kind.label(), labels.join(", "));
+    format!("| `{name}` | {kind} | {labels} | {meaning} |").replace("|  |", "| |")
+}
+
+#[test]
+fn tables_of_the_metrics_are_generated() {
+    let shipped = fs::read_to_string(PAGE).unwrap();
+    let rows = |metrics: &[MetricDefinition]| metrics.iter().map(row).collect::<Vec<_>>();
+    let kinds: Vec<_> = ProblemKind::ALL
+        .iter()
+        .map(|kind| {
+            let definition = kind.definition();
+            let alert = definition.alert.unwrap_or("none");
+            let (label, severity) = (definition.label, kind.severity_label());
+            format!(
+                "| `{label}` | {severity} | {alert} | {} |",
+                definition.meaning
+            )
+        })
+        .collect();
+    let page = with_table(&shipped, "## Translations", &rows(TRANSLATIONS));
+    let page = with_table(&page, "## The exporter itself", &rows(EXPORTER));
+    let page = with_table(&page, "## Problems", &kinds);
+    if std::env::var_os("UPDATE").is_some() {
+        fs::write(PAGE, page).unwrap();
+    } else {
+        assert!(
+            page == shipped,
+            "{PAGE} is outdated: run `UPDATE=1 cargo test --lib tables_of_the_metrics`"
+        );
+    }
+}
+
+#[test]
+fn names_are_unique_and_help_needs_no_escaping() {
+    let all = [TRANSLATIONS, EXPORTER, PROCESS].concat();
+    let names: BTreeSet<_> = all.iter().map(|metric| metric.name).collect();
+    assert_eq!(names.len(), all.len());
+    for MetricDefinition {
+        name,
+        kind,
+        meaning,
+        ..
+    } in all
+    {
+        assert_eq!(name.ends_with("_total"), kind == Type::Counter, "{name}");
+        assert!(!meaning.contains(['"', '\\', '\n']), "{name}");
+        assert!(!meaning.ends_with('.'), "{name}");
+    }
+}

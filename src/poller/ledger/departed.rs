@@ -1,0 +1,181 @@
+//! The records of departed languages: a language that comes back goes on where it left.
+
+use crate::{
+    domain::{
+        RepositoryId, TargetLanguage,
+        record::{Languages, Record},
+    },
+    support::clock::Timestamp,
+};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+/// The time for which the record of a departed language is kept.
+const KEPT_FOR: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+/// The number of departed records that are kept in any case. The limit rises to the number of known
+/// languages.
+const MOST: usize = 100_000;
+
+/// The records of departed languages by the id of their repository and their code.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Departed(pub BTreeMap<(RepositoryId, Arc<str>), Record>);
+
+impl Departed {
+    /// Returns the languages of a repository after a response of `now`. Takes the records of
+    /// languages that come back, and keeps the records of languages that leave.
+    pub fn advance(
+        &mut self,
+        id: RepositoryId,
+        before: Option<Arc<Languages>>,
+        languages: Vec<TargetLanguage>,
+        scale: f64,
+        now: Timestamp,
+    ) -> Languages {
+        let factor = before.as_ref().map_or(1.0, |before| scale / before.scale);
+        let before = before.map_or_else(Arc::default, |before| Arc::clone(&before.records));
+        let mut left = before.iter().peekable();
+        let mut records = Vec::with_capacity(languages.len());
+        for TargetLanguage {
+            language,
+            completion,
+        } in languages
+        {
+            while let Some(gone) = left.next_if(|one| one.language.code < language.code) {
+                self.keep(id, gone.clone(), now);
+            }
+            let known = left.next_if(|one| one.language.code == language.code);
+            let known = known.cloned().or_else(|| self.take(id, &language.code));
+            let mut record = Record {
+                language: Arc::clone(&language),
+                ..known.unwrap_or_else(|| Record::new(language))
+            };
+            if factor.total_cmp(&1.0).is_ne() {
+                record.rescale(factor, completion);
+            }
+            record.observe(completion, scale, now);
+            records.push(record);
+        }
+        for gone in left {
+            self.keep(id, gone.clone(), now);
+        }
+        // Unchanged records stay shared with the published snapshots.
+        let records = if *before == *records {
+            before
+        } else {
+            records.into()
+        };
+        Languages {
+            read_at: now,
+            scale,
+            records,
+        }
+    }
+
+    /// Keeps the record of a language that leaves at `now`, if it has a clock.
+    pub fn keep(&mut self, id: RepositoryId, mut record: Record, now: Timestamp) {
+        if record.known.is_some() {
+            record.leave(now);
+            let key = (id, Arc::clone(&record.language.code));
+            self.0.insert(key, record);
+        }
+    }
+
+    fn take(&mut self, id: RepositoryId, code: &Arc<str>) -> Option<Record> {
+        if self.0.is_empty() {
+            return None;
+        }
+        let mut record = self.0.remove(&(id, Arc::clone(code)))?;
+        record.come_back();
+        Some(record)
+    }
+
+    /// Forgets the records that left long ago.
+    pub fn forget_old(&mut self, now: Timestamp) {
+        let is_recent = |left_at| now.since(left_at) < KEPT_FOR;
+        self.0
+            .retain(|_, record| record.left_at().is_some_and(is_recent));
+    }
+
+    /// Forgets the oldest records beyond the larger of `languages` and [`MOST`]. An API that
+    /// invents ids or codes cannot fill the memory.
+    pub fn forget_excess(&mut self, languages: usize) {
+        let excess = self.0.len().saturating_sub(languages.max(MOST));
+        if excess == 0 {
+            return;
+        }
+        let all = self.0.iter();
+        let mut oldest: Vec<_> = all
+            .map(|(key, record)| (record.left_at(), key.clone()))
+            .collect();
+        oldest.sort_unstable();
+        for (_, key) in oldest.into_iter().take(excess) {
+            self.0.remove(&key);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::{Completion, Interner};
+
+    const HOUR: Duration = Duration::from_secs(3600);
+    const START: Timestamp = Timestamp::from_millis(1_700_000_000_000);
+
+    fn target(code: &str, completion: f64) -> TargetLanguage {
+        TargetLanguage {
+            language: Interner::default().language(code, "").unwrap(),
+            completion: Completion::new(completion),
+        }
+    }
+
+    #[test]
+    fn a_language_that_comes_back_goes_on_where_it_left() {
+        let id = RepositoryId::new(1).unwrap();
+        let mut departed = Departed::default();
+        let mut at = START;
+        let mut languages = None;
+        let mut codes = Vec::new();
+        let both = || vec![target("de", 10.0), target("fr", 20.0)];
+        for response in [both(), vec![target("de", 10.0)], Vec::new(), both()] {
+            at = at.saturating_add(HOUR);
+            let read = departed.advance(id, languages, response, 100.0, at);
+            codes.push(
+                departed
+                    .0
+                    .keys()
+                    .map(|(_, code)| code.to_string())
+                    .collect::<Vec<_>>(),
+            );
+            languages = Some(Arc::new(read));
+        }
+        assert_eq!(codes, [vec![], vec!["fr"], vec!["de", "fr"], vec![]]);
+        for record in &*languages.unwrap().records {
+            assert_eq!(record.last_progress(at), Some(START.saturating_add(HOUR)));
+            assert_eq!(record.past, None);
+        }
+    }
+
+    #[test]
+    fn an_api_that_invents_languages_does_not_fill_the_memory() {
+        let id = RepositoryId::new(1).unwrap();
+        let mut departed = Departed::default();
+        let (mut now, mut before) = (START, None);
+        for poll in 0..6 {
+            now = now.saturating_add(HOUR);
+            let mut languages: Vec<_> = (0..30_000)
+                .map(|n| target(&format!("{n}-of-{poll}"), 50.0))
+                .collect();
+            languages.sort_by(|a, b| a.language.code.cmp(&b.language.code));
+            let read = departed.advance(id, before, languages, 100.0, now);
+            departed.forget_excess(read.records.len());
+            before = Some(Arc::new(read));
+        }
+        assert_eq!(departed.0.len(), 100_000);
+        let kept = |poll: &str| {
+            let codes = departed.0.keys().map(|(_, code)| code);
+            codes.filter(|code| code.ends_with(poll)).count()
+        };
+        let kept = ["-of-0", "-of-1", "-of-4"].map(kept);
+        assert_eq!(kept, [0, 10_000, 30_000], "the oldest went first");
+    }
+}

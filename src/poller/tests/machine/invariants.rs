@@ -1,0 +1,166 @@
+//! The invariants of each publication.
+
+use super::{
+    super::*,
+    model::{Key, Languages, Model},
+    world::{CODES, World},
+};
+use crate::domain::{Completion, record::Record, snapshot::Activity};
+use std::collections::BTreeMap;
+
+/// The age at which data become stale, and the time after which a publication shows it.
+const STALE_AFTER: Duration = HOUR;
+const SHOWN_WITHIN: Duration = Duration::from_secs(6);
+
+/// Returns the languages of a repository with their completions.
+pub fn completions(records: &[Record]) -> Languages {
+    let completion = |record: &Record| {
+        let completion = record.completion().map(Completion::get);
+        (code(&record.language.code), completion)
+    };
+    records.iter().map(completion).collect()
+}
+
+fn code(shown: &str) -> &'static str {
+    CODES.into_iter().find(|code| *code == shown).unwrap()
+}
+
+impl World {
+    /// Checks a publication.
+    pub fn check(&mut self, snapshot: &Snapshot, status: &PollStatus) {
+        let mut found = Vec::new();
+        if self.reloaded_at == Some(Instant::now()) {
+            return;
+        }
+        self.check_values(snapshot, &mut found);
+        if let (Activity::Waiting(Some(next)), Some(last)) = (status.activity, &status.last) {
+            self.end_listing();
+            self.check_repositories(snapshot, &mut found);
+            self.check_outcome(snapshot, last, &mut found);
+            if !self.was_set {
+                self.check_clocks(snapshot, &mut found);
+                self.check_staleness(snapshot, &mut found);
+                let (now, interval) = (self.now(), status.interval);
+                let held = status.held_until.unwrap_or_default();
+                let latest = last.ended_at.saturating_add(interval).max(held).max(now);
+                if next > latest || next < held {
+                    found.push(format!("the next poll is at {next}, {held} {now}"));
+                }
+            }
+        }
+        for what in found {
+            self.violation(&what);
+        }
+    }
+
+    /// Checks that the API said each shown value, and that no older one is shown than the last of
+    /// this moment or the one before it.
+    fn check_values(&self, snapshot: &Snapshot, found: &mut Vec<String>) {
+        for shown in &snapshot.repositories {
+            let id = shown.repository.id.get();
+            let Some(languages) = shown.condition.languages() else {
+                continue;
+            };
+            let languages = completions(&languages.records);
+            let said = self.model.polled.get(&id).map_or(&[][..], |it| &it.said);
+            let now = Instant::now();
+            let may_lag = said.last().is_some_and(|said| said.at == now);
+            let newest = said.iter().rev().take(1 + usize::from(may_lag));
+            let mut newest = newest.map(|said| &said.languages);
+            if !newest.any(|said| *said == languages) {
+                found.push(format!(
+                    "{id} shows {languages:?}, and the API said {said:?}"
+                ));
+            }
+        }
+    }
+
+    fn check_repositories(&mut self, snapshot: &Snapshot, found: &mut Vec<String>) {
+        let shown: BTreeMap<_, _> = snapshot
+            .repositories
+            .iter()
+            .map(|shown| (shown.repository.id.get(), shown.repository.name.to_string()))
+            .collect();
+        let Model {
+            polled,
+            listed,
+            unclear,
+            ..
+        } = &mut self.model;
+        for id in std::mem::take(unclear) {
+            if !shown.contains_key(&id) {
+                polled.remove(&id);
+                listed.remove(&id);
+            }
+        }
+        let expected = polled.iter().map(|(id, known)| (*id, known.name.clone()));
+        let expected: BTreeMap<_, _> = expected.collect();
+        if shown != expected {
+            found.push(format!("shown are {shown:?}, and expected {expected:?}"));
+        }
+    }
+
+    fn check_outcome(&self, snapshot: &Snapshot, last: &PollOutcome, found: &mut Vec<String>) {
+        let read = self.reads.len();
+        let of = self.model.polled.len();
+        let counted = last.read + last.failed + last.unreached + last.postponed;
+        if last.read != read || counted != of {
+            found.push(format!("{read} of {of} were read, and counted {last:?}"));
+        }
+        let is_success = self.is_listing_complete() && read == of;
+        if last.is_success() != is_success {
+            found.push(format!("a success is {is_success}: {last:?}"));
+        }
+        if last.listing_failure.is_none() != self.is_listing_complete() {
+            found.push(format!("the listing is misjudged: {last:?}"));
+        }
+        for shown in &snapshot.repositories {
+            let label = shown.condition.label();
+            let is_read = self.reads.contains_key(&shown.repository.id.get());
+            if is_read && label == "failing" || last.is_success() && label == "pending" {
+                found.push(format!("{} is {label}", shown.repository.id));
+            }
+        }
+    }
+
+    fn check_clocks(&self, snapshot: &Snapshot, found: &mut Vec<String>) {
+        let now = self.now();
+        for shown in &snapshot.repositories {
+            for record in shown.records() {
+                let key: Key = (shown.repository.id.get(), code(&record.language.code));
+                // Of an unknown completion, clock and fall are kept, but not shown.
+                let expected = self.model.records.get(&key);
+                let expected = expected.filter(|_| record.completion().is_some());
+                if expected.is_some_and(|expected| !expected.is_certain) {
+                    continue;
+                }
+                let progress = record.last_progress(now);
+                if progress != expected.map(|expected| self.at(expected.progress_at)) {
+                    found.push(format!("{key:?} has the clock {progress:?}: {expected:?}"));
+                }
+                let fallen_from = record.fall(now).map(|fall| fall.from.get());
+                if fallen_from != expected.and_then(|expected| expected.fallen_from) {
+                    found.push(format!("{key:?} fell from {fallen_from:?}: {expected:?}"));
+                }
+            }
+        }
+    }
+
+    fn check_staleness(&self, snapshot: &Snapshot, found: &mut Vec<String>) {
+        for shown in &snapshot.repositories {
+            let id = shown.repository.id.get();
+            let known = self.model.polled.get(&id);
+            let Some(last) = known.and_then(|known| known.said.last()) else {
+                continue;
+            };
+            let age = last.at.elapsed();
+            let is_stale = shown.condition.label() == "stale";
+            let is_read = self.reads.contains_key(&id);
+            if is_stale && age <= STALE_AFTER
+                || !is_stale && !is_read && age > STALE_AFTER + SHOWN_WITHIN
+            {
+                found.push(format!("{id} is {}, {age:?} old", shown.condition.label()));
+            }
+        }
+    }
+}

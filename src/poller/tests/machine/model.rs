@@ -1,0 +1,205 @@
+//! The model of the poller: a map of what the API said, and when.
+
+use std::collections::{BTreeMap, BTreeSet};
+use tokio::time::Instant;
+
+/// A language of a repository.
+pub type Key = (u64, &'static str);
+
+/// The languages of one response by code.
+pub type Languages = BTreeMap<&'static str, Option<f64>>;
+
+/// One response with the languages of a repository.
+#[derive(Debug, Clone)]
+pub struct Said {
+    pub at: Instant,
+    pub languages: Languages,
+}
+
+/// A repository that is polled.
+#[derive(Debug, Clone, Default)]
+pub struct Known {
+    pub name: String,
+    /// The newest response last.
+    pub said: Vec<Said>,
+}
+
+/// The record of a language, which outlasts its departure.
+#[derive(Debug, Clone, Copy)]
+pub struct Record {
+    pub completion: f64,
+    pub progress_at: Instant,
+    pub fallen_from: Option<f64>,
+    /// `false` if a kill may have lost a part of it.
+    pub is_certain: bool,
+}
+
+/// The settings of a poller that a reload changes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Filters {
+    /// Leaves out the repositories whose id ends with this digit.
+    pub digit: Option<u8>,
+    pub language: Option<&'static str>,
+}
+
+impl Filters {
+    fn accepts(self, name: &str) -> bool {
+        self.digit
+            .is_none_or(|digit| !name.ends_with(&digit.to_string()))
+    }
+}
+
+#[derive(Debug, Default)]
+pub struct Model {
+    pub listed: BTreeMap<u64, String>,
+    /// The repositories whose removal waits for a confirmation; `None` if a kill may have lost
+    /// some.
+    missed: Option<BTreeSet<u64>>,
+    /// The repositories that a listing after a kill may or may not have removed.
+    pub unclear: BTreeSet<u64>,
+    pub polled: BTreeMap<u64, Known>,
+    pub records: BTreeMap<Key, Record>,
+    pub excluded: Option<&'static str>,
+}
+
+impl Model {
+    pub fn new() -> Self {
+        Self {
+            missed: Some(BTreeSet::new()),
+            ..Self::default()
+        }
+    }
+
+    /// Notes the end of a complete listing.
+    pub fn complete(&mut self, listing: BTreeMap<u64, String>, filters: Filters) {
+        let ids = self.listed.keys();
+        let missing: BTreeSet<_> = ids
+            .filter(|id| !listing.contains_key(id))
+            .copied()
+            .collect();
+        let confirmed = match &self.missed {
+            _ if missing.len() * 2 <= self.listed.len() => missing.clone(),
+            None => {
+                self.unclear.clone_from(&missing);
+                BTreeSet::new()
+            }
+            Some(missed) => missing.intersection(missed).copied().collect(),
+        };
+        let is_unclear = self.missed.is_none() && !missing.is_subset(&confirmed);
+        self.missed = (!is_unclear).then(|| missing.difference(&confirmed).copied().collect());
+        self.listed.retain(|id, _| !confirmed.contains(id));
+        self.listed.extend(listing);
+        self.select(filters);
+    }
+
+    /// Notes the end of a listing that broke off.
+    pub fn incomplete(&mut self, listing: BTreeMap<u64, String>, filters: Filters) {
+        let names: BTreeSet<_> = self.listed.values().cloned().collect();
+        for (id, name) in listing {
+            if !names.contains(&name) {
+                self.listed.entry(id).or_insert(name);
+            }
+        }
+        self.select(filters);
+    }
+
+    /// Applies the filters. Of two repositories with one name, the higher id is polled.
+    pub fn select(&mut self, filters: Filters) {
+        let listed = self.listed.iter();
+        let highest: BTreeMap<_, _> = listed
+            .filter(|(_, name)| filters.accepts(name))
+            .map(|(id, name)| (name.clone(), *id))
+            .collect();
+        let polled: BTreeMap<_, _> = highest.into_iter().map(|(name, id)| (id, name)).collect();
+        self.polled.retain(|id, _| polled.contains_key(id));
+        for (id, name) in polled {
+            self.polled.entry(id).or_default().name = name;
+        }
+    }
+
+    /// Removes an excluded language.
+    pub fn exclude(&mut self, excluded: Option<&'static str>) {
+        self.excluded = excluded;
+        for said in self.polled.values_mut().flat_map(|known| &mut known.said) {
+            said.languages.retain(|code, _| Some(*code) != excluded);
+        }
+    }
+
+    /// Notes the languages of a repository.
+    pub fn said(&mut self, id: u64, mut languages: Languages) {
+        let at = Instant::now();
+        languages.retain(|code, _| Some(*code) != self.excluded);
+        for (code, completion) in &languages {
+            if let Some(completion) = *completion {
+                self.completed((id, code), completion, at);
+            }
+        }
+        if let Some(known) = self.polled.get_mut(&id) {
+            known.said.push(Said { at, languages });
+        }
+    }
+
+    fn completed(&mut self, key: Key, completion: f64, at: Instant) {
+        let record = self.records.entry(key).or_insert(Record {
+            completion,
+            progress_at: at,
+            fallen_from: None,
+            is_certain: true,
+        });
+        let before = std::mem::replace(&mut record.completion, completion);
+        if completion > before {
+            record.progress_at = at;
+        }
+        if completion < before {
+            record.fallen_from = Some(record.fallen_from.map_or(before, |from| from.max(before)));
+        }
+        if record.fallen_from.is_some_and(|from| completion >= from) {
+            record.fallen_from = None;
+        }
+    }
+
+    /// Forgets everything, as a process does whose state file is damaged.
+    pub fn forget(&mut self) {
+        *self = Self {
+            excluded: self.excluded,
+            ..Self::new()
+        };
+    }
+
+    /// Follows a process that was killed: it may have lost what it did not save.
+    pub fn lose(&mut self, shown: &BTreeMap<u64, (String, Option<Languages>)>) {
+        self.missed = None;
+        self.unclear.clear();
+        self.records
+            .values_mut()
+            .for_each(|record| record.is_certain = false);
+        self.listed.clear();
+        let before = std::mem::take(&mut self.polled);
+        for (id, (name, languages)) in shown {
+            let mut known = before.get(id).cloned().unwrap_or_default();
+            known.name.clone_from(name);
+            self.listed.insert(*id, name.clone());
+            match languages {
+                None => known.said.clear(),
+                Some(languages) => {
+                    let is_older = |said: &Said| said.languages == *languages;
+                    if let Some(kept) = known.said.iter().rposition(is_older) {
+                        known.said.truncate(kept + 1);
+                    } else {
+                        // It was saved before a reload excluded a language.
+                        let last = known.said.last_mut().expect("it was read");
+                        last.languages.clone_from(languages);
+                    }
+                    for (code, completion) in languages {
+                        if let Some(record) = self.records.get_mut(&(*id, *code))
+                            && let Some(completion) = completion
+                        {
+                            record.completion = *completion;
+                        }
+                    }
+                }
+            }
+            self.polled.insert(*id, known);
+        }
+    }
+}

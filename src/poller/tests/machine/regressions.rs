@@ -1,0 +1,31 @@
+//! Sequences that the search found.
+
+use super::{
+    Event::{Pass, Reload, Trouble},
+    *,
+};
+
+const GERMAN_EXCLUDED: Filters = Filters {
+    digit: None,
+    language: Some("de"),
+};
+
+#[test]
+fn a_reload_at_the_start_of_a_poll_is_taken_whole() {
+    run(&[
+        Pass(INTERVAL),
+        Reload(GERMAN_EXCLUDED, true),
+        Pass(INTERVAL),
+    ]);
+}
+
+#[test]
+fn a_repository_that_got_429_slows_down_no_later_poll() {
+    run(&[Trouble(Who::Digit(0), How::Status(429)), Pass(3)]);
+}
+
+#[test]
+fn data_are_stale_after_an_hour_of_holds_in_a_row() {
+    let hold = How::Hold(429, 290);
+    run(&[Pass(1), Trouble(Who::Digit(1), hold), Pass(4358)]);
+}

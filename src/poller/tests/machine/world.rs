@@ -1,0 +1,351 @@
+//! The API in memory: an account, its troubles, and the model of what it said.
+
+use super::{
+    super::*,
+    model::{Filters, Model},
+};
+use crate::{
+    api::{Pace, PollEnd, RequestFailure, Session, wire::DecodeError},
+    domain::{
+        Completion, Language, LanguageList, Listing, Next, Page, Reason, Repository, RepositoryId,
+        TargetLanguage,
+    },
+};
+use reqwest::StatusCode;
+use std::{
+    collections::BTreeMap,
+    sync::{Mutex, MutexGuard},
+};
+
+/// The number of repositories on a page of the listing.
+const PAGE: usize = 10;
+const LATENCY: Duration = Duration::from_millis(50);
+const TIMEOUT: Duration = Duration::from_secs(30);
+
+pub const CODES: [&str; 3] = ["de", "fr", "pt-BR"];
+
+/// The requests that fail.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Who {
+    All,
+    Listing,
+    /// The page of the listing after the first one.
+    SecondPage,
+    Repositories,
+    /// The repositories whose id ends with this digit.
+    Digit(u8),
+}
+
+/// The way in which requests fail.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum How {
+    Status(u16),
+    /// The status, with this number of seconds in Retry-After.
+    Hold(u16, u16),
+    /// The status for this percentage of the requests.
+    Sometimes(u16, u8),
+    /// A limit of requests in 10 s, beyond which each one gets this status.
+    Limit(u16, u8),
+    Timeout,
+    Connect,
+    Truncated,
+    Html,
+}
+
+#[derive(Debug, Clone)]
+pub struct Account {
+    pub name: String,
+    pub languages: BTreeMap<&'static str, Option<f64>>,
+}
+
+/// The listing of the poll under way.
+#[derive(Debug, Default)]
+struct Read {
+    filters: Filters,
+    pages: BTreeMap<u64, String>,
+    is_open: bool,
+    is_complete: bool,
+    key: u32,
+}
+
+#[derive(Debug)]
+pub struct World {
+    pub begun: Instant,
+    pub account: BTreeMap<u64, Account>,
+    pub troubles: Vec<(Who, How)>,
+    /// The current key; a session that began with another one gets 401.
+    pub key: u32,
+    pub is_revoked: bool,
+    /// The time of the last reload, whose publication may lag in the same instant.
+    pub reloaded_at: Option<Instant>,
+    /// The clock of the machine was wrong at some time.
+    pub was_set: bool,
+    pub model: Model,
+    pub violations: Vec<String>,
+    pub requests: Vec<Instant>,
+    /// The number of requests and of successful reads in the poll under way, or in the last one.
+    pub in_poll: usize,
+    pub reads: BTreeMap<u64, usize>,
+    answered: Vec<Instant>,
+    held_until: Option<Instant>,
+    read: Read,
+}
+
+impl World {
+    pub fn new() -> Self {
+        Self {
+            begun: Instant::now(),
+            account: BTreeMap::new(),
+            troubles: Vec::new(),
+            key: 0,
+            is_revoked: false,
+            reloaded_at: None,
+            was_set: false,
+            model: Model::new(),
+            violations: Vec::new(),
+            requests: Vec::new(),
+            in_poll: 0,
+            reads: BTreeMap::new(),
+            answered: Vec::new(),
+            held_until: None,
+            read: Read::default(),
+        }
+    }
+
+    pub fn violation(&mut self, what: &str) {
+        let at = self.begun.elapsed().as_secs_f64();
+        self.violations.push(format!("at {at:.3} s: {what}"));
+    }
+
+    /// The right time.
+    pub fn now(&self) -> Timestamp {
+        self.at(Instant::now())
+    }
+
+    pub fn at(&self, at: Instant) -> Timestamp {
+        START.saturating_add(at - self.begun)
+    }
+
+    pub fn is_listing_complete(&self) -> bool {
+        self.read.is_complete
+    }
+
+    /// Takes in the listing of the last poll, if it broke off.
+    pub fn end_listing(&mut self) {
+        if std::mem::take(&mut self.read.is_open) {
+            let pages = std::mem::take(&mut self.read.pages);
+            self.model.incomplete(pages, self.read.filters);
+        }
+    }
+
+    /// Follows the start of a process. The state keeps no hold, and polled repositories only.
+    pub fn start(&mut self, filters: Filters) {
+        self.held_until = None;
+        let Model { listed, polled, .. } = &mut self.model;
+        listed.retain(|id, _| polled.contains_key(id));
+        self.model.select(filters);
+    }
+
+    fn sent(&mut self) -> u32 {
+        let now = Instant::now();
+        if self.held_until.is_some_and(|until| now < until) {
+            self.violation("a request was sent in a hold");
+        }
+        self.requests.push(now);
+        self.in_poll += 1;
+        // Each page and each repository has four attempts.
+        let most = 4 * (self.account.len() + self.model.polled.len() + 10);
+        if self.in_poll > most {
+            self.violation(&format!("a poll has more than {most} requests"));
+        }
+        // Two more than ten a second: a permit may catch up, and a restart begins anew.
+        let tenth = self.requests.len().checked_sub(13);
+        if tenth.is_some_and(|tenth| now - self.requests[tenth] < Duration::from_secs(1)) {
+            self.violation("more than ten requests in a second");
+        }
+        self.read.key
+    }
+
+    fn trouble(&self, repository: Option<u64>, is_second_page: bool) -> Option<How> {
+        let concerns = |who: &Who| match (*who, repository) {
+            (Who::All, _) | (Who::Listing, None) | (Who::Repositories, Some(_)) => true,
+            (Who::SecondPage, None) => is_second_page,
+            (Who::Digit(digit), Some(id)) => id % 10 == u64::from(digit),
+            _ => false,
+        };
+        let found = self.troubles.iter().find(|(who, _)| concerns(who));
+        found.map(|(_, how)| *how)
+    }
+
+    fn failure(&mut self, how: How, key: u32) -> Option<RequestFailure> {
+        let now = Instant::now();
+        if self.is_revoked || key != self.key {
+            return Some(status(401, None));
+        }
+        Some(match how {
+            How::Status(code) => status(code, None),
+            How::Hold(code, seconds) => {
+                let hold = Duration::from_secs(seconds.into());
+                if [429, 503].contains(&code) {
+                    self.held_until = self.held_until.max(Some(now + hold));
+                }
+                status(code, Some(hold))
+            }
+            How::Sometimes(code, percent) => {
+                // Reproducible, and of no period that a poll could have too.
+                let number = self.requests.len() as u64;
+                let mixed = number.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 57;
+                (mixed % 100 < u64::from(percent)).then(|| status(code, None))?
+            }
+            How::Limit(code, count) => {
+                let recent = |at: &&Instant| now - **at < Duration::from_secs(10);
+                let recent = self.answered.iter().rev().take_while(recent).count();
+                if recent < usize::from(count) {
+                    return None;
+                }
+                status(code, None)
+            }
+            How::Timeout => RequestFailure::new(Reason::Timeout, "no complete answer in time"),
+            How::Connect => RequestFailure::new(Reason::Connect, "refused"),
+            How::Truncated => RequestFailure::new(Reason::Truncated, "cut short"),
+            How::Html => RequestFailure::decode(&DecodeError::Html),
+        })
+    }
+
+    fn page(&mut self, after: Option<RepositoryId>) -> Page {
+        let after = after.map_or(0, RepositoryId::get);
+        let entries = self.account.range(after + 1..).take(PAGE);
+        let (mut listing, mut next) = (Listing::default(), Next::End);
+        for (id, account) in entries {
+            let id = RepositoryId::new(*id).unwrap();
+            next = Next::After(id);
+            self.read.pages.insert(id.get(), account.name.clone());
+            listing.add(Arc::new(Repository {
+                id,
+                name: account.name.as_str().into(),
+                private: Some(false),
+                created_at: None,
+            }));
+        }
+        if next == Next::End {
+            self.read.is_open = false;
+            self.read.is_complete = true;
+            let pages = std::mem::take(&mut self.read.pages);
+            self.model.complete(pages, self.read.filters);
+        }
+        Page {
+            listing,
+            next,
+            sent_at: Some(self.now()),
+        }
+    }
+
+    fn languages(&mut self, id: RepositoryId) -> Result<LanguageList, RequestFailure> {
+        let Some(account) = self.account.get(&id.get()) else {
+            return Err(status(404, None));
+        };
+        let said = account.languages.clone();
+        let languages = said.iter().map(|(code, completion)| TargetLanguage {
+            language: Arc::new(Language {
+                code: (*code).into(),
+                name: "".into(),
+            }),
+            completion: completion.and_then(Completion::new),
+        });
+        let list = LanguageList {
+            languages: languages.collect(),
+            ..LanguageList::default()
+        };
+        *self.reads.entry(id.get()).or_default() += 1;
+        self.model.said(id.get(), said);
+        Ok(list)
+    }
+}
+
+fn status(code: u16, hold: Option<Duration>) -> RequestFailure {
+    RequestFailure::status(StatusCode::from_u16(code).unwrap(), hold)
+}
+
+/// The world as seen by a process with these filters.
+#[derive(Debug, Clone)]
+pub struct Seen {
+    pub world: Arc<Mutex<World>>,
+    pub pace: Arc<Pace>,
+    pub filters: Filters,
+}
+
+impl Seen {
+    fn world(&self) -> MutexGuard<'_, World> {
+        self.world.lock().unwrap()
+    }
+
+    async fn request<T>(
+        &self,
+        repository: Option<u64>,
+        is_second_page: bool,
+        answer: impl FnOnce(&mut World) -> Result<T, RequestFailure>,
+    ) -> Result<T, RequestFailure> {
+        let (key, how) = {
+            let mut world = self.world();
+            let key = world.sent();
+            if repository.is_some() {
+                world.end_listing();
+            }
+            (key, world.trouble(repository, is_second_page))
+        };
+        tokio::time::sleep(match how {
+            Some(How::Timeout) => TIMEOUT,
+            _ => LATENCY,
+        })
+        .await;
+        let mut world = self.world();
+        let is_known = |id: &u64| world.model.polled.contains_key(id);
+        if repository.is_some_and(|id| !is_known(&id)) {
+            world.violation(&format!("{repository:?} was requested, and is not known"));
+        }
+        // Without trouble, a key may still be wrong.
+        let how = how.unwrap_or(How::Sometimes(500, 0));
+        let answer = match world.failure(how, key) {
+            Some(failure) => Err(failure),
+            None => answer(&mut world),
+        };
+        if answer.is_ok() {
+            world.answered.push(Instant::now());
+        }
+        answer
+    }
+}
+
+impl Api for Seen {
+    type Session = Self;
+
+    async fn begin(&self) -> Result<Self, PollEnd> {
+        let mut world = self.world();
+        world.end_listing();
+        world.in_poll = 0;
+        world.reads.clear();
+        world.read = Read {
+            filters: self.filters,
+            is_open: true,
+            key: world.key,
+            ..Read::default()
+        };
+        Ok(self.clone())
+    }
+
+    fn pace(&self) -> &Pace {
+        &self.pace
+    }
+}
+
+impl Session for Seen {
+    async fn list_repositories(&self, after: Option<RepositoryId>) -> Result<Page, RequestFailure> {
+        let page = self.request(None, after.is_some(), |world| Ok(world.page(after)));
+        self.pace.send(None, page).await
+    }
+
+    async fn list_languages(&self, id: RepositoryId) -> Result<LanguageList, RequestFailure> {
+        let languages = self.request(Some(id.get()), false, |world| world.languages(id));
+        self.pace.send(Some(id), languages).await
+    }
+}
