@@ -232,20 +232,6 @@ fn a_file_of_a_newer_version_stays_where_it_is() {
 }
 
 #[test]
-fn a_demo_leaves_the_state_of_another_api_alone() {
-    let folder = Folder::new();
-    fs::write(folder.path("state"), encoded(&small())).unwrap();
-    let opened = StateFile::open(&folder.path("state"), DEMO, NOW);
-    let error = opened.unwrap_err().to_string();
-    assert!(
-        error.contains("it is the state of https://api.example.com/")
-            && error.contains("set state.file to another file"),
-        "{error}"
-    );
-    assert_eq!(folder.content("state"), encoded(&small()));
-}
-
-#[test]
 fn a_file_that_cannot_be_read_stays_where_it_is() {
     let folder = Folder::new();
     // Nobody can read a link to itself, not even root.

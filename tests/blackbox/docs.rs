@@ -1,11 +1,10 @@
-//! The tables in the docs, compared with the metrics, keys and paths of the program.
+//! The tables in the docs, compared with the metrics, outputs and paths of the program.
 
 use crate::support::{Api, Exporter, Exposition, Setup, http};
 use std::collections::{BTreeMap, BTreeSet};
 use translation_exporter::metrics::definition;
 
 const README: &str = include_str!("../../README.md");
-const CONFIGURATION: &str = include_str!("../../deploy/configuration.md");
 
 /// Returns the rows of all tables of `page` whose header begins with `head`, without backquotes.
 fn rows(page: &str, head: &str) -> Vec<Vec<String>> {
@@ -100,45 +99,6 @@ fn the_table_of_outputs_is_what_once_offers() {
     let (offered, _) = offered.split_once("FORMAT=PATH").unwrap();
     let offered = offered.split(',').map(str::trim).collect();
     assert_eq!(documented, offered);
-}
-
-#[test]
-fn the_table_of_the_configuration_is_what_is_accepted() {
-    let setup = Setup::new(&["check-config"])
-        .set("api.base_url", "http://127.0.0.1:1")
-        .set("api.key", "some-key");
-    let shown = setup.run().stdout;
-    let mut accepted = BTreeMap::new();
-    for line in shown.lines().skip(1) {
-        let mut words = line.split_whitespace();
-        let (key, value) = (
-            words.next().unwrap().to_owned(),
-            words.next().unwrap().to_owned(),
-        );
-        let by_default = line.trim_end().ends_with("default");
-        accepted.insert(key, by_default.then_some(value));
-    }
-    let documented: BTreeMap<_, _> = rows(CONFIGURATION, "| key | default |")
-        .into_iter()
-        .map(|row| (row[0].clone(), row[1].clone()))
-        .collect();
-    assert_eq!(
-        documented.keys().collect::<Vec<_>>(),
-        accepted.keys().collect::<Vec<_>>(),
-        "{shown}"
-    );
-
-    for (key, default) in &documented {
-        let Some(accepted) = &accepted[key] else {
-            continue;
-        };
-        let expected = match default.as_str() {
-            "none" | "[]" => "-",
-            "the larger of 1h and 3 × poll.interval" => "1h",
-            other => other.trim_matches(['[', ']', '"']),
-        };
-        assert_eq!(accepted, expected, "{key}");
-    }
 }
 
 #[test]

@@ -117,17 +117,6 @@ fn a_reload_that_hangs_is_refused_and_later_ones_are_not() {
 }
 
 #[test]
-fn a_key_file_and_a_web_configuration_file_that_are_pipes_are_refused() {
-    for (key, instead_of) in [("api.key_file", "api.key"), ("web.config_file", "")] {
-        let setup = Setup::for_url("http://127.0.0.1:1")
-            .set(instead_of, "")
-            .set(key, "./pipe");
-        make_pipe(&setup.folder.path().join("pipe"));
-        setup.run().assert_failed(2, &[key, "not a regular file"]);
-    }
-}
-
-#[test]
 #[ignore = "needs python3, which every system has that runs tests/run.sh"]
 fn a_key_file_that_hangs_does_not_delay_the_end() {
     let api = Api::of(1);

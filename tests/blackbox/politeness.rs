@@ -1,8 +1,6 @@
-//! Politeness: an API that fails or refuses the key gets few requests, and each request is counted.
+//! Requests to the API: no more in flight than allowed, each with the key, a count and a log line.
 
-use crate::support::{
-    Api, Exposition, Reply, Setup, Target, api::KEY, eventually, exposition::RATIO,
-};
+use crate::support::{Api, Reply, Setup, Target, api::KEY, eventually};
 use std::{
     sync::{
         Arc,
@@ -11,106 +9,6 @@ use std::{
     thread,
     time::Duration,
 };
-
-#[test]
-fn a_poll_that_fails_makes_few_requests() {
-    let api = Api::of(20);
-    for (what, target, reply, to_listing, to_languages) in [
-        (
-            "resets are tried api.max_attempts times",
-            Target::Everything,
-            Reply::reset(),
-            4,
-            0,
-        ),
-        (
-            "status 503 too",
-            Target::Everything,
-            Reply::status(503),
-            4,
-            0,
-        ),
-        (
-            "a key that is revoked in the middle",
-            Target::AllLanguages,
-            Reply::status(401),
-            2,
-            1,
-        ),
-        (
-            "a key that may not list",
-            Target::Listing,
-            Reply::status(403),
-            1,
-            0,
-        ),
-        (
-            "a key that may read no repository",
-            Target::AllLanguages,
-            Reply::status(403),
-            2,
-            20,
-        ),
-    ] {
-        api.heal();
-        api.forget();
-        api.fault(target, reply);
-        let exporter = Setup::for_api(&api)
-            .set("poll.interval", "1h")
-            .set("api.concurrency", "1")
-            .start();
-        let metrics = exporter.wait_for("the first poll ends", |metrics| metrics.polls() == 1.0);
-        assert_eq!(
-            metrics.sum("translation_exporter_poll_failures_total", &[]),
-            1.0
-        );
-        let requests = (
-            api.requests(Target::Listing).len(),
-            api.requests(Target::AllLanguages).len(),
-        );
-        assert_eq!(requests, (to_listing, to_languages), "{what}");
-    }
-}
-
-#[test]
-fn twenty_broken_repositories_do_not_starve_twenty_good_ones() {
-    let api = Api::of(40);
-    api.script(Target::AllLanguages, |request| {
-        let id: u64 = request.repository()?.parse().ok()?;
-        (id <= 20).then(|| Reply::status(500))
-    });
-    let exporter = Setup::for_api(&api)
-        .set("api.concurrency", "1")
-        .set("api.max_attempts", "2")
-        .start();
-    exporter.wait_until_fresh(20);
-    let oldest = |metrics: &Exposition| {
-        let name = "translation_repository_last_success_timestamp_seconds";
-        metrics
-            .samples(name)
-            .map(|sample| sample.value)
-            .fold(f64::INFINITY, f64::min)
-    };
-    let first = oldest(&exporter.metrics());
-    let metrics = exporter.wait_for("all good ones are read again", |metrics| {
-        oldest(metrics) > first
-    });
-    assert_eq!(metrics.count(RATIO), 20);
-    assert_eq!(
-        metrics.repositories("pending"),
-        20.0,
-        "the broken ones were never read"
-    );
-    let requests = metrics.sum("translation_exporter_api_requests_total", &[]);
-    // A poll makes at most 42 requests and the retries of its budget. One more poll may be under
-    // way.
-    let most = (metrics.polls() + 1.0) * (42.0 * 1.25 + 10.0);
-    assert!(
-        requests <= most,
-        "{requests} requests in {} polls",
-        metrics.polls()
-    );
-}
 
 #[test]
 fn no_more_requests_are_in_flight_than_allowed() {

@@ -370,13 +370,3 @@ fn a_change_of_the_web_configuration_file_needs_nothing_of_the_api() {
         .wait_for_line(&["the web configuration has changed", "2000"]);
     assert_eq!(daemon.reported().0, 1.0);
 }
-
-#[test]
-fn a_slash_at_the_end_of_the_base_url_is_no_change() {
-    let api = Api::of(1);
-    let daemon = Reloadable::start(&api, &[]);
-    let text = yaml(&format!("{}///", api.base_url().trim_end_matches('/')), &[]);
-    fs::write(&daemon.file, text).unwrap();
-    assert_eq!(daemon.reload("POST").text(), "reloaded\n");
-    daemon.exporter.wait_for_line(&["no key changed"]);
-}

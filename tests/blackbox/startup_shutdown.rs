@@ -1,4 +1,4 @@
-//! Start and shutdown: the probes while the API is down, and failures to start.
+//! Start and shutdown: the probes while the API is down, systemd, and a stderr that nobody reads.
 
 use crate::support::{Api, Reply, Setup, Target, until};
 use std::os::unix::net::UnixDatagram;
@@ -30,16 +30,6 @@ fn it_is_healthy_from_the_start_and_ready_from_the_first_data_on() {
     );
     api.heal();
     exporter.wait_until_up_is(1.0);
-}
-
-#[test]
-fn an_address_in_use_is_an_error_that_names_it() {
-    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = taken.local_addr().unwrap().to_string();
-    let output = Setup::for_url("http://127.0.0.1:1")
-        .set("web.listen_addresses", &address)
-        .run();
-    output.assert_failed(1, &[&address, "web.listen_addresses", "in use"]);
 }
 
 #[test]

@@ -1,10 +1,6 @@
 //! The state file: progress clock and last good data survive every kind of end.
 
-use crate::support::{
-    Api, Exporter, Exposition, Reply, Repo, Setup, Target,
-    exposition::{CLOCK, INFO},
-    repo, until,
-};
+use crate::support::{Api, Exporter, Exposition, Reply, Repo, Setup, Target, repo, until};
 use std::{
     fs,
     path::PathBuf,
@@ -20,7 +16,6 @@ use tempfile::TempDir;
 const WRITES: &str = "translation_exporter_state_writes_total";
 const WRITE_FAILURES: &str = "translation_exporter_state_write_failures_total";
 const DISCARDED: &str = "translation_exporter_state_discarded";
-const FALLEN: &str = "translation_fallen_from_ratio";
 const LAST_SUCCESS: &str = "translation_repository_last_success_timestamp_seconds";
 
 /// A folder for a state file. It outlives the exporters that use it.
@@ -70,16 +65,6 @@ impl Kept {
         let mut exporter = self.setup(api).start();
         self.wait_until_a_poll_is_saved();
         exporter.end("TERM");
-    }
-
-    /// Changes the time at which languages were read.
-    fn set_read_at(&self, seconds: f64) {
-        let text = fs::read_to_string(&self.path).unwrap();
-        let (before, after) = text.split_once("\"read\":{\"at\":").unwrap();
-        let (_, content) = after.split_once(',').unwrap();
-        let millis = seconds * 1000.0;
-        let text = format!("{before}\"read\":{{\"at\":{millis:.0},{content}");
-        fs::write(&self.path, text).unwrap();
     }
 }
 
@@ -250,28 +235,6 @@ fn a_signal_during_a_poll_saves_its_reads_for_the_restart() {
 }
 
 #[test]
-fn an_exporter_killed_early_in_a_long_first_poll_leaves_a_state() {
-    let api = Api::of(2);
-    let kept = Kept::new();
-    api.fault(Target::Languages(2), Reply::never());
-    let exporter = kept.setup(&api).start();
-    until("what was read is in the state", || {
-        fs::read_to_string(&kept.path).is_ok_and(|state| state.contains("\"completion\":"))
-    });
-    assert_eq!(
-        exporter.metrics().polls(),
-        0.0,
-        "the poll is still under way"
-    );
-    // Dropping it sends SIGKILL.
-    drop(exporter);
-    let _gate = Gate::closed(&api);
-    let exporter = kept.setup(&api).start();
-    wait_until_ready(&exporter);
-    assert_eq!(exporter.metrics().ratio("owner/repo-1", "de"), Some(0.5));
-}
-
-#[test]
 fn once_that_is_stopped_saves_and_prints_what_it_has_read() {
     for signal in ["TERM", "INT"] {
         let api = Api::of(2);
@@ -319,114 +282,10 @@ fn a_stdout_that_nobody_reads_does_not_keep_once_from_being_stopped() {
     process.wait_for_line(&["stopped by SIGTERM"]);
 }
 
-#[test]
-fn the_clock_of_what_left_survives_a_restart_and_a_rename() {
-    let two = |languages: &[(&str, f64)]| Repo::new(2, "owner/two").languages(languages);
-    let all = [("de", 50.0), ("fr", 50.0)];
-    let api = Api::start([
-        Repo::new(1, "owner/one"),
-        two(&all),
-        Repo::new(3, "owner/three"),
-    ]);
-    let kept = Kept::new();
-    let mut exporter = kept.setup(&api).start();
-    let first = exporter.wait_until_fresh(3);
-    api.remove(3);
-    api.put([two(&all[..1])]);
-    exporter.wait_for("both have left", |metrics| metrics.count(CLOCK) == 2);
-    exporter.end("TERM");
-
-    api.put([two(&all), Repo::new(3, "owner/renamed")]);
-    let exporter = kept.setup(&api).start();
-    let back = exporter.wait_for("both are back", |metrics| metrics.count(CLOCK) == 4);
-    assert_eq!(
-        back.clock("owner/two", "fr"),
-        first.clock("owner/two", "fr")
-    );
-    assert_eq!(
-        back.clock("owner/renamed", "de"),
-        first.clock("owner/three", "de")
-    );
-}
-
-#[test]
-fn a_fall_is_exposed_and_outlives_the_process() {
-    let german = |completion| [Repo::new(1, "owner/one").languages(&[("de", completion)])];
-    let api = Api::start(german(80.0));
-    let kept = Kept::new();
-    let labels = [("repo", "owner/one"), ("language", "de")];
-    let fallen = |metrics: &Exposition| metrics.value(FALLEN, &labels);
-    let mut exporter = kept.setup(&api).start();
-    assert_eq!(fallen(&exporter.wait_until_fresh(1)), None);
-    api.put(german(20.0));
-    exporter.wait_for("it has fallen", |metrics| fallen(metrics) == Some(0.8));
-    exporter.end("TERM");
-
-    let gate = Gate::closed(&api);
-    let exporter = kept.setup(&api).start();
-    wait_until_ready(&exporter);
-    assert_eq!(fallen(&exporter.metrics()), Some(0.8), "before a poll");
-    api.put(german(80.0));
-    gate.open();
-    exporter.wait_for("it is reached again", |metrics| fallen(metrics).is_none());
-}
-
-#[test]
-fn data_age_across_restarts() {
-    let api = Api::start([Repo::new(1, "owner/one")]);
-    let kept = Kept::new();
-    kept.fill(&api);
-    let _gate = Gate::closed(&api);
-    for (minutes, pending, stale, ratio) in [(59.0, 1.0, 0.0, Some(0.5)), (61.0, 0.0, 1.0, None)] {
-        kept.set_read_at(now() - minutes * 60.0);
-        let exporter = kept.setup(&api).set("poll.stale_after", "1h").start();
-        wait_until_ready(&exporter);
-        let metrics = exporter.metrics();
-        assert_eq!(
-            (
-                metrics.repositories("pending"),
-                metrics.repositories("stale")
-            ),
-            (pending, stale)
-        );
-        assert_eq!(metrics.ratio("owner/one", "de"), ratio);
-        let languages = usize::from(ratio.is_some());
-        assert_eq!(metrics.count("translation_repository_languages"), languages);
-        assert_eq!(
-            (
-                metrics.count("translation_language_info"),
-                metrics.count(CLOCK)
-            ),
-            (languages, languages)
-        );
-        assert_eq!((metrics.count(INFO), metrics.count(LAST_SUCCESS)), (1, 1));
-    }
-}
-
 /// Returns the header Date of a clock that is so many seconds ahead.
 fn http_date(ahead: i64) -> String {
     let time = jiff::Timestamp::now() + jiff::SignedDuration::from_secs(ahead);
     time.strftime("%a, %d %b %Y %H:%M:%S GMT").to_string()
-}
-
-#[test]
-fn a_wrong_clock_of_the_machine_is_reported_and_recorded_nowhere() {
-    let api = Api::start([Repo::new(1, "owner/one")]);
-    let kept = Kept::new();
-    api.set_clock(&http_date(90 * 60));
-    let mut exporter = kept.setup(&api).set("poll.interval", "1s").start();
-    exporter.wait_for_line(&[
-        "The clock of this machine is wrong",
-        "this machine's clock says 20",
-        "the API's 20",
-        "set the clock",
-    ]);
-    let metrics = exporter.wait_for_polls(1.0);
-    let differ_by = metrics.sum(LAST_SUCCESS, &[]) - now();
-    assert!((differ_by - 5400.0).abs() < 60.0, "{differ_by}");
-    api.set_clock(&http_date(0));
-    exporter.wait_for_line(&["the clock of this machine is right again"]);
-    exporter.end("TERM");
 }
 
 #[test]
@@ -519,53 +378,30 @@ fn what_is_not_a_state_of_this_api_is_set_aside_untouched() {
 }
 
 #[test]
-fn a_state_file_larger_than_any_state_is_left_alone() {
-    let kept = Kept::new();
-    fs::File::create(&kept.path)
-        .unwrap()
-        .set_len(1 << 40)
-        .unwrap();
-    let output = kept.setup(&Api::of(1)).after("ulimit -v 4000000").run();
-    let path = kept.path.to_str().unwrap();
-    output.assert_failed(2, &[path, "more than any state", "set state.file"]);
-    assert_eq!(kept.names(), ["state.json"]);
-}
-
-#[test]
-fn the_state_of_a_newer_version_is_left_alone() {
+fn check_config_and_serve_refuse_the_same_states_and_change_nothing() {
     let api = Api::of(1);
     let kept = Kept::new();
+    let run = |command: &str| kept.setup(&api).arguments(&[command]).run();
+    assert_eq!(run("check-config").code, Some(0), "no state yet");
+    fs::write(&kept.path, "{").unwrap();
+    assert_eq!(run("check-config").code, Some(0), "it would be set aside");
     let newer = r#"{"format":"translation-exporter state","version":3,"more":[]}"#;
     fs::write(&kept.path, newer).unwrap();
-    let output = kept.setup(&api).run();
-    let path = kept.path.to_str().unwrap();
-    output.assert_failed(2, &[path, "version 3", "run the newer version"]);
-    assert_eq!(fs::read_to_string(&kept.path).unwrap(), newer);
-    assert_eq!(kept.names(), ["state.json"]);
-}
-
-#[test]
-fn check_config_refuses_a_state_that_serve_refuses_and_changes_nothing() {
-    let api = Api::of(1);
-    let kept = Kept::new();
-    let check = || kept.setup(&api).arguments(&["check-config"]).run();
-    assert_eq!(check().code, Some(0), "no state yet");
-    for (content, expected) in [
-        ("{", 0),
-        (r#"{"format":"translation-exporter state","version":3}"#, 2),
-    ] {
-        fs::write(&kept.path, content).unwrap();
-        assert_eq!(check().code, Some(expected), "{content}");
+    for command in ["check-config", "serve"] {
+        let path = kept.path.to_str().unwrap();
+        run(command).assert_failed(2, &[path, "version 3", "run the newer version"]);
+        assert_eq!(fs::read_to_string(&kept.path).unwrap(), newer);
         assert_eq!(kept.names(), ["state.json"]);
     }
     fs::remove_file(&kept.path).unwrap();
     fs::create_dir(&kept.path).unwrap();
-    assert_eq!(check().code, Some(2));
-    let nowhere = kept
-        .setup(&api)
-        .set("state.file", "/nonexistent/state.json");
-    let output = nowhere.arguments(&["check-config"]).run();
-    output.assert_failed(2, &["into /nonexistent/: No such file or directory"]);
+    let nowhere = "/nonexistent/state.json";
+    for command in ["check-config", "serve"] {
+        assert_eq!(run(command).code, Some(2));
+        let setup = kept.setup(&api).set("state.file", nowhere);
+        let output = setup.arguments(&[command]).run();
+        output.assert_failed(2, &["into /nonexistent/: No such file or directory"]);
+    }
 }
 
 /// Returns the only file that was set aside.
@@ -619,24 +455,4 @@ fn a_full_disk_is_counted_and_logged_once_and_leaves_the_last_good_state() {
     assert_eq!(failed(&after), failed(&before));
     assert!(fs::read_to_string(&kept.path).unwrap().contains("German"));
     kept.wait_until_nothing_else_is_there();
-}
-
-/// A large file must not be written again and again while nothing of it changes.
-#[test]
-fn a_poll_that_learns_nothing_does_not_write_the_state() {
-    let api = Api::of(3);
-    let kept = Kept::new();
-    let exporter = kept.setup(&api).start();
-    exporter.wait_until_fresh(3);
-    api.fault(Target::Everything, Reply::status(401));
-    exporter.wait_until_up_is(0.0);
-    // The beginning of the problem is saved.
-    exporter.wait_for_polls(2.0);
-    let writes = |metrics: &Exposition| metrics.value(WRITES, &[]);
-    let before = writes(&exporter.metrics());
-    assert_eq!(writes(&exporter.wait_for_polls(3.0)), before);
-    api.heal();
-    exporter.wait_for("what was read is written", |metrics| {
-        writes(metrics) > before
-    });
 }

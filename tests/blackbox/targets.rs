@@ -55,24 +55,6 @@ fn the_gate_ends_with_0_if_all_targets_are_met_and_otherwise_with_3() {
     assert!(not_met.stdout.contains(RATIO), "what was read is printed");
 }
 
-#[test]
-fn a_language_without_a_completion_is_unknown_and_below_its_target() {
-    let api = Api::start([Repo::new(1, "acme/shop").languages_json(r#"[{"code":"de"}]"#)]);
-    let unknown = once(&api, "");
-    unknown.assert_failed(3, &["de of acme/shop: unknown", "target 100%"]);
-    assert_eq!(once(&api, "targets: [{ratio: 0}]").code, Some(0));
-}
-
-#[test]
-fn each_language_below_its_target_is_named() {
-    let repositories = (1..=123).map(|id| Repo::new(id, &format!("a/{id}")));
-    let output = once(&Api::start(repositories), "");
-    assert_eq!(output.code, Some(3));
-    assert_eq!(output.stderr.matches(", target 100%").count(), 123);
-    let verdict = "\n123 of 123 translations are below their targets\n";
-    assert!(output.stderr.ends_with(verdict), "{}", output.stderr);
-}
-
 /// Runs the gate with one target for all languages, like a pipeline without a file.
 fn gate(api: &Api, arguments: &[&str]) -> Finished {
     let words = [&["once", "--output=csv"], arguments].concat();
@@ -211,41 +193,22 @@ fn reload(exporter: &Exporter, file: &str, text: &str) {
 }
 
 #[test]
-fn targets_of_a_reload_are_published_at_once() {
+fn targets_and_links_of_a_reload_are_published_at_once() {
     let api = shop();
     let (exporter, file) = reloadable(&api, "");
-    assert_eq!(
-        exporter.wait_until_fresh(2).count(TARGET),
-        0,
-        "absent without an entry"
-    );
-    reload(&exporter, &file, MET);
+    let before = exporter.wait_until_fresh(2);
+    assert_eq!(before.count(TARGET), 0, "absent without an entry");
+    assert_eq!(before.label_values(INFO, "url"), [""; 0]);
+    let links = "links: {repository: \"https://t.example.com/{repo}\"}\n";
+    reload(&exporter, &file, &format!("{MET}{links}"));
     let metrics = exporter.wait_for("targets", |metrics| metrics.count(TARGET) == 3);
     let of = |language| metrics.value(TARGET, &[("repo", "acme/shop"), ("language", language)]);
     assert_eq!(
         (of("fr"), of("eo"), of("de")),
         (Some(0.7), Some(0.0), Some(0.95))
     );
-    assert_eq!(metrics.polls(), 1.0, "no poll was needed");
-}
-
-#[test]
-fn links_of_a_reload_are_published_at_once() {
-    let api = shop();
-    let (exporter, file) = reloadable(&api, "");
-    assert_eq!(
-        exporter.wait_until_fresh(2).label_values(INFO, "url"),
-        [""; 0]
-    );
-    let links = "links: {repository: \"https://t.example.com/{repo}\"}\n";
-    reload(&exporter, &file, links);
-    let metrics = exporter.wait_for("links", |metrics| {
-        metrics.label_values(INFO, "url")
-            == [
-                "https://t.example.com/acme%2Fdocs",
-                "https://t.example.com/acme%2Fshop",
-            ]
-    });
+    let urls = ["docs", "shop"].map(|name| format!("https://t.example.com/acme%2F{name}"));
+    assert_eq!(metrics.label_values(INFO, "url"), urls);
     assert_eq!(metrics.polls(), 1.0, "no poll was needed");
 }
 

@@ -22,9 +22,16 @@ async fn polls_that_change_nothing_save_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("state.json");
     let api = FakeApi::new();
-    api.responses().has_no_key = true;
-    poll_and_save(&api, &path, 60).await;
-    assert!(!path.exists());
+    let looking = async {
+        pass(10).await;
+        assert!(path.exists(), "what was read is saved");
+        api.responses().has_no_key = true;
+        pass(10).await;
+        std::fs::remove_file(&path).unwrap();
+        pass(30).await;
+        assert!(!path.exists(), "nothing more was learnt");
+    };
+    tokio::join!(poll_and_save(&api, &path, 60), looking);
 }
 
 /// A process that is killed early must get further than the one before it.
