@@ -8,11 +8,7 @@
 mod tests;
 
 use super::{negotiate, state::AppState};
-use crate::report::html::{
-    data::View,
-    query::{self, Query},
-    view,
-};
+use crate::report::html::{data::View, query::Query, view};
 use crate::support::escape::printable;
 use axum::{
     extract::State,
@@ -47,7 +43,8 @@ static RENDERERS: Semaphore = Semaphore::const_new(2);
 pub async fn show(State(state): State<Arc<AppState>>, uri: Uri, headers: HeaderMap) -> Response {
     let query = Query::of(uri.query().unwrap_or_default());
     let gzip = negotiate::accepts_gzip(&headers);
-    let refresh = query.refresh.then_some([(header::REFRESH, query::REFRESH)]);
+    // A minute, for a page on a wall.
+    let refresh = query.refresh.then_some([(header::REFRESH, "60")]);
     let encoding = gzip.then_some([(header::CONTENT_ENCODING, "gzip")]);
     let policy = policy();
     let headers = [

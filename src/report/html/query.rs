@@ -4,9 +4,6 @@
 use std::collections::BTreeMap;
 use url::form_urlencoded::{Serializer, parse};
 
-/// The only value of `refresh` that is accepted: seconds until the browser loads the page again.
-pub const REFRESH: &str = "60";
-
 /// A key that sorts the rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Column {
@@ -57,8 +54,7 @@ pub struct Query {
     pub page: usize,
     /// Shows only repositories with stalled translations.
     pub stalled: bool,
-    /// Makes the browser load the page again every minute. Always false during a search, because a
-    /// reload would discard a half-typed one.
+    /// Makes the browser load the page again every minute. No link carries it on.
     pub refresh: bool,
 }
 
@@ -79,12 +75,11 @@ impl Query {
                     }
                 }
                 "stalled" => query.stalled = value == "1",
-                "refresh" => query.refresh = value == REFRESH,
+                "refresh" => query.refresh = value == "1",
                 "page" => query.page = value.parse().unwrap_or(1_usize).saturating_sub(1),
                 _ => {}
             }
         }
-        query.refresh &= query.search.is_empty();
         query
     }
 
@@ -104,17 +99,15 @@ impl Query {
         Self {
             language: self.language.clone(),
             stalled: true,
-            refresh: self.refresh,
             ..Self::default()
         }
         .link()
     }
 
     /// Returns the link to one language in all repositories; an empty code selects all languages.
-    pub fn of_language(&self, code: &str) -> String {
+    pub fn of_language(code: &str) -> String {
         Self {
             language: given(code),
-            refresh: self.refresh,
             ..Self::default()
         }
         .link()
@@ -150,15 +143,6 @@ impl Query {
         .link()
     }
 
-    /// Returns the link that switches the refresh on or off.
-    pub fn refreshing(&self) -> String {
-        Self {
-            refresh: !self.refresh,
-            ..self.clone()
-        }
-        .link()
-    }
-
     pub fn on_page(&self, page: usize) -> String {
         Self {
             page,
@@ -186,9 +170,6 @@ impl Query {
         }
         if self.page > 0 {
             parameters.append_pair("page", &(self.page + 1).to_string());
-        }
-        if self.refresh {
-            parameters.append_pair("refresh", REFRESH);
         }
         parameters.finish()
     }
@@ -219,7 +200,7 @@ mod tests {
             "/?page=0",
             "/?q=%20",
             "/?&&=&",
-            "/?stalled=yes",
+            "/?stalled=yes&refresh=60",
         ] {
             assert_eq!(query(uri), Query::default(), "{uri}");
         }

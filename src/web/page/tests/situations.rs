@@ -132,11 +132,15 @@ fn ended(status: &mut PollStatus) {
     ));
 }
 
-fn out(reason: PollFailure, what: &str, hint: &str, status: &mut PollStatus) {
+/// Returns the time so many minutes ago.
+fn minutes_ago(minutes: i64) -> Timestamp {
+    Timestamp::from_millis(NOW.as_millis() - minutes * 60_000)
+}
+
+fn out(reason: PollFailure, what: &str, hint: &str, minutes: i64, status: &mut PollStatus) {
     ended(status);
-    status.last_success_at = Some(Timestamp::from_millis(NOW.as_millis() - 3 * 3_600_000));
-    let failure =
-        Failure::new(what, hint).since(Timestamp::from_millis(NOW.as_millis() - 2 * 3_600_000));
+    status.last_success_at = Some(minutes_ago(minutes + 5));
+    let failure = Failure::new(what, hint).since(minutes_ago(minutes));
     status.last = Some(PollOutcome {
         listing_failure: Some(failure.clone()),
         stop: Some(Stop {
@@ -169,13 +173,36 @@ fn starting(status: &mut PollStatus) {
     status.activity = Activity::Polling(Running { since, step });
 }
 
-fn out_of_service(status: &mut PollStatus) {
-    out(
-        PollFailure::Unavailable,
-        "GET https://api.example.com/v1/repositories: 503 Service Unavailable",
-        "wait, or ask the API's operators",
-        status,
-    );
+fn out_for(minutes: i64, status: &mut PollStatus) {
+    let url = "https://api.example.com/v1/repositories";
+    let what = format!("GET {url}: Connection refused (os error 111)");
+    let hint = "wait, or ask the API's operators";
+    out(PollFailure::Unavailable, &what, hint, minutes, status);
+}
+
+fn out_for_10_minutes(status: &mut PollStatus) {
+    out_for(10, status);
+}
+
+fn out_for_two_days(status: &mut PollStatus) {
+    out_for(2 * 24 * 60, status);
+}
+
+fn out_at_the_start(status: &mut PollStatus) {
+    out_for(1, status);
+    status.last_success_at = None;
+}
+
+fn refused_at_the_start(status: &mut PollStatus) {
+    key_refused(status);
+    status.last_success_at = None;
+}
+
+/// A listing with an entry that lacks an optional field.
+fn without_created_at(status: &mut PollStatus) {
+    use crate::domain::{Defect, Operation};
+    ended(status);
+    status.defects = [(Operation::ListRepositories, Defect::CreatedAt)].into();
 }
 
 fn key_refused(status: &mut PollStatus) {
@@ -183,6 +210,7 @@ fn key_refused(status: &mut PollStatus) {
         PollFailure::Unauthorized,
         "GET https://api.example.com/v1/repositories: 401 Unauthorized",
         "check the key in api.key_file",
+        120,
         status,
     );
 }
@@ -226,7 +254,7 @@ fn demo() -> Snapshot {
 
 /// Translations that all missed their date.
 fn all_overdue() -> Snapshot {
-    let mut overdue = snapshot(world(10, 3));
+    let mut overdue = snapshot(world(10, 4));
     for shown in &mut overdue.repositories {
         change(shown, |one| {
             if one
@@ -362,7 +390,7 @@ fn situations() -> Vec<(&'static str, Snapshot, &'static str, Change)> {
         ("02-all-overdue", all_overdue(), "/", ended),
         ("03-nothing-known", nothing_known(), "/", ended),
         ("04-first-poll", first_poll(), "/", read_three),
-        ("05-outage", outage(demo()), "/", out_of_service),
+        ("05-outage", outage(demo()), "/", out_for_10_minutes),
         ("06-key-refused", all_ready(), "/", key_refused),
         ("07-200-languages", snapshot(world(1, 200)), "/", ended),
         (
@@ -380,22 +408,23 @@ fn situations() -> Vec<(&'static str, Snapshot, &'static str, Change)> {
         ("14-three-languages", snapshot(world(9, 3)), "/", ended),
         ("15-110-languages", snapshot(world(40, 110)), "/", ended),
         ("16-first-start", unknown(), "/", starting),
-        ("17-key-refused-at-the-start", unknown(), "/", key_refused),
-        ("18-api-down-at-the-start", unknown(), "/", out_of_service),
-        ("19-outage-of-two-days", too_old(), "/", out_of_service),
+        ("17-key-refused-at-the-start", unknown(), "/", refused_at_the_start),
+        ("18-api-down-at-the-start", unknown(), "/", out_at_the_start),
+        ("19-outage-of-two-days", too_old(), "/", out_for_two_days),
         ("20-empty-account", unknown(), "/", ended),
         ("21-some-unknown", partly_known(), "/", ended),
         ("22-300-repositories", snapshot(world(300, 40)), "/", ended),
         ("23-long-names", long_names(), "/", ended),
         ("24-language-of-nobody", demo(), "/?language=xx", ended),
         ("25-22-languages", snapshot(world(12, 22)), "/", ended),
+        ("26-missing-created-at", all_ready(), "/", without_created_at),
     ]
 }
 
 /// The page's answer to "may we ship?" in each situation.
-const ANSWERS: [&str; 26] = [
+const ANSWERS: [&str; 27] = [
     "01-demo: Not ready to ship yet: 30 of 105 translations ready",
-    "02-all-overdue: Not ready to ship: 30 of 30 translations are overdue",
+    "02-all-overdue: Not ready to ship: 40 of 40 translations are overdue",
     "03-nothing-known: Unknown: the API reports no completion",
     "04-first-poll: Not ready to ship yet: 6 of 18 translations ready, 7 repositories not read",
     "05-outage: Not ready to ship when last read: 30 of 105 translations ready",
@@ -420,6 +449,7 @@ const ANSWERS: [&str; 26] = [
     "23-long-names: Not ready to ship yet: 11 of 36 translations ready",
     "24-language-of-nobody: No repository has the language “xx”",
     "25-22-languages: Not ready to ship yet: 64 of 228 translations ready",
+    "26-missing-created-at: Ready to ship: 46 of 46 translations ready",
 ];
 
 /// The situations in which the page says that its figures are not up to date.
