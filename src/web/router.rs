@@ -272,7 +272,7 @@ mod tests {
         assert_eq!(
             body(fixture.ask("GET /-/ready").await).await,
             "not ready: The first poll has not ended yet; nothing to do: wait for the poll to end \
-             (since 1970-04-11T00:00:00Z)\n"
+             (since 2026-11-23T00:00:00Z)\n"
         );
         let what = "GET /v1/repositories: 401 Unauthorized";
         let failure = Failure::new(what, "check api.key_file").since(Timestamp::from_millis(0));

@@ -26,7 +26,7 @@ use tokio_util::sync::CancellationToken;
 use tower::ServiceExt as _;
 
 /// The time at which tests begin.
-pub const NOW: Timestamp = Timestamp::from_millis(100 * 86_400_000);
+pub const NOW: Timestamp = Timestamp::from_millis(20_780 * 86_400_000);
 
 /// A server of the exporter's routes, with the senders of everything that it receives.
 pub struct Fixture {

@@ -127,7 +127,7 @@ fn nothing(view: &View<'_>, language: Option<&str>) -> String {
     let yet = if is_old { "" } else { " yet" };
     if all == 0 {
         return match &view.status.last {
-            None => "Unknown yet: the first poll has not ended",
+            None => "Unknown yet: nothing has been read so far",
             Some(last) if last.listing_failure.is_some() || last.stop.is_some() => {
                 "Unknown: the repositories could not be listed"
             }

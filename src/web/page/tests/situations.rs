@@ -109,9 +109,12 @@ fn stall(shown: &mut Shown, code: &str, completion: f64, days: i64) {
 }
 
 fn due(days: i64) -> crate::domain::targets::TargetEntry {
-    let due = days_ago(-days).to_string();
-    let due = format!("{}T23:59:59Z", &due[..10]);
-    entry(&[], &[], 0.95, &due)
+    entry(&[], &[], 0.95, &end_of_day(days))
+}
+
+/// Returns the end of the day so many days ahead.
+fn end_of_day(days: i64) -> String {
+    format!("{}T23:59:59Z", &days_ago(-days).to_string()[..10])
 }
 
 fn good() -> PollOutcome {
@@ -171,6 +174,7 @@ fn starting(status: &mut PollStatus) {
     let since = Timestamp::from_millis(NOW.as_millis() - 2_000);
     let step = Step::Listing { shown: 0 };
     status.activity = Activity::Polling(Running { since, step });
+    status.has_data = false;
 }
 
 fn out_for(minutes: i64, status: &mut PollStatus) {
@@ -190,12 +194,27 @@ fn out_for_two_days(status: &mut PollStatus) {
 
 fn out_at_the_start(status: &mut PollStatus) {
     out_for(1, status);
-    status.last_success_at = None;
+    read_nothing_yet(status);
 }
 
 fn refused_at_the_start(status: &mut PollStatus) {
     key_refused(status);
+    read_nothing_yet(status);
+}
+
+fn read_nothing_yet(status: &mut PollStatus) {
     status.last_success_at = None;
+    status.has_data = false;
+    if let Some(last) = &mut status.last {
+        last.unreached = 0;
+    }
+}
+
+fn ended_empty(status: &mut PollStatus) {
+    ended(status);
+    if let Some(last) = &mut status.last {
+        last.read = 0;
+    }
 }
 
 /// A listing with an entry that lacks an optional field.
@@ -234,19 +253,9 @@ fn demo() -> Snapshot {
     stall(&mut demo[6], "pl", 20.0, 40);
     let mut demo = linked(snapshot(demo));
     demo.targets = Arc::new(Targets(vec![
-        entry(
-            &["acme/docs"],
-            &["de", "fr"],
-            0.95,
-            &days_ago(12).to_string(),
-        ),
-        entry(
-            &["acme/*"],
-            &["de", "fr", "es"],
-            0.95,
-            &days_ago(-9).to_string(),
-        ),
-        entry(&["globex/*"], &[], 0.9, &days_ago(-60).to_string()),
+        entry(&["acme/docs"], &["de", "fr"], 0.95, &end_of_day(-12)),
+        entry(&["acme/*"], &["de", "fr", "es"], 0.95, &end_of_day(9)),
+        entry(&["globex/*"], &[], 0.9, &end_of_day(60)),
         entry(&[], &["uk"], 0.0, ""),
     ]));
     demo
@@ -408,16 +417,26 @@ fn situations() -> Vec<(&'static str, Snapshot, &'static str, Change)> {
         ("14-three-languages", snapshot(world(9, 3)), "/", ended),
         ("15-110-languages", snapshot(world(40, 110)), "/", ended),
         ("16-first-start", unknown(), "/", starting),
-        ("17-key-refused-at-the-start", unknown(), "/", refused_at_the_start),
+        (
+            "17-key-refused-at-the-start",
+            unknown(),
+            "/",
+            refused_at_the_start,
+        ),
         ("18-api-down-at-the-start", unknown(), "/", out_at_the_start),
         ("19-outage-of-two-days", too_old(), "/", out_for_two_days),
-        ("20-empty-account", unknown(), "/", ended),
+        ("20-empty-account", unknown(), "/", ended_empty),
         ("21-some-unknown", partly_known(), "/", ended),
         ("22-300-repositories", snapshot(world(300, 40)), "/", ended),
         ("23-long-names", long_names(), "/", ended),
         ("24-language-of-nobody", demo(), "/?language=xx", ended),
         ("25-22-languages", snapshot(world(12, 22)), "/", ended),
-        ("26-missing-created-at", all_ready(), "/", without_created_at),
+        (
+            "26-missing-created-at",
+            all_ready(),
+            "/",
+            without_created_at,
+        ),
     ]
 }
 
@@ -439,7 +458,7 @@ const ANSWERS: [&str; 27] = [
     "13-all-ready: Ready to ship: 46 of 46 translations ready",
     "14-three-languages: Not ready to ship yet: 13 of 27 translations ready",
     "15-110-languages: Not ready to ship yet: 972 of 3,901 translations ready",
-    "16-first-start: Unknown yet: the first poll has not ended",
+    "16-first-start: Unknown yet: nothing has been read so far",
     "17-key-refused-at-the-start: Unknown: the repositories could not be listed",
     "18-api-down-at-the-start: Unknown: the repositories could not be listed",
     "19-outage-of-two-days: Unknown: the last data are too old to show",
@@ -478,7 +497,7 @@ async fn pages_of_situations() {
         let (answer, rest) = answer.split_once("</h2>").unwrap();
         answers.push(format!("{name}: {answer}"));
         let (currency, _) = rest.split_once("</p>").unwrap();
-        if currency.contains("is up to date: it was") {
+        if currency.contains("ut of date: ") || currency.contains("No poll has") {
             out_of_date.push(name);
         }
     }
