@@ -48,9 +48,9 @@ class UniqueKeys(yaml.CSafeLoader):
         return super().construct_mapping(node, deep)
 
 
-def template(helm, chart, values, release="translation-exporter", namespace="translation-exporter"):
-    """The objects of a release, or Refused."""
-    command = [helm, "template", release, chart, "--namespace", namespace, "--values", "-"]
+def template(helm, chart, values, release="translation-exporter", namespace="translation-exporter", hooks="--no-hooks"):
+    """The objects of a release, or Refused; those of `helm test` only with other hooks."""
+    command = [helm, "template", release, chart, "--namespace", namespace, "--values", "-", *hooks.split()]
     done = subprocess.run(command, input=json.dumps(values), capture_output=True, text=True)
     if done.returncode:
         raise Refused(done.stderr)
@@ -74,7 +74,7 @@ def render(helm, chart, into):
     assert {file.name for file in files} >= {f"{name}-values.yaml" for name in ("least", "all-on", "no-persistence", "tls", "login")}, files
     for file in files:
         subprocess.run([helm, "lint", "--strict", "--quiet", chart, "--values", file], check=True, capture_output=True)
-        objects = template(helm, chart, yaml.safe_load(file.read_text()))
+        objects = template(helm, chart, yaml.safe_load(file.read_text()), hooks="")
         name = file.name.removesuffix("-values.yaml")
         (pathlib.Path(into) / f"chart-{name}.yaml").write_text(yaml.safe_dump_all(objects))
     print(f"note: {len(files)} files of values")
@@ -225,9 +225,9 @@ CHANGED = [
 ]
 # These hide others, so they are changed by themselves.
 ALONE = ("persistence.existingClaim", "persistence.enabled", "serviceAccount.create", "serviceAccount.name", "route.main.httpsRedirect")
-# Values that other checks change: `alerts`, and `render` with ci/all-on-values.yaml and ci/least-values.yaml.
+# Values that other checks change: `alerts`, `tested`, and `render` with ci/all-on-values.yaml and ci/least-values.yaml.
 ELSEWHERE = (
-    "prometheusRule.disabled", "route.main.enabled", *(f"{name}.enabled" for name in ALL_ON if name not in ("config", "route")),
+    "prometheusRule.disabled", "route.main.enabled", "tests.enabled", *(f"{name}.enabled" for name in ALL_ON if name not in ("config", "route")),
 )
 
 
@@ -551,6 +551,37 @@ def notes(helm, chart):
     assert "no login" not in behind and "port 4180" in behind, behind
     encrypted = said({"ingress": ingress, "webConfig": {"existingSecret": "web", "tls": True}})
     assert "speak HTTPS" in encrypted, encrypted
+
+
+def tested(helm, chart, program):
+    """`helm test` runs the exporter's image as restricted as the exporter, under labels that its Service does not select; the program
+    understands its arguments, and a network policy lets it in."""
+    values = merged(ALL_ON, {"fullnameOverride": "l10n", "namespaceOverride": "here", "service": {"port": 9100}, "commonLabels": {"team": "x"}})
+    plain, all_of_it = template(helm, chart, values), template(helm, chart, values, hooks="")
+    hooks = [one for one in all_of_it if "helm.sh/hook" in one["metadata"].get("annotations", {})]
+    assert {one["metadata"]["annotations"]["helm.sh/hook"] for one in hooks} == {"test"} and len(all_of_it) == len(plain) + len(hooks)
+    assert all(one["metadata"]["namespace"] == "here" and one["metadata"]["labels"]["team"] == "x" for one in hooks), hooks
+    pod, policy = the(hooks, "Job")["spec"]["template"], the(hooks, "NetworkPolicy")
+    exporter = the(plain, "StatefulSet")["spec"]["template"]
+    (asks,), (asked,) = pod["spec"]["containers"], exporter["spec"]["containers"]
+    for same in ("image", "imagePullPolicy", "securityContext", "resources"):
+        assert asks[same] == asked[same], same
+    for same in ("securityContext", "serviceAccountName", "automountServiceAccountToken"):
+        assert pod["spec"][same] == exporter["spec"][same], same
+    assert pod["spec"]["restartPolicy"] == "Never"
+    said = subprocess.run([program, *asks["args"]], capture_output=True, text=True)
+    assert said.returncode == 1 and "the exporter at l10n.here:9100 is not healthy" in said.stderr, said
+    (service,) = (one for one in plain if one["kind"] == "Service")
+    assert service["metadata"]["name"] == "l10n" and not service["spec"]["selector"].items() <= pod["metadata"]["labels"].items(), pod
+    assert policy["spec"]["podSelector"]["matchLabels"].items() <= exporter["metadata"]["labels"].items(), policy
+    (rule,) = policy["spec"]["ingress"]
+    (source,) = rule["from"]
+    assert source["podSelector"]["matchLabels"].items() <= pod["metadata"]["labels"].items(), policy
+    assert int(policy["metadata"]["annotations"]["helm.sh/hook-weight"]) < 0, "the policy comes first"
+    (alone,) = (one for one in template(helm, chart, BASE_URL, hooks="") if "helm.sh/hook" in one["metadata"].get("annotations", {}))
+    assert alone["kind"] == "Job", alone
+    switched_off = merged(ALL_ON, {"tests": {"enabled": False}})
+    assert template(helm, chart, switched_off, hooks="") == template(helm, chart, switched_off)
 
 
 def digest(helm, chart):

@@ -166,6 +166,7 @@ def github(action, folder, served, api):
     code, _, outputs, log = use(repositories="acme/*", require="0.6", fail="false")
     expect(f"a gate that must not fail: {log}", (code, outputs["ready"]), (0, "false"))
     assert "::warning::A translation is below" in heeded(log), log
+    compared(use, folder, api)
     code, _, outputs, log = use(repositories="evil/*", require="0")
     expect(f"hostile codes: {log}", (code, json.loads(outputs["languages"])), (0, ["::add-mask::x", 'q"\\']))
     code, _, outputs, log = use(repositories="acme/*", require="0.3", pages="true")
@@ -207,6 +208,42 @@ def github(action, folder, served, api):
     assert code == 2 and "::error::There is no release" in log, log
 
 
+# Paths that a shell or the program could take for something else; none of them exists.
+ODD_PATHS = ("--help", "-", "(", "a b", "$(touch touched)", "`touch touched`", "; touch touched", "*", "\r\n")
+
+
+def compared(use, folder, api):
+    """The input `since`: what changed, no earlier file, hostile paths, and files that are no output of ours."""
+    def earlier(path):
+        """An earlier output as a file outside the folder, which each use of the action makes anew."""
+        return str(shutil.copy(path, folder.parent / "earlier $(touch touched).json"))
+
+    _, summary, outputs, log = use(repositories="acme/*", require="0.6")
+    assert "since" not in summary, summary
+    since = earlier(outputs["json"])
+    api.put((1, "acme/webshop", {"de": 61, "fr": 90}), (2, "acme/docs", {"de": 75}))
+    code, summary, outputs, log = use(repositories="acme/*", require="0.95", since=f"{since}\r\n", fail="false")
+    expect(f"a comparison: {log}", (code, outputs["ready"]), (0, "false"))
+    assert "+12.5" in summary and "+21" in summary and "-10" in summary, summary
+    code, summary, outputs, log = use(repositories="acme/*", require="0.6", since=since)
+    expect(f"one that became ready: {log}", (code, outputs["ready"]), (0, "true"))
+    assert "Became ready since" in summary and "de +21 of acme/webshop" in summary and pathlib.Path(outputs["json"]).exists(), summary
+    code, summary, _, log = use(repositories="acme/*", require="nothing", since=since, max_size="2000")
+    assert code == 0 and len(summary.encode()) <= 2000 and "acme" in summary, (log, summary)
+    api.put((1, "acme/webshop", {"de": 40, "fr": 100}), DOCS)
+    for path in ODD_PATHS:
+        code, summary, outputs, log = use(repositories="acme/*", require="nothing", since=path)
+        expect(f"since {path!r}: {log}", (code, outputs["ready"]), (0, "unknown"))
+        assert "acme/docs" in summary and "since" not in summary, summary
+        assert ("::notice::There is no earlier file" in heeded(log)) == bool(path.strip()), log
+    for text in ("", "{", '{"version": 1}', "::error::x"):
+        pathlib.Path(since).write_text(text)
+        code, _, outputs, log = use(repositories="acme/*", require="nothing", since=since)
+        expect(f"a file with {text!r}: {log}", (code, outputs["ready"]), (2, "unknown"))
+        assert "--since" in log and "json" not in outputs and "::error::The inputs of this step are wrong" in heeded(log), log
+    expect("files that a path made", list(folder.parent.rglob("touched")), [])
+
+
 def gitlab(template, folder, served, api, digest):
     (folder.parent / "key").write_text(f"{FakeApi.KEY}\n")
     account = {"TRANSLATION_EXPORTER_API__BASE_URL": api.url, "TRANSLATION_EXPORTER_API__KEY_FILE": str(folder.parent / "key")}
@@ -227,6 +264,20 @@ def gitlab(template, folder, served, api, digest):
     assert len(json.loads((folder / "public/translations.json").read_text())["repositories"]) == 2
     code, _, log = extend(TRANSLATIONS_REQUIRE="nothing")
     expect(f"without a gate: {log}", code, 0)
+    since = shutil.copy(folder / "translations.json", folder.parent / "an earlier one.json")
+    api.put((2, "acme/docs", {"de": 75}))
+    code, markdown, log = extend(TRANSLATIONS_REPOSITORIES="acme/*", TRANSLATIONS_REQUIRE="nothing", TRANSLATIONS_SINCE=str(since))
+    expect(f"a comparison: {log}", code, 0)
+    assert "+12.5" in markdown, markdown
+    api.put(DOCS)
+    for path in ODD_PATHS:
+        code, markdown, log = extend(TRANSLATIONS_REPOSITORIES="acme/*", TRANSLATIONS_REQUIRE="nothing", TRANSLATIONS_SINCE=path)
+        expect(f"since {path!r}: {log}", code, 0)
+        assert "There is no earlier file" in log and "acme/docs" in markdown, (log, markdown)
+    since.write_text("{")
+    code, markdown, log = extend(TRANSLATIONS_REQUIRE="nothing", TRANSLATIONS_SINCE=str(since))
+    expect(f"a damaged file: {log}", (code, markdown), (2, None))
+    expect("files that a path made", list(folder.parent.rglob("touched")), [])
     code, _, log = extend(TRANSLATIONS_REPOSITORIES="acme/*", TRANSLATIONS_REQUIRE="0.3", TRANSLATIONS_PAGE="public/index.html")
     expect(f"a lower target: {log}", code, 0)
     expect_ready_page(folder / "public/index.html")

@@ -42,6 +42,16 @@ workflows_are_valid() {
     "$tools/python/bin/zizmor" --offline --quiet "$root/.github" "$deploy/ci/github" "$work/example"
 }
 
+# The crate holds the program alone, and builds from it.
+crate_is_complete() {
+    cd "$root"
+    cargo package --list --allow-dirty --quiet >"$work/crate"
+    if grep -vE '^(src/.*|Cargo[.](lock|toml|toml[.]orig)|LICENSE|README[.]md|[.]cargo_vcs_info[.]json)$' "$work/crate"; then
+        return 1
+    fi
+    cargo package --locked --offline --allow-dirty --quiet
+}
+
 # The version stands in Cargo.toml; a script writes it into the other files.
 one_version_everywhere() {
     local copy=$work/versions

@@ -97,6 +97,7 @@ check "the chart's alerts can be changed, and its own job is missed" "$python" "
 check "the packaged chart holds all files, pins its image and renders as a dependency" \
     "$python" "$here/chart.py" packaged "$helm" "$chart" "$work/chart" "$deploy/release/chart.sh"
 check "the chart's notes name what is missing" "$python" "$here/chart.py" notes "$helm" "$chart"
+check "helm test asks the exporter through its Service, as restricted as it" "$python" "$here/chart.py" tested "$helm" "$chart" "$program"
 check "the weekly digest is posted as it was written" "$python" "$here/chart.py" digest "$helm" "$chart"
 check "the chart accepts the values in its README" "$python" "$here/chart.py" readme "$helm" "$chart"
 check "page, search and every link work under a sub-path behind nginx" \
@@ -109,6 +110,7 @@ check "the program accepts compose's command for an account" compose_commands_ar
 check "the steps of the action and of GitLab's template gate, show and verify" \
     "$python" "$here/ci.py" "$program" "$fake_api" "$deploy/ci" "$work/ci"
 check "workflows, action, GitLab's template and dependabot.yml fit their schemas, and zizmor finds nothing" workflows_are_valid
+check "the crate that a release publishes holds the program alone, and builds" crate_is_complete
 check "links of the documents lead somewhere" python3 "$root/tests/links.py"
 check "archive and package hold the image's program, man page and completions" package_is_made
 for suite in "${suites[@]}"; do
