@@ -41,28 +41,28 @@ fn lines_and_names_of_tests_have_a_limit() {
 #[test]
 fn the_table_of_tests_names_tests_that_exist() {
     let mut names = BTreeSet::new();
-    for path in sources() {
+    for path in files_of(&["rs", "py", "sh"]) {
         let text = fs::read_to_string(&path).unwrap();
         names.extend(text.lines().filter_map(function).map(str::to_owned));
+        names.extend(text.lines().filter_map(of_script).map(str::to_owned));
         names.extend(
             path.iter()
                 .filter_map(|part| Some(part.to_str()?.trim_end_matches(".rs").to_owned())),
         );
         names.extend(text.lines().filter_map(module).map(str::to_owned));
     }
-    let table = fs::read_to_string(root().join("tests/README.md")).unwrap();
-    let quoted = table.lines().filter(|line| line.starts_with('|'));
-    let quoted = quoted.flat_map(|line| line.split('`').skip(1).step_by(2));
-    let quoted = quoted.map(|path| path.strip_prefix('…').unwrap_or(path));
-    // A name that is cut short is no name.
-    let is_path = |text: &&str| {
-        text.contains("::") && text.chars().all(|c| ":…".contains(c) || is_part_of_name(c))
-    };
+    let readme = fs::read_to_string(root().join("tests/README.md")).unwrap();
+    let (_, promises) = readme
+        .split_once("\n## Promises and their tests\n")
+        .unwrap();
+    let tests = promises.lines().filter_map(|line| line.split('|').nth(2));
+    let quoted = tests.flat_map(|cell| cell.split('`').skip(1).step_by(2));
+    let is_path = |text: &&str| text.chars().all(|c| ":…".contains(c) || is_part_of_name(c));
     let missing: BTreeSet<_> = quoted
         .filter(is_path)
         .filter(|path| {
-            path.split("::")
-                .any(|part| !part.is_empty() && !names.contains(part))
+            let mut parts = path.trim_start_matches('…').split("::");
+            parts.any(|part| !part.is_empty() && !names.contains(part))
         })
         .collect();
     assert!(missing.is_empty(), "tests/README.md names {missing:#?}");
@@ -91,6 +91,11 @@ fn root() -> PathBuf {
 
 /// Returns the Rust files of src and tests.
 pub fn sources() -> Vec<PathBuf> {
+    files_of(&["rs"])
+}
+
+/// Returns the files of src and tests with one of these extensions.
+fn files_of(extensions: &[&str]) -> Vec<PathBuf> {
     let mut folders = vec![root().join("src"), root().join("tests")];
     let mut files = Vec::new();
     while let Some(folder) = folders.pop() {
@@ -98,7 +103,10 @@ pub fn sources() -> Vec<PathBuf> {
             let path = entry.unwrap().path();
             if path.is_dir() {
                 folders.push(path);
-            } else if path.extension().is_some_and(|extension| extension == "rs") {
+            } else if extensions
+                .iter()
+                .any(|one| path.extension() == Some(one.as_ref()))
+            {
                 files.push(path);
             }
         }
@@ -118,6 +126,12 @@ fn function(line: &str) -> Option<&str> {
     let line = line.trim_start();
     let line = line.strip_prefix("async ").unwrap_or(line);
     name(line.strip_prefix("fn ")?)
+}
+
+/// Returns the name of the function of a script in Python or Bash that begins on a line.
+fn of_script(line: &str) -> Option<&str> {
+    let python = line.trim_start().strip_prefix("def ");
+    name(python.or_else(|| line.strip_suffix("() {"))?)
 }
 
 /// Returns the name of the type that a line declares outside of all blocks.
