@@ -320,8 +320,8 @@ mod tests {
     }
 
     #[test]
-    fn a_record_has_40_bytes() {
-        assert_eq!(size_of::<Record>(), 40);
+    fn a_record_has_40_bytes_and_a_past_56() {
+        assert_eq!((size_of::<Record>(), size_of::<Past>()), (40, 56));
     }
 
     #[test]

@@ -10,32 +10,41 @@ use jiff::{
 };
 use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
-use std::{fmt, sync::Mutex, time::Duration};
+use std::{fmt, num::NonZeroI64, sync::Mutex, time::Duration};
 use tokio::time::Instant;
 
 const UNIX_EPOCH: DateTime = datetime(1970, 1, 1, 0, 0, 0, 0);
 
 /// A point in wall-clock time: milliseconds since the Unix epoch, also in the state file.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
-)]
-#[serde(transparent)]
-pub struct Timestamp(i64);
+///
+/// From 1970 on it holds one more than these: without 0, an `Option` of it takes no more memory.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(from = "i64", into = "i64")]
+pub struct Timestamp(NonZeroI64);
 
 impl Timestamp {
     pub const fn from_millis(millis: i64) -> Self {
-        Self(millis)
+        let shifted = if millis < 0 {
+            millis
+        } else {
+            millis.saturating_add(1)
+        };
+        match NonZeroI64::new(shifted) {
+            Some(held) => Self(held),
+            None => Self(NonZeroI64::MIN),
+        }
     }
 
     /// Converts a date and time in UTC. `jiff::Timestamp` would refuse the last day of the year
     /// 9999, by which people mean "never".
     pub fn at_civil(time: DateTime) -> Self {
         let since_1970 = time.duration_since(UNIX_EPOCH);
-        Self(i64::try_from(since_1970.as_millis()).unwrap_or(i64::MAX))
+        Self::from_millis(i64::try_from(since_1970.as_millis()).unwrap_or(i64::MAX))
     }
 
     pub const fn as_millis(self) -> i64 {
-        self.0
+        let shifted = self.0.get();
+        if shifted < 0 { shifted } else { shifted - 1 }
     }
 
     /// Returns the seconds since the Unix epoch, exact to the millisecond.
@@ -44,38 +53,59 @@ impl Timestamp {
         reason = "milliseconds of the years -9999 to 9999 stay below 2^53"
     )]
     pub fn as_seconds(self) -> f64 {
-        self.0 as f64 / 1000.0
+        self.as_millis() as f64 / 1000.0
     }
 
     /// Returns the duration since `earlier`; zero if `earlier` is later.
     pub fn since(self, earlier: Self) -> Duration {
-        Duration::from_millis(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))
+        let millis = self.as_millis().saturating_sub(earlier.as_millis());
+        Duration::from_millis(u64::try_from(millis).unwrap_or(0))
     }
 
     /// Subtracts `duration`, down to the smallest timestamp.
     pub fn saturating_sub(self, duration: Duration) -> Self {
-        Self(
-            self.0
-                .saturating_sub(i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)),
-        )
+        let millis = i64::try_from(duration.as_millis()).unwrap_or(i64::MAX);
+        Self::from_millis(self.as_millis().saturating_sub(millis))
     }
 
     /// Adds `duration`, up to the largest timestamp.
     pub fn saturating_add(self, duration: Duration) -> Self {
-        Self(
-            self.0
-                .saturating_add(i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)),
-        )
+        let millis = i64::try_from(duration.as_millis()).unwrap_or(i64::MAX);
+        Self::from_millis(self.as_millis().saturating_add(millis))
+    }
+}
+
+impl Default for Timestamp {
+    fn default() -> Self {
+        Self::from_millis(0)
+    }
+}
+
+impl From<i64> for Timestamp {
+    fn from(millis: i64) -> Self {
+        Self::from_millis(millis)
+    }
+}
+
+impl From<Timestamp> for i64 {
+    fn from(timestamp: Timestamp) -> Self {
+        timestamp.as_millis()
+    }
+}
+
+impl fmt::Debug for Timestamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Timestamp({})", self.as_millis())
     }
 }
 
 /// Formats RFC 3339 in UTC, to the second.
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let since_1970 = SignedDuration::from_secs(self.0.div_euclid(1000));
+        let since_1970 = SignedDuration::from_secs(self.as_millis().div_euclid(1000));
         match UNIX_EPOCH.checked_add(since_1970) {
             Ok(time) => write!(f, "{time:.0}Z"),
-            Err(_) => write!(f, "{} ms after 1970", self.0),
+            Err(_) => write!(f, "{} ms after 1970", self.as_millis()),
         }
     }
 }
