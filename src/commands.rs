@@ -17,12 +17,12 @@ mod stop;
 use crate::{
     api::{BuildError, Client, check_ca_file},
     cli::{Cli, Command},
-    config::{self, Config, ConfigError, Mistake, Options},
+    config::{self, Config, ConfigError, Options},
     domain::Failure,
     metrics::instruments::Instruments,
     poller::{LiveSettings, PollSettings, Settings},
     report::{BadSince, NotReady},
-    server::web_config::WebConfigFile,
+    server::{listen, web_config::WebConfigFile},
     state::{DEMO, Memory, StateError, StateFile},
     support::{
         clock::Clock,
@@ -32,7 +32,11 @@ use crate::{
 use anyhow::Context as _;
 use globset::GlobSet;
 use indicatif::ProgressBar;
-use std::{ffi::OsString, sync::Arc};
+use std::{
+    ffi::{OsStr, OsString},
+    path::Path,
+    sync::Arc,
+};
 use stdio::print_on_stderr;
 use tokio::runtime::Builder;
 
@@ -127,41 +131,39 @@ fn start_logging(
         .context("cannot start the thread that logs; raise the limit on threads")
 }
 
-fn load(options: &Options) -> Result<Config, ConfigError> {
-    config::load(options, &environment())
+/// The values that a command checks when it loads the configuration, besides `api.ca_file`.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Uses {
+    /// `once` serves nothing.
+    State,
+    /// A running exporter keeps its state file and addresses.
+    WebConfig,
+    All,
 }
 
-/// Loads the configuration and its web configuration file, and checks the other files that it
-/// names, so that one run shows every mistake. A reload keeps the state file.
-fn load_with_files(
-    options: &Options,
-    is_reload: bool,
-) -> Result<(Config, WebConfigFile), ConfigError> {
-    let loaded = load(options);
-    let files = match &loaded {
-        Ok(config) => config.files(),
-        Err(error) => error.files.clone(),
-    };
-    let mut mistakes = Vec::new();
-    if let Some(path) = &files.ca {
-        let checked = check_ca_file(path);
-        mistakes.extend(checked.map_err(|error| error.to_string()).err());
-    }
-    if let Some(path) = files.state.filter(|_| !is_reload) {
-        let checked = StateFile::check(&path);
-        mistakes.extend(checked.map_err(|error| error.to_string()).err());
-    }
-    let web_file = WebConfigFile::load(files.web_config.as_deref())
-        .map_err(|error| mistakes.push(format!("web.config_file: {error}")));
-    match (loaded, web_file) {
-        (Ok(config), Ok(web_file)) if mistakes.is_empty() => Ok((config, web_file)),
-        (loaded, _) => {
-            let mut error = loaded.err().unwrap_or_default();
-            let mistakes = mistakes.into_iter().map(Mistake::from);
-            error.mistakes.extend(mistakes);
-            Err(error)
+/// Loads the configuration and its web configuration file, and checks the files and addresses that
+/// the command uses, so that one run shows every mistake.
+fn load(options: &Options, uses: Uses) -> Result<(Config, WebConfigFile), ConfigError> {
+    let mut web_file = WebConfigFile::default();
+    let mut check = |key: &str, value: &OsStr| {
+        let path = Path::new(value);
+        match key {
+            "api.ca_file" => check_ca_file(path)?,
+            "state.file" if uses != Uses::WebConfig => StateFile::check(path)?,
+            "web.config_file" if uses != Uses::State => {
+                web_file = WebConfigFile::load(Some(path))?;
+            }
+            "web.listen_addresses" if uses == Uses::All => {
+                listen::check(&value.to_string_lossy())?;
+            }
+            _ => {}
         }
-    }
+        Ok::<_, anyhow::Error>(())
+    };
+    let config = config::load(options, &environment(), &mut |key, value| {
+        check(key, value).map_err(|error| error.to_string())
+    })?;
+    Ok((config, web_file))
 }
 
 /// Opens the state file and reads its content, if `state.file` is set.

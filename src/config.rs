@@ -33,11 +33,17 @@ use crate::{
     },
     support::logging::LogSettings,
 };
-use std::{collections::BTreeMap, ffi::OsString, path::PathBuf, sync::Arc};
+use secrecy::ExposeSecret;
+use std::{
+    collections::BTreeMap,
+    ffi::{OsStr, OsString},
+    path::PathBuf,
+    sync::Arc,
+};
 
 pub use api_key::{KeyError, KeySource, read_key};
 pub use keys::{KEYS, Key, TARGET_KEYS};
-pub use mistake::{ConfigError, Files, Mistake};
+pub use mistake::ConfigError;
 pub use sections::{ApiConfig, PollConfig, WebConfig};
 pub use values::Takes;
 
@@ -88,16 +94,21 @@ pub struct Setting {
 /// The path that messages show for [`Options::defaults`]; no file has such a name.
 pub const DEMO_FILE: &str = "demo/";
 
+/// Checks a valid value of `api.ca_file`, `state.file`, `web.config_file` or an item of
+/// `web.listen_addresses`, whose module knows what it has to hold.
+pub type Check<'a> = &'a mut dyn FnMut(&'static str, &OsStr) -> Result<(), String>;
+
 /// Reads the configuration: defaults, the file, `environment`, `options`; later ones win. The API
 /// key file is read once, so that a failure shows early.
 ///
 /// # Errors
-/// All mistakes at once.
+/// All mistakes at once, with those that `check` finds.
 pub fn load(
     options: &Options,
     environment: &[(OsString, OsString)],
+    check: Check,
 ) -> Result<Config, ConfigError> {
-    sections::config(layers::merge(options, environment)?)
+    sections::config(layers::merge(options, environment)?, check)
 }
 
 /// Reads `web.listen_addresses` and `web.config_file`, which lead to a running exporter. Mistakes
@@ -111,25 +122,16 @@ pub fn load_address(
 ) -> Result<(Vec<String>, Option<PathBuf>), ConfigError> {
     const KEYS: [&str; 2] = ["web.listen_addresses", "web.config_file"];
     let mut read = layers::merge(options, environment)?;
-    let addresses = read.parse(KEYS[0], values::addresses);
-    let file = sections::file(&mut read, KEYS[1]);
-    read.mistakes.retain(|mistake| KEYS.contains(&mistake.path));
+    let (addresses, file) = (read.parse(KEYS[0], values::addresses), read.file(KEYS[1]));
+    let mut mistakes = read.mistakes;
+    mistakes.retain(|mistake| KEYS.contains(&mistake.path));
     match addresses {
-        Some(addresses) if read.mistakes.is_empty() => Ok((addresses, file)),
-        _ => Err(read.error()),
+        Some(addresses) if mistakes.is_empty() => Ok((addresses, file.map(|file| file.relative()))),
+        _ => Err(ConfigError { mistakes }),
     }
 }
 
 impl Config {
-    /// Returns the files that it names.
-    pub fn files(&self) -> Files {
-        Files {
-            ca: self.api.ca_file.clone(),
-            state: self.state_file.clone(),
-            web_config: self.web.config_file.clone(),
-        }
-    }
-
     /// Returns a table of the keys with their active values and sources; secrets hidden.
     pub fn describe(&self) -> String {
         let mut lines = vec![format!("{:24}  {:28}  SOURCE\n", "KEY", "VALUE")];
@@ -149,8 +151,12 @@ impl Config {
             }
         }
         // Its setting hides it.
-        if let (KeySource::Inline(_), KeySource::Inline(_)) = (&self.api.key, &new.api.key)
-            && self.api.key != new.api.key
+        let keys = [self, new].map(|config| match &config.api.key {
+            KeySource::Inline(key) => Some(key.expose_secret()),
+            KeySource::File(_) => None,
+        });
+        if let [Some(old), Some(new)] = keys
+            && old != new
         {
             changes.push("api.key".to_owned());
         }
@@ -159,17 +165,12 @@ impl Config {
 
     /// Returns the keys that differ in `new` but cannot change in a running process.
     pub(crate) fn restart_needed(&self, new: &Self) -> Vec<&'static str> {
-        let mut keys = Vec::new();
-        if self.api.base_url != new.api.base_url {
-            keys.push("api.base_url");
-        }
-        if self.state_file != new.state_file {
-            keys.push("state.file");
-        }
-        if self.web.listen_addresses != new.web.listen_addresses {
-            keys.push("web.listen_addresses");
-        }
-        keys
+        let settings = self.settings.iter().zip(&new.settings);
+        let changed = settings.filter(|(old, new)| old.value != new.value);
+        let keys = changed.filter_map(|(old, _)| Key::find(old.key));
+        keys.filter(|key| key.needs_restart)
+            .map(|key| key.path)
+            .collect()
     }
 }
 

@@ -34,7 +34,8 @@ const LONGEST_IDLE: Duration = Duration::from_secs(4);
 #[derive(Debug, thiserror::Error)]
 pub enum BuildError {
     #[error(
-        "api.ca_file: cannot read certificates from {path}: {why}; give a file of PEM certificates",
+        "cannot read certificates from {path}: {why}; set api.ca_file to a file of PEM \
+         certificates",
         path = path.display()
     )]
     CaFile { path: PathBuf, why: String },

@@ -1,23 +1,17 @@
 //! `check-config`: validates the configuration, prints it, and checks the API with `--online`.
 
 use super::{
-    RunError, load_with_files, online,
+    RunError, Uses, load, online,
     stdio::{print, print_on_stderr},
     warnings,
 };
 use crate::{
-    api::Client,
-    config::{ConfigError, Options},
-    metrics::instruments::Instruments,
-    server::listen,
-    support::escape::printable,
+    api::Client, config::Options, metrics::instruments::Instruments, support::escape::printable,
 };
 use std::{io::Write as _, sync::Arc};
 
 pub async fn check(options: &Options, online: bool) -> Result<(), RunError> {
-    let (config, web_config) = load_with_files(options, false)?;
-    listen::check(&config.web.listen_addresses)
-        .map_err(|error| ConfigError::from(error.to_string()))?;
+    let (config, web_config) = load(options, Uses::All)?;
     let client = Client::new(&config.api, Arc::new(Instruments::of_one_poll()))?;
     let mut text = config.describe();
     let description = &web_config.description;

@@ -2,8 +2,8 @@
 //! targets that are not met.
 
 use super::{
-    RunError, load, off_the_runtime, open_state, output::Results, poller_settings, start_logging,
-    stdio::print_on_stderr, stop::StopSignals,
+    RunError, Uses, load, off_the_runtime, open_state, output::Results, poller_settings,
+    start_logging, stdio::print_on_stderr, stop::StopSignals,
 };
 use crate::{
     api::Client,
@@ -41,7 +41,7 @@ const FOREIGN: &str = "the file of --since has none of these repositories; it ma
                        account";
 
 pub async fn once(options: &Options, arguments: Once) -> Result<(), RunError> {
-    let config = load(options)?;
+    let (config, _) = load(options, Uses::State)?;
     let excerpt = Excerpt::new(&arguments.repositories, &arguments.languages)
         .map_err(|error| anyhow!("cannot use the globs of the command line: {error}"))?;
     let mut since = match arguments.since.clone() {

@@ -4,7 +4,7 @@
 //! Triggers are handled one after the other. A reload replaces everything or nothing. A changed web
 //! configuration file becomes active even while a mistake elsewhere refuses reloads.
 
-use super::{load_with_files, notify, off_the_runtime, poller_settings};
+use super::{Uses, load, notify, off_the_runtime, poller_settings};
 use crate::{
     api::{BuildError, Client},
     config::{Config, ConfigError, Options},
@@ -142,7 +142,7 @@ impl Reloader {
     async fn reload(&mut self) -> Result<(), ReloadError> {
         let (options, client) = (self.options.clone(), self.client.clone());
         let read = in_time(move || {
-            let (config, web_file) = load_with_files(&options, true)?;
+            let (config, web_file) = load(&options, Uses::WebConfig)?;
             let client = client.reconfigured(&config.api)?;
             Ok((config, client, web_file))
         });

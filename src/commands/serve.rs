@@ -1,7 +1,7 @@
 //! `serve`: polls on an interval and serves the result until a signal stops the process.
 
 use super::{
-    RunError, load_with_files, notify, off_the_runtime, open_state, poller_settings, publish,
+    RunError, Uses, load, notify, off_the_runtime, open_state, poller_settings, publish,
     reload::Reloader,
     start_logging,
     stop::{self, StopSignals},
@@ -74,7 +74,7 @@ struct Started {
 
 /// Loads the configuration, opens the files and sockets that it names, and starts all tasks.
 fn start(options: Options, announce: Option<Announce>) -> Result<Started, RunError> {
-    let (config, web_file) = load_with_files(&options, false)?;
+    let (config, web_file) = load(&options, Uses::All)?;
     let logs = start_logging(&config.log, None)?;
     let instruments = Arc::new(Instruments::new(&config.web.telemetry_path));
     // The state file comes before the listeners, so that a second process reports the file, not the

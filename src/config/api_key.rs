@@ -1,64 +1,56 @@
 //! The API key: read again whenever it is needed, so that it can be rotated without a restart. No
-//! message shows any part of it, not even if it was set in place of the name of its file.
+//! message shows any part of it, not even if it was set in place of the path of a file.
 
 use crate::support::escape::os_hint;
+use figment::value::magic::RelativePathBuf;
 use secrecy::{ExposeSecret, SecretString};
 use std::{
+    ffi::OsStr,
     fs::File,
     io::{self, Read},
-    path::Path,
+    path::{Component, Path},
 };
 
 /// No key is longer; a larger file is not a key file.
 const LARGEST: u64 = 16 * 1024;
 
-/// The words in place of the name of a file that [`may_be_key`].
-pub const HIDDEN: &str = "(its name is not shown, since it might be the key itself, unless it \
-                          begins with / or ./)";
+/// The extensions of files that the configuration names; no key ends with one.
+const EXTENSIONS: [&str; 5] = ["json", "pem", "crt", "yml", "yaml"];
 
-/// Returns true for the name of a file, as it is written, that may be the key itself, pasted there
-/// by mistake.
-pub fn may_be_key(written: &str) -> bool {
-    let starts = [".", "..", "/"];
-    !starts
-        .iter()
-        .any(|start| Path::new(written).starts_with(start))
+/// The words in place of a path that [`may_be_key`].
+pub const HIDDEN: &str = "(its name is not shown, since it might be the API key itself)";
+
+/// Returns true for a path that may be the key itself, pasted there by mistake, so that no message
+/// may show it: nothing exists there, and the path names neither a folder that exists nor a file
+/// with an extension of [`EXTENSIONS`]. `written` is the path as the user wrote it; `path` begins
+/// at the folder of the configuration file.
+pub fn may_be_key(written: &Path, path: &Path) -> bool {
+    let has_name = |folder: &Path| {
+        folder
+            .components()
+            .any(|part| matches!(part, Component::Normal(_)))
+    };
+    let extension = path.extension().and_then(OsStr::to_str);
+    let is_in_folder =
+        written.parent().is_some_and(has_name) && path.parent().is_some_and(Path::is_dir);
+    let is_named = extension.is_some_and(|extension| EXTENSIONS.contains(&extension));
+    !path.exists() && !is_in_folder && !is_named
+}
+
+/// Returns a path as messages show it.
+pub fn shown(written: &Path, path: &Path) -> String {
+    if may_be_key(written, path) {
+        HIDDEN.to_owned()
+    } else {
+        path.display().to_string()
+    }
 }
 
 /// The place of the API key.
 #[derive(Debug, Clone)]
 pub enum KeySource {
     Inline(SecretString),
-    File {
-        path: SecretString,
-        /// The path as it may be shown.
-        name: String,
-    },
-}
-
-impl KeySource {
-    /// Returns the file at `path`, which the configuration names as `written`: this may be the key
-    /// itself, pasted there by mistake.
-    pub fn file(written: &str, path: &Path) -> Self {
-        let path = path.display().to_string();
-        let name = if may_be_key(written) { HIDDEN } else { &path };
-        Self::File {
-            name: name.to_owned(),
-            path: path.into(),
-        }
-    }
-}
-
-impl PartialEq for KeySource {
-    fn eq(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Self::Inline(one), Self::Inline(other))
-            | (Self::File { path: one, .. }, Self::File { path: other, .. }) => {
-                one.expose_secret() == other.expose_secret()
-            }
-            _ => false,
-        }
-    }
+    File(RelativePathBuf),
 }
 
 /// Why there is no key to send.
@@ -83,9 +75,10 @@ pub fn read_key(source: &KeySource) -> Result<SecretString, KeyError> {
             String::new(),
             "set the API key, and nothing else",
         ),
-        KeySource::File { path, name } => {
-            let what = format!("the API key file {name} ");
-            let bytes = read(Path::new(path.expose_secret())).map_err(|error| KeyError {
+        KeySource::File(file) => {
+            let path = file.relative();
+            let what = format!("the API key file {} ", shown(file.original(), &path));
+            let bytes = read(&path).map_err(|error| KeyError {
                 what: format!("{what}cannot be read: {error}"),
                 hint: os_hint(&error)
                     .unwrap_or("make sure that the file exists and that this user can read it"),
@@ -141,7 +134,7 @@ mod tests {
     use super::*;
 
     fn named(path: &Path) -> KeySource {
-        KeySource::file(path.to_str().unwrap(), path)
+        KeySource::File(path.to_owned().into())
     }
 
     fn from_file(content: &[u8]) -> Result<String, String> {
@@ -219,30 +212,41 @@ mod tests {
             "{folder}"
         );
     }
+
     #[test]
-    fn what_may_be_a_key_in_the_place_of_a_path_is_not_shown() {
+    fn a_path_that_leads_nowhere_may_be_a_key() {
+        let root = tempfile::tempdir().unwrap();
+        let root = root.path();
+        std::fs::create_dir(root.join("folder")).unwrap();
+        std::fs::write(root.join("folder/file"), "").unwrap();
+        let may_be_key = |written: &str| {
+            let written = written.replace("ROOT", &root.display().to_string());
+            may_be_key(Path::new(&written), &root.join(&written))
+        };
         for written in [
             "s3cret",
-            "s3cret.key",
-            "a/s3cret",
-            ".s3cret",
-            "..s3cret",
+            "./s3cret",
+            "../s3cret",
             "~/s3cret",
+            ".s3cret",
+            "s3cret.key",
+            "a/s3cret+s3cret==",
+            "/s3cret",
+            "//s3cret/s3cret/s3cret==",
+            "folder/a/s3cret",
+            "ROOT/a/s3cret",
         ] {
-            let file = KeySource::file(written, &Path::new("/etc").join(written));
-            let error = read_key(&file).unwrap_err().to_string();
-            assert!(!format!("{error}{file:?}").contains("s3cret"), "{error}");
-            assert!(
-                error.contains("might be the key itself") && error.contains("./"),
-                "{error}"
-            );
+            assert!(may_be_key(written), "{written}");
         }
-        for written in ["/s3cret", "./s3cret", "../s3cret"] {
-            let file = KeySource::file(written, &Path::new("/none").join(written));
-            assert!(
-                read_key(&file).unwrap_err().to_string().contains("s3cret"),
-                "{written}"
-            );
+        for written in [
+            "folder",
+            "folder/file",
+            "folder/other",
+            "ROOT/other",
+            "state.json",
+            ".",
+        ] {
+            assert!(!may_be_key(written), "{written}");
         }
     }
 }

@@ -2,177 +2,195 @@
 //! may be the API key.
 
 use super::{
+    api_key::shown,
     keys::{KEYS, Key, TARGET_KEYS, TARGETS, keys_of, removed, sections},
-    mistake::Mistake,
     reader::Reader,
     values::{Takes, is_plain},
 };
-use crate::support::{
-    escape::{nearest, os_hint},
-    yaml,
-};
+use crate::support::{escape::nearest, yaml};
 use figment::Metadata;
 use serde::{
     Deserialize, Deserializer,
-    de::{IgnoredAny, MapAccess, Visitor},
+    de::{Error, MapAccess, SeqAccess, Visitor},
 };
-use serde_json::Value;
-use serde_saphyr::{Spanned, from_str, with_deserializer_from_str};
-use std::{collections::BTreeMap, fmt, fs, io::ErrorKind, path::Path};
+use serde_saphyr::{Spanned, from_str};
+use std::{fmt, fs, path::Path};
 
-/// A name in the file.
-#[derive(Default, Deserialize, PartialEq, Eq, PartialOrd, Ord)]
-#[serde(from = "Spanned<String>")]
-struct Name {
-    line: u64,
-    text: String,
+type Entries = Vec<(Spanned<String>, Node)>;
+
+/// A value of the file. Names and the items of lists have their lines.
+enum Node {
+    Null,
+    Text(String),
+    /// The type and the text of a boolean or a number.
+    Bare(&'static str, String),
+    List(Vec<Spanned<Self>>),
+    Mapping(Entries),
 }
 
-impl From<Spanned<String>> for Name {
-    fn from(name: Spanned<String>) -> Self {
-        Self {
-            line: name.referenced.line(),
-            text: name.value,
+impl Node {
+    /// Names the type of a value that its key does not take.
+    fn kind(&self) -> String {
+        match self {
+            Self::Null => "nothing".to_owned(),
+            Self::Text(_) => "an empty item".to_owned(),
+            Self::Bare(kind, _) => format!("a {kind}, not text in quotes"),
+            Self::List(_) => "a list".to_owned(),
+            Self::Mapping(_) => "a mapping".to_owned(),
         }
     }
 }
 
-/// Puts the file at `path` above the layers before.
-///
-/// # Errors
-/// The file cannot be read or is not YAML.
-pub fn read(reader: &mut Reader, path: &Path) -> Result<(), Mistake> {
+impl<'de> Deserialize<'de> for Node {
+    fn deserialize<D: Deserializer<'de>>(yaml: D) -> Result<Self, D::Error> {
+        yaml.deserialize_any(NodeVisitor)
+    }
+}
+
+struct NodeVisitor;
+
+impl<'de> Visitor<'de> for NodeVisitor {
+    type Value = Node;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("YAML")
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<Node, E> {
+        Ok(Node::Null)
+    }
+
+    fn visit_bool<E: Error>(self, value: bool) -> Result<Node, E> {
+        Ok(Node::Bare("boolean", value.to_string()))
+    }
+
+    fn visit_i64<E: Error>(self, value: i64) -> Result<Node, E> {
+        Ok(Node::Bare("number", value.to_string()))
+    }
+
+    fn visit_u64<E: Error>(self, value: u64) -> Result<Node, E> {
+        Ok(Node::Bare("number", value.to_string()))
+    }
+
+    fn visit_f64<E: Error>(self, value: f64) -> Result<Node, E> {
+        Ok(Node::Bare("number", value.to_string()))
+    }
+
+    fn visit_str<E: Error>(self, value: &str) -> Result<Node, E> {
+        Ok(Node::Text(value.to_owned()))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Node, A::Error> {
+        let mut list = Vec::new();
+        while let Some(item) = items.next_element()? {
+            list.push(item);
+        }
+        Ok(Node::List(list))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Node, A::Error> {
+        let mut mapping = Vec::new();
+        while let Some(entry) = entries.next_entry()? {
+            mapping.push(entry);
+        }
+        Ok(Node::Mapping(mapping))
+    }
+}
+
+/// Puts the file at `path` above the layers before. Returns `None`, with the mistake noted, if it
+/// cannot be read or is not a YAML mapping.
+pub fn read(reader: &mut Reader, path: &Path) -> Option<()> {
     let text = fs::read_to_string(path).map_err(|error| {
-        let hint = match error.kind() {
-            ErrorKind::InvalidData => "save it as UTF-8",
-            _ => os_hint(&error).unwrap_or("give a YAML file that exists and can be read"),
-        };
-        let what = format!("cannot read {}: {error}", path.display());
-        Mistake::new(&Metadata::named("--config.file"), what, hint)
-    })?;
-    read_text(reader, &text, path)
+        let name = shown(path, path);
+        let hint = "give a YAML file in UTF-8 that exists and can be read";
+        let problem = format!("cannot read {name}: {error}; {hint}");
+        reader.note("", &Metadata::named("--config.file"), problem);
+    });
+    read_text(reader, &text.ok()?, path)
 }
 
-/// Puts the text of a file above the layers before.
-///
-/// # Errors
-/// The text is malformed YAML, or a section is no mapping.
-pub fn read_text(reader: &mut Reader, text: &str, path: &Path) -> Result<(), Mistake> {
+/// Puts the text of a file above the layers before. Returns `None`, with the mistake noted, if the
+/// text is not a YAML mapping.
+pub fn read_text(reader: &mut Reader, text: &str, path: &Path) -> Option<()> {
     let place = |line| Metadata::from(format!("{}:{line}", path.display()), path);
-    let root: Value = from_str(text).map_err(|error| {
+    let root = from_str::<Spanned<Node>>(text).map_err(|error| {
         let (what, hint) = yaml::explain(text, &error);
-        Mistake::new(&place(yaml::line(&error)), what, hint)
-    })?;
-    if root.is_null() {
-        return Ok(());
-    }
-    let mut section = Name::default();
-    let sections = SectionVisitor {
-        reader,
-        place: &place,
-        section: &mut section,
-    };
-    let read = with_deserializer_from_str(text, |yaml| yaml.deserialize_map(sections));
-    read.map_err(|error| match section.text.as_str() {
-        "" => Mistake::new(
+        reader.note(
+            "",
             &place(yaml::line(&error)),
-            "is no mapping of keys",
-            format!(
-                "{SECTIONS}; the sections are {}",
-                super::keys::sections().join(", ")
-            ),
-        ),
-        TARGETS => Mistake::new(
-            &place(section.line),
-            "targets is no list of mappings",
-            ENTRIES,
-        ),
-        name => {
-            let what = format!("the section \"{name}\" is no mapping");
-            Mistake::new(&place(section.line), what, KEYS_BELOW)
+            format_args!("{what}; {hint}"),
+        );
+    });
+    let root = root.ok()?;
+    let known = [sections(), vec![TARGETS]].concat();
+    let entries = match root.value {
+        Node::Null => return Some(()),
+        Node::Mapping(entries) => entries,
+        _ => {
+            let sections = known.join(", ");
+            let problem = format!("is no mapping of keys; {SECTIONS}; the sections are {sections}");
+            reader.note("", &place(root.referenced.line()), problem);
+            return None;
         }
-    })
+    };
+    for (name, node) in entries {
+        let (name, at) = (name.value, place(name.referenced.line()));
+        let Some(&section) = known.iter().find(|section| **section == name) else {
+            reader.unknown(&at, "", &name, &known);
+            continue;
+        };
+        match node {
+            Node::Null => {}
+            Node::List(entries) if section == TARGETS => reader.set_targets(entries, at, &place),
+            _ if section == TARGETS => {
+                reader.note(TARGETS, &at, format!("is no list of mappings; {ENTRIES}"));
+            }
+            Node::Mapping(entries) => reader.set_section(section, entries, &place),
+            _ => reader.note(section, &at, format!("is no mapping; {KEYS_BELOW}")),
+        }
+    }
+    Some(())
 }
 
 const SECTIONS: &str = "write sections with their keys below them, indented, each as `key: value`";
 const KEYS_BELOW: &str = "write its keys below it, indented, each as `key: value`";
 const ENTRIES: &str =
-    "write entries such as `- {languages: [de, \"pt-*\"], ratio: 0.95, due: 2026-12-24}` below it";
-
-type Entries = BTreeMap<Name, Value>;
-
-/// Hands the sections of the file to the reader.
-struct SectionVisitor<'a> {
-    reader: &'a mut Reader,
-    /// Returns the place of a line.
-    place: &'a dyn Fn(u64) -> Metadata,
-    /// The section that is being read.
-    section: &'a mut Name,
-}
-
-impl<'de> Visitor<'de> for SectionVisitor<'_> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("sections")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        let known = [sections(), vec![TARGETS]].concat();
-        while let Some(name) = map.next_key()? {
-            *self.section = name;
-            let (section, at) = (&*self.section.text, (self.place)(self.section.line));
-            if section == TARGETS {
-                let entries: Option<Vec<Entries>> = map.next_value()?;
-                self.reader
-                    .set_targets(entries.unwrap_or_default(), &at, self.place);
-            } else if known.contains(&section) {
-                let entries: Option<Entries> = map.next_value()?;
-                self.reader
-                    .set_section(section, entries.unwrap_or_default(), self.place);
-            } else {
-                let mistake = unknown(&at, "", section, &known);
-                self.reader.mistakes.push(mistake);
-                map.next_value::<IgnoredAny>()?;
-            }
-        }
-        Ok(())
-    }
-}
-
+    "write each entry as `- {languages: [de, \"pt-*\"], ratio: 0.95, due: 2026-12-24}`";
 impl Reader {
     /// Puts the values of a section above the layers before; null is not set.
     fn set_section(&mut self, section: &str, entries: Entries, place: &dyn Fn(u64) -> Metadata) {
-        for (Name { line, text: name }, value) in entries {
-            let (prefix, place) = (format!("{section}."), place(line));
-            let mistake = match Key::find(&format!("{prefix}{name}")) {
-                None => unknown(&place, &prefix, &name, &keys_of(section)),
-                Some(_) if value.is_null() => continue,
-                Some(key) => match text(&value, &key.takes) {
-                    Err(what) => Mistake::of_value(key, &place, what),
-                    Ok(text) => {
-                        self.set(key, &text, place);
-                        continue;
-                    }
-                },
+        let prefix = format!("{section}.");
+        for (name, node) in entries {
+            let (name, place) = (name.value, place(name.referenced.line()));
+            let Some(key) = Key::find(&format!("{prefix}{name}")) else {
+                self.unknown(&place, &prefix, &name, &keys_of(section));
+                continue;
             };
-            self.mistakes.push(mistake);
+            match text(node, &key.takes) {
+                Ok(Some(text)) => self.set(key, &text, place),
+                Ok(None) => {}
+                Err(problem) => self.refuse(key, &place, &problem),
+            }
         }
     }
 
     /// Gives each entry of targets a reader of its own.
     fn set_targets(
         &mut self,
-        entries: Vec<Entries>,
-        at: &Metadata,
+        entries: Vec<Spanned<Node>>,
+        at: Metadata,
         place: &dyn Fn(u64) -> Metadata,
     ) {
         let mut shown = Vec::new();
-        for entry in entries {
-            let first = entry.keys().next();
-            let at = first.map_or_else(|| at.clone(), |name| place(name.line));
+        for (number, entry) in (1..).zip(entries) {
+            let place_of_entry = place(entry.referenced.line());
+            let Node::Mapping(entries) = entry.value else {
+                let problem = format!("entry {number} is no mapping; {ENTRIES}");
+                self.note(TARGETS, &place_of_entry, problem);
+                continue;
+            };
             let mut target = Self::with_defaults(TARGET_KEYS);
-            target.set_section(TARGETS, entry, place);
+            target.set_section(TARGETS, entries, place);
             let settings = TARGET_KEYS
                 .iter()
                 .map(|key| (key.split().1, target.text(key.path)));
@@ -181,66 +199,58 @@ impl Reader {
                 .map(|(name, text)| format!("{name}: {text}"))
                 .collect();
             shown.push(format!("{{{}}}", settings.join("; ")));
-            self.targets.push((at, target));
+            self.targets.push((place_of_entry, target));
         }
-        self.put(TARGETS, &shown.join(" "), at.clone());
+        self.put(TARGETS, &shown.join(" "), at);
+    }
+
+    /// Notes a name that is not among the `known` ones. The prefix is empty for sections, and a
+    /// section with its dot for keys.
+    fn unknown(&mut self, place: &Metadata, prefix: &str, name: &str, known: &[&str]) {
+        let path = format!("{prefix}{name}");
+        if let Some(why) = removed(&path) {
+            return self.note("", place, format_args!("{path} is gone: {why}; remove it"));
+        }
+        let kind = if prefix.is_empty() { "section" } else { "key" };
+        let misplaced = KEYS
+            .iter()
+            .find(|key| key.split().1 == name || key.path == name);
+        let near = nearest(name, known);
+        // An entry of targets resembles links, but is no section.
+        let misplaced = misplaced.filter(|_| near.is_none() || !prefix.starts_with(TARGETS));
+        let hint = match (misplaced.map(Key::split), near) {
+            (Some((section, key)), _) => {
+                format!("write \"{key}:\" indented below the section \"{section}:\"")
+            }
+            (None, Some(near)) => format!("did you mean \"{prefix}{near}\"?"),
+            (None, None) => format!("the {kind}s are {}", known.join(", ")),
+        };
+        let what = if is_plain(name) {
+            format!("unknown {kind} \"{path}\"")
+        } else {
+            format!("unknown {kind} {prefix}…")
+        };
+        self.note("", place, format_args!("{what}; {hint}"));
     }
 }
 
-/// Returns the text of a value, or the problem with a value of another type than its key takes.
-fn text(value: &Value, takes: &Takes) -> Result<String, String> {
-    match (value, takes) {
-        (Value::String(text), _) => Ok(text.clone()),
-        (Value::Number(_) | Value::Bool(_), takes) if takes.is_bare() => Ok(value.to_string()),
-        (Value::Array(items), Takes::List(..)) => {
-            let text = |item: &Value| match item.as_str() {
-                Some(text) if !text.trim().is_empty() => Ok(text.to_owned()),
-                _ => Err(format!("holds {}", kind(item))),
-            };
-            let texts: Result<Vec<_>, _> = items.iter().map(text).collect();
-            Ok(texts?.join(","))
+/// Returns the text of a value, `None` for null, or the problem with a value of another type than
+/// its key takes.
+fn text(node: Node, takes: &Takes) -> Result<Option<String>, String> {
+    match (node, takes) {
+        (Node::Null, _) => Ok(None),
+        (Node::Text(text), _) => Ok(Some(text)),
+        (Node::Bare(_, text), takes) if takes.is_bare() => Ok(Some(text)),
+        (Node::List(items), Takes::List(..)) => {
+            let mut texts = Vec::new();
+            for item in items {
+                match item.value {
+                    Node::Text(text) if !text.trim().is_empty() => texts.push(text),
+                    other => return Err(format!("holds {}", other.kind())),
+                }
+            }
+            Ok(Some(texts.join(",")))
         }
-        _ => Err(format!("is {}", kind(value))),
+        (other, _) => Err(format!("is {}", other.kind())),
     }
-}
-
-/// Names the type of a value that its key does not take.
-fn kind(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "nothing",
-        Value::Bool(_) => "a boolean, not text in quotes",
-        Value::Number(_) => "a number, not text in quotes",
-        Value::String(_) => "an empty item",
-        Value::Array(_) => "a list",
-        Value::Object(_) => "a mapping",
-    }
-}
-
-/// Returns the mistake of a name that is not among the `known` ones. The prefix is empty for
-/// sections, and a section with its dot for keys.
-fn unknown(place: &Metadata, prefix: &str, name: &str, known: &[&str]) -> Mistake {
-    let path = format!("{prefix}{name}");
-    if let Some(why) = removed(&path) {
-        return Mistake::new(place, format!("{path} is gone: {why}"), "remove it");
-    }
-    let kind = if prefix.is_empty() { "section" } else { "key" };
-    let misplaced = KEYS
-        .iter()
-        .find(|key| key.split().1 == name || key.path == name);
-    let near = nearest(name, known);
-    // An entry of targets resembles links, but is no section.
-    let misplaced = misplaced.filter(|_| near.is_none() || !prefix.starts_with(TARGETS));
-    let hint = match (misplaced.map(Key::split), near) {
-        (Some((section, key)), _) => {
-            format!("write \"{key}:\" indented below the section \"{section}:\"")
-        }
-        (None, Some(near)) => format!("did you mean \"{prefix}{near}\"?"),
-        (None, None) => format!("the {kind}s are {}", known.join(", ")),
-    };
-    let what = if is_plain(name) {
-        format!("unknown {kind} \"{path}\"")
-    } else {
-        format!("unknown {kind} {prefix}…")
-    };
-    Mistake::new(place, what, hint)
 }

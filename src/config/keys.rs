@@ -28,6 +28,8 @@ pub struct Key {
     pub meaning: &'static str,
     /// The option that sets it, if there is one.
     pub flag: Option<Flag>,
+    /// True if a reload cannot change it.
+    pub needs_restart: bool,
 }
 
 /// An option of the command line that sets a key.
@@ -50,7 +52,8 @@ pub const KEYS: &[Key] = &[
         "root of the API; https, or http if the host is loopback or `api.allow_http` is true; a \
          path prefix is kept; no user, query or fragment",
     )
-    .flag("--api.base-url", "URL", "Root of the API, https://…"),
+    .flag("--api.base-url", "URL", "Root of the API, https://…")
+    .needs_restart(),
     key(
         "api.allow_http",
         Switch,
@@ -145,10 +148,12 @@ pub const KEYS: &[Key] = &[
     ),
     key(
         "api.completion_scale",
-        Number(1.0..=f64::MAX, "a number of at least 1"),
+        Number(
+            1.0..=f64::MAX,
+            "the completion that means finished, a number of at least 1",
+        ),
         "100",
-        "the completion value that means finished; the API does not say whether it reports 0 to \
-         100 or 0 to 1",
+        "the scale of completions: the API does not say whether it reports 0 to 100 or 0 to 1",
     ),
     key(
         "poll.interval",
@@ -159,10 +164,9 @@ pub const KEYS: &[Key] = &[
     .flag("--poll.interval", "TIME", "Time from poll to poll"),
     key(
         "poll.stale_after",
-        Time("2s", "100 years"),
+        Time("twice poll.interval", "100 years"),
         "",
-        "how long a repository's last good data are served while its reads fail; at least 2 × \
-         `poll.interval`",
+        "how long a repository's last good data are served while its reads fail",
     ),
     key(
         "filter.include",
@@ -239,14 +243,16 @@ pub const KEYS: &[Key] = &[
         "--state.file",
         "FILE",
         "Keeps progress across restarts [default: none]",
-    ),
+    )
+    .needs_restart(),
     key(
         "web.listen_addresses",
         ADDRESSES,
         ":10018",
         "host:port; without a host all addresses, IPv6 and IPv4, or IPv4 if there is no IPv6",
     )
-    .flag("--web.listen-address", "ADDR", "Repeatable"),
+    .flag("--web.listen-address", "ADDR", "Repeatable")
+    .needs_restart(),
     key(
         "web.telemetry_path",
         Text(
@@ -339,6 +345,7 @@ const fn key(
         default,
         meaning,
         flag: None,
+        needs_restart: false,
     }
 }
 
@@ -350,6 +357,13 @@ impl Key {
                 value_name,
                 help,
             }),
+            ..self
+        }
+    }
+
+    const fn needs_restart(self) -> Self {
+        Self {
+            needs_restart: true,
             ..self
         }
     }

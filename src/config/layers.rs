@@ -3,9 +3,7 @@
 use super::{
     ConfigError, DEMO_FILE, Options, file,
     keys::{KEYS, Key, PREFIX, TARGETS, removed, sections},
-    mistake::Mistake,
     reader::Reader,
-    values::Wrong,
 };
 use crate::support::escape::nearest;
 use figment::Metadata;
@@ -25,14 +23,14 @@ pub fn merge(
     let mut reader = Reader::with_defaults(KEYS);
     let mut read = file::read_text(&mut reader, &options.defaults, Path::new(DEMO_FILE));
     if let Some(path) = &options.config_file {
-        read = read.and_then(|()| file::read(&mut reader, path));
+        read = file::read(&mut reader, path);
     }
     for (name, value) in environment {
         variable(&mut reader, &name.to_string_lossy(), value);
     }
-    if let Err(mistake) = read {
-        reader.mistakes.push(mistake);
-        return Err(reader.error());
+    if read.is_none() {
+        let mistakes = reader.mistakes;
+        return Err(ConfigError { mistakes });
     }
     for (path, text) in &options.flags {
         if let Some(key) = Key::find(path)
@@ -52,19 +50,20 @@ fn variable(reader: &mut Reader, name: &str, value: &OsStr) {
     let place = Metadata::named(name.to_owned());
     let key = KEYS.iter().find(|key| key.variable() == name);
     match (key, value.to_str()) {
-        (None, _) => reader.mistakes.extend(unknown(name, &place)),
+        (None, _) => unknown(reader, name, &place),
         (Some(key), Some(text)) => reader.set(key, text, place),
         (Some(key), None) => {
-            let wrong = Wrong("is not UTF-8".to_owned(), "write it in UTF-8".to_owned());
-            reader.mistakes.push(Mistake::of_value(key, &place, wrong));
+            reader.note(key.path, &place, "is not UTF-8; write it in UTF-8");
         }
     }
 }
 
-/// Returns the mistake of a variable that belongs to no key. Kubernetes injects variables with the
+/// Notes a variable that belongs to no key. Kubernetes injects variables with the
 /// prefix but without two underscores in a row; they are no mistake.
-fn unknown(name: &str, place: &Metadata) -> Option<Mistake> {
-    let rest = name.strip_prefix(PREFIX)?;
+fn unknown(reader: &mut Reader, name: &str, place: &Metadata) {
+    let Some(rest) = name.strip_prefix(PREFIX) else {
+        return;
+    };
     let is_spelt = |path: &str| path.replace('.', "_").eq_ignore_ascii_case(rest);
     let removed = removed(&rest.replace("__", ".").to_lowercase());
     let (what, hint) = if let Some(key) = KEYS.iter().find(|key| is_spelt(key.path)) {
@@ -92,7 +91,7 @@ fn unknown(name: &str, place: &Metadata) -> Option<Mistake> {
         };
         ("unknown variable", hint)
     } else {
-        return None;
+        return;
     };
-    Some(Mistake::new(place, what, hint))
+    reader.note("", place, format_args!("{what}; {hint}"));
 }

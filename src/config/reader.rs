@@ -2,10 +2,10 @@
 
 use super::{
     Setting,
-    api_key::may_be_key,
+    api_key::{HIDDEN, may_be_key},
     keys::{KEYS, Key, TARGETS},
-    mistake::{ConfigError, Files, Mistake},
-    values::{Takes, Wrong, items},
+    mistake::Mistake,
+    values::{Takes, items},
 };
 use figment::{
     Figment, Metadata, Profile, Provider,
@@ -14,7 +14,7 @@ use figment::{
     value::{Dict, Empty, Map, magic::RelativePathBuf},
 };
 use serde::de::DeserializeOwned;
-use std::{mem, path::PathBuf};
+use std::{fmt::Display, mem};
 
 /// The place of a default.
 pub const DEFAULT: &str = "default";
@@ -40,7 +40,7 @@ impl Provider for Placed<'_> {
 #[derive(Default)]
 pub struct Reader {
     figment: Figment,
-    /// The entries of [`TARGETS`], and where they stand.
+    /// The entries of [`TARGETS`] and their lines.
     pub targets: Vec<(Metadata, Self)>,
     pub mistakes: Vec<Mistake>,
 }
@@ -55,8 +55,8 @@ impl Reader {
         reader
     }
 
-    /// Puts the value of a key above those before. A list is split, and other text trimmed, except
-    /// a secret.
+    /// Puts the value of a key above the layers before. A list is split, and other text trimmed,
+    /// except a secret.
     pub fn set(&mut self, key: &Key, text: &str, place: Metadata) {
         let text = match key.takes {
             Takes::List(..) => items(text).join(", "),
@@ -66,35 +66,40 @@ impl Reader {
         self.put(key.path, &text, place);
     }
 
-    /// Puts a text as it is above those before.
+    /// Puts a text as it is above the layers before.
     pub fn put(&mut self, path: &str, text: &str, place: Metadata) {
         self.figment = mem::take(&mut self.figment).merge(Placed { path, text, place });
     }
 
     /// Returns the place of the active value of a key.
     pub fn place(&self, path: &str) -> Metadata {
-        self.figment
-            .find_metadata(path)
-            .cloned()
-            .unwrap_or_else(|| Metadata::named(DEFAULT))
+        let place = self.figment.find_metadata(path).cloned();
+        place.unwrap_or_else(|| Metadata::named(DEFAULT))
     }
 
-    /// Notes a mistake in the active value of a key.
-    pub fn mistake(&mut self, path: &str, what: impl Into<String>, hint: impl Into<String>) {
-        let place = self.place(path);
-        let wrong = Wrong(what.into(), hint.into());
-        let mistake = Key::find(path).map(|key| Mistake::of_value(key, &place, wrong));
-        self.mistakes.extend(mistake);
+    /// Notes a mistake: the problem and its remedy. The path is empty if a name is wrong.
+    pub fn note(&mut self, path: &'static str, place: &Metadata, problem: impl Display) {
+        self.mistakes.push(Mistake::new(path, place, problem));
     }
 
-    /// Notes that a required key is not set, unless it is set to a value of another type.
-    pub fn missing(&mut self, path: &str, what: &str, hint: &str) {
-        if !self
-            .mistakes
-            .iter()
-            .any(|mistake| mistake.path.starts_with(path))
-        {
-            self.mistake(path, what, hint);
+    /// Notes a value that a key does not take.
+    pub fn refuse(&mut self, key: &Key, place: &Metadata, problem: &str) {
+        let expected = key.takes.expected();
+        self.note(key.path, place, format_args!("{problem}; give {expected}"));
+    }
+
+    /// Notes a mistake in the active value of a key: the problem and its remedy.
+    pub fn mistake(&mut self, path: &'static str, problem: impl Display) {
+        self.note(path, &self.place(path), problem);
+    }
+
+    /// Notes that a required key is not set, unless it or its section is of another type.
+    pub fn missing(&mut self, path: &'static str, problem: &str) {
+        let mut mistakes = self.mistakes.iter();
+        let of_path =
+            |other: &str| path.split('.').next() == Some(other) || other.starts_with(path);
+        if !mistakes.any(|mistake| of_path(mistake.path)) {
+            self.mistake(path, problem);
         }
     }
 
@@ -107,12 +112,15 @@ impl Reader {
     pub fn parse<T>(
         &mut self,
         path: &str,
-        parse: impl FnOnce(&str) -> Result<T, Wrong>,
+        parse: impl FnOnce(&str) -> Result<T, String>,
     ) -> Option<T> {
         let parsed = parse(&self.text(path));
-        parsed
-            .map_err(|Wrong(what, hint)| self.mistake(path, what, hint))
-            .ok()
+        let refuse = |problem: String| {
+            if let Some(key) = Key::find(path) {
+                self.refuse(key, &self.place(path), &problem);
+            }
+        };
+        parsed.map_err(refuse).ok()
     }
 
     /// Returns the active value of a key, or notes the mistake in it. An empty text is `None` for a
@@ -125,35 +133,30 @@ impl Reader {
             } else {
                 key.takes.parse(text)?
             };
-            Ok(value
-                .deserialize()
-                .map_err(|_| "has a value of another type")?)
+            let value = value.deserialize();
+            value.map_err(|_| "has a value of another type".to_owned())
         })
     }
 
-    /// Returns the path of a file; `None` if it is not set. In the configuration file, a relative
-    /// path begins at the folder of that file.
-    pub fn file(&self, path: &str) -> Option<PathBuf> {
+    /// Returns the path of a file, if it is set. In the configuration file, a relative path begins
+    /// at the folder of that file.
+    fn relative_path(&self, path: &str) -> Option<RelativePathBuf> {
         let file: RelativePathBuf = self.figment.extract_inner(path).ok()?;
-        let is_set = !file.original().as_os_str().is_empty();
-        is_set.then(|| file.relative())
+        (!file.original().as_os_str().is_empty()).then_some(file)
     }
 
-    /// Returns the error that shows all mistakes.
-    pub fn error(self) -> ConfigError {
-        // A mistake in the name of a file is its only one.
-        let file = |path| {
-            let is_wrong = self.mistakes.iter().any(|mistake| mistake.path == path);
-            self.file(path).filter(|_| !is_wrong)
-        };
-        ConfigError {
-            files: Files {
-                ca: file("api.ca_file"),
-                state: file("state.file"),
-                web_config: file("web.config_file"),
-            },
-            mistakes: self.mistakes,
+    /// Returns the path of a file, if it is set, or notes that it may be the API key.
+    pub fn file(&mut self, path: &'static str) -> Option<RelativePathBuf> {
+        let file = self.relative_path(path)?;
+        if may_be_key(file.original(), &file.relative()) {
+            let hint = match path {
+                "state.file" => "write its folder too, or an extension such as that of state.json",
+                _ => "give the path of a file that exists",
+            };
+            self.mistake(path, format!("the file {HIDDEN} does not exist; {hint}"));
+            return None;
         }
+        Some(file)
     }
 
     /// Returns each key with its active value as it was written, and the targets.
@@ -165,12 +168,10 @@ impl Reader {
         };
         let mut settings = Vec::new();
         for key in KEYS {
-            let value = match (&key.takes, self.file(key.path)) {
+            let file = self.relative_path(key.path);
+            let value = match (&key.takes, file) {
                 (Takes::Secret, Some(_)) => "<hidden>".to_owned(),
-                (Takes::File, Some(file)) if may_be_key(&self.text(key.path)) && !file.exists() => {
-                    "<hidden: might be the key>".to_owned()
-                }
-                (Takes::File, Some(file)) => file.display().to_string(),
+                (Takes::File, Some(file)) => file.relative().display().to_string(),
                 _ => self.text(key.path),
             };
             settings.push(setting(key.path, value));

@@ -3,10 +3,10 @@
 //! A section exists only if all its values are valid.
 
 use super::{
-    Config, ConfigError, KeySource,
-    api_key::{HIDDEN, may_be_key, read_key},
+    Check, Config, ConfigError, KeySource,
+    api_key::read_key,
     reader::{DEFAULT, Reader},
-    values::{Wrong, addresses, base_url, globs, items, link, repository_globs, telemetry_path},
+    values::{self, base_url, globs, is, items, link, repository_globs, telemetry_path},
 };
 use crate::{
     domain::{
@@ -19,15 +19,8 @@ use crate::{
 };
 use figment::Metadata;
 use globset::GlobSet;
-use std::{
-    mem,
-    path::{Path, PathBuf},
-    sync::Arc,
-    time::Duration,
-};
+use std::{ffi::OsStr, mem, path::PathBuf, sync::Arc, time::Duration};
 use url::{Host, Url};
-
-const STATE_FILE: &str = "state.file";
 
 /// The shortest default of `poll.stale_after`.
 const HOUR: Duration = Duration::from_secs(3600);
@@ -94,16 +87,17 @@ fn build<T>(build: impl FnOnce() -> Option<T>) -> Option<T> {
 }
 
 /// Returns the configuration if it has no mistake.
-pub fn config(mut read: Reader) -> Result<Config, ConfigError> {
-    match sections(&mut read) {
-        Some(config) if read.mistakes.is_empty() => Ok(config),
-        _ => Err(read.error()),
-    }
+pub fn config(mut read: Reader, check: Check) -> Result<Config, ConfigError> {
+    let config = sections(&mut read, check);
+    let mistakes = read.mistakes;
+    config
+        .filter(|_| mistakes.is_empty())
+        .ok_or(ConfigError { mistakes })
 }
 
-fn sections(read: &mut Reader) -> Option<Config> {
+fn sections(read: &mut Reader, check: Check) -> Option<Config> {
     all!(Config {
-        api: api(read),
+        api: api(read, check),
         poll: poll(read),
         filter: all!(Filter {
             include: read.parse("filter.include", repository_globs),
@@ -118,12 +112,19 @@ fn sections(read: &mut Reader) -> Option<Config> {
             regressed_by: read.get("thresholds.regressed_by"),
             at_risk_within: read.get("thresholds.at_risk_within"),
         }),
-        links: links(read).map(Arc::new),
-        state_file: Some(file(read, STATE_FILE)),
+        links: all!(Links {
+            repository: read.parse("links.repository", |text| link(
+                text,
+                Template::of_repository
+            )),
+            language: read.parse("links.language", |text| link(text, Template::of_language)),
+        })
+        .map(Arc::new),
+        state_file: Some(file(read, "state.file", check)),
         web: all!(WebConfig {
-            listen_addresses: read.parse("web.listen_addresses", addresses),
+            listen_addresses: addresses(read, check),
             telemetry_path: read.parse("web.telemetry_path", telemetry_path),
-            config_file: Some(file(read, "web.config_file")),
+            config_file: Some(file(read, "web.config_file", check)),
             enable_lifecycle: read.get("web.enable_lifecycle"),
         }),
         log: all!(LogSettings {
@@ -137,7 +138,7 @@ fn sections(read: &mut Reader) -> Option<Config> {
     })
 }
 
-fn api(read: &mut Reader) -> Option<ApiConfig> {
+fn api(read: &mut Reader, check: Check) -> Option<ApiConfig> {
     let rate: Option<f64> = read.get("api.requests_per_second");
     all!(ApiConfig {
         base_url: root(read),
@@ -151,7 +152,7 @@ fn api(read: &mut Reader) -> Option<ApiConfig> {
         max_retry_after: read.get("api.max_retry_after"),
         max_response_size: read.get("api.max_response_size"),
         max_repositories: read.get("api.max_repositories"),
-        ca_file: Some(file(read, "api.ca_file")),
+        ca_file: Some(file(read, "api.ca_file", check)),
         completion_scale: read.get("api.completion_scale"),
         omits_zeros: read.get("api.omits_zeros"),
     })
@@ -162,16 +163,16 @@ fn root(read: &mut Reader) -> Option<Url> {
     const PATH: &str = "api.base_url";
     let allow_http: Option<bool> = read.get("api.allow_http");
     if read.text(PATH).is_empty() {
-        let hint = "set it in the configuration file, as TRANSLATION_EXPORTER_API__BASE_URL or by \
-                    --api.base-url";
-        read.missing(PATH, "is required, but not set", hint);
+        let problem = "is required, but not set; set it in the configuration file, as \
+                       TRANSLATION_EXPORTER_API__BASE_URL or by --api.base-url";
+        read.missing(PATH, problem);
         return None;
     }
     let url = read.parse(PATH, base_url)?;
     if url.scheme() == "http" && !allow_http? && !is_loopback(&url) {
-        let what = "would send the key in the clear: http to a host that is not loopback";
-        let hint = "write https://, or set api.allow_http to true";
-        read.mistake(PATH, what, hint);
+        let problem = "would send the key in the clear: http to a host that is not loopback; \
+                       write https://, or set api.allow_http to true";
+        read.mistake(PATH, problem);
         return None;
     }
     // The setting shows the URL as it is used, so that another spelling is no change.
@@ -195,51 +196,51 @@ fn key(read: &mut Reader) -> Option<KeySource> {
     const KEY: &str = "api.key";
     const FILE: &str = "api.key_file";
     let inline = read.text(KEY);
-    let (path, source) = match read.file(FILE) {
-        Some(_) if !inline.is_empty() => {
-            let what = format!("is given, and {FILE} ({}) too", read.place(FILE).name);
-            read.mistake(KEY, what, "remove one of the two");
+    let (path, source) = if read.text(FILE).is_empty() {
+        if inline.is_empty() {
+            let problem = "is required, or api.key_file, but neither is set; set api.key_file to \
+                           the file that holds the API key, or TRANSLATION_EXPORTER_API__KEY to \
+                           the key";
+            read.missing(KEY, problem);
             return None;
         }
-        Some(file) => (FILE, KeySource::file(&read.text(FILE), &file)),
-        None if inline.is_empty() => {
-            let what = "is required, or api.key_file, but neither is set";
-            let hint = "set api.key_file to the file that holds the API key, or \
-                        TRANSLATION_EXPORTER_API__KEY to the key";
-            read.missing(KEY, what, hint);
-            return None;
-        }
-        None => (KEY, KeySource::Inline(inline.into())),
+        (KEY, KeySource::Inline(inline.into()))
+    } else if inline.is_empty() {
+        (FILE, KeySource::File(read.file(FILE)?))
+    } else {
+        let other = read.place(FILE).name;
+        let problem = format!("is given, and {FILE} ({other}) too; remove one of the two");
+        read.mistake(KEY, problem);
+        return None;
     };
-    match read_key(&source) {
-        Ok(_) => Some(source),
-        Err(error) => {
-            read.mistake(path, error.what, error.hint);
-            None
-        }
+    if let Err(error) = read_key(&source) {
+        read.mistake(path, error);
+        return None;
+    }
+    Some(source)
+}
+
+/// Returns the path of a file, if it is set, after its check.
+fn file(read: &mut Reader, path: &'static str, check: Check) -> Option<PathBuf> {
+    let file = read.file(path)?.relative();
+    checked(read, path, file.as_os_str(), check);
+    Some(file)
+}
+
+/// Notes the error of a check.
+fn checked(read: &mut Reader, path: &'static str, value: &OsStr, check: Check) {
+    if let Err(error) = check(path, value) {
+        read.mistake(path, error);
     }
 }
 
-/// Returns the path of a file, if it is set. A name that may be the key must belong to a file that
-/// exists, or to a state file in a folder that exists: messages show the names of those.
-pub fn file(read: &mut Reader, path: &str) -> Option<PathBuf> {
-    let file = read.file(path)?;
-    if !may_be_key(&read.text(path)) || file.exists() {
-        return Some(file);
+fn addresses(read: &mut Reader, check: Check) -> Option<Vec<String>> {
+    const PATH: &str = "web.listen_addresses";
+    let addresses = read.parse(PATH, values::addresses)?;
+    for address in &addresses {
+        checked(read, PATH, address.as_ref(), check);
     }
-    let folder = file.parent().filter(|folder| *folder != Path::new(""));
-    let (what, hint) = if path != STATE_FILE {
-        ("the file", "give the path of a file that exists")
-    } else if folder.is_none_or(Path::is_dir) {
-        return Some(file);
-    } else {
-        (
-            "the folder of the file",
-            "create the folder, or give the path of a file in another",
-        )
-    };
-    read.mistake(path, format!("{what} {HIDDEN} does not exist"), hint);
-    None
+    Some(addresses)
 }
 
 fn poll(read: &mut Reader) -> Option<PollConfig> {
@@ -256,23 +257,16 @@ fn poll(read: &mut Reader) -> Option<PollConfig> {
     }
     if stale_after < interval * 2 {
         let place = read.place(INTERVAL).name;
-        let what = format!("is {shown}, less than twice {INTERVAL}, which is {every} ({place})");
-        let hint = format!("give at least {least}, or shorten {INTERVAL}");
-        read.mistake(STALE_AFTER, what, hint);
+        let problem = format!(
+            "is {shown}, less than twice {INTERVAL}, which is {every} ({place}); give at least \
+             {least}, or shorten {INTERVAL}"
+        );
+        read.mistake(STALE_AFTER, problem);
         return None;
     }
     Some(PollConfig {
         interval,
         stale_after,
-    })
-}
-
-fn links(read: &mut Reader) -> Option<Links> {
-    let of_repository = |text: &str| link(text, Template::of_repository);
-    let of_language = |text: &str| link(text, Template::of_language);
-    all!(Links {
-        repository: read.parse("links.repository", of_repository),
-        language: read.parse("links.language", of_language),
     })
 }
 
@@ -294,7 +288,9 @@ fn target(read: &mut Reader, place: &Metadata) -> Option<TargetEntry> {
     const REPOSITORIES: &str = "targets.repositories";
     const LANGUAGES: &str = "targets.languages";
     let due = |text: &str| match parse_due(text) {
-        None if !text.is_empty() => Err(format!("is {text:?}").into()),
+        // No key begins with a date.
+        None if text.get(..10).and_then(parse_due).is_some() => Err(format!("is {text:?}")),
+        None if !text.is_empty() => Err(is(text)),
         due => Ok(due),
     };
     let texts = [REPOSITORIES, LANGUAGES].map(|path| read.text(path));
@@ -317,12 +313,12 @@ fn target(read: &mut Reader, place: &Metadata) -> Option<TargetEntry> {
 /// mistake.
 fn target_globs(
     read: &mut Reader,
-    path: &str,
-    parse: fn(&str) -> Result<GlobSet, Wrong>,
+    path: &'static str,
+    parse: fn(&str) -> Result<GlobSet, String>,
 ) -> Option<GlobSet> {
     if read.text(path).is_empty() && read.place(path).name != DEFAULT {
-        let what = "is empty, so that it matches nothing";
-        read.mistake(path, what, "leave it out to match all");
+        let problem = "is empty, so that it matches nothing; leave it out to match all";
+        read.mistake(path, problem);
         return None;
     }
     read.parse(path, parse)

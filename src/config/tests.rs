@@ -6,6 +6,10 @@ use std::time::Duration;
 
 const KEY: &str = "not-a-real-key-0001";
 
+fn load(options: &Options, environment: &[(OsString, OsString)]) -> Result<Config, ConfigError> {
+    super::load(options, environment, &mut |_, _| Ok(()))
+}
+
 fn options(file: &Path) -> Options {
     Options {
         config_file: Some(file.to_owned()),
@@ -109,7 +113,8 @@ fn target(entry: &str) -> Result<Config, String> {
 const MISTAKES_IN_TARGETS: &[(&str, &str)] = &[
     (
         "ratio: 95",
-        "targets.ratio (FILE:4): is 95, a percentage and not a ratio; write 0.95",
+        "targets.ratio (FILE:4): is 95, a percentage and not a ratio: write 0.95; give a ratio \
+             from 0 to 1",
     ),
     (
         "ratio: -0.1",
@@ -142,18 +147,17 @@ const MISTAKES_IN_TARGETS: &[(&str, &str)] = &[
     ),
     (
         "repositories: [acme]",
-        "targets.repositories (FILE:4): holds the glob \"acme\", which contains no slash and \
-             matches no owner/repo; write \"*/acme\" for a repository, \"acme/*\" for all of an \
-             owner",
+        "targets.repositories (FILE:4): holds \"acme\", which matches no owner/repo; write \
+             \"*/acme\" for a repository, \"acme/*\" for all of an owner",
     ),
     (
         "repositories: [7]",
-        "targets.repositories (FILE:4): holds a number, not text in quotes; give a list of \
-             globs",
+        "targets.repositories (FILE:4): holds a number, not text in quotes; give globs on \
+             owner/repo, such as [\"acme/*\"] in the file, acme/* elsewhere",
     ),
     (
         "repositories: [\"a/{b\"]",
-        "targets.repositories (FILE:4): holds the glob \"a/{b\": ",
+        "targets.repositories (FILE:4): holds \"a/{b\": ",
     ),
     (
         "repository: [acme/app]",
@@ -166,7 +170,7 @@ const MISTAKES_IN_TARGETS: &[(&str, &str)] = &[
     ),
     (
         "\n  - de",
-        "FILE:2: targets is no list of mappings; write entries such as `- {languages: [de, \
+        "targets (FILE:5): entry 2 is no mapping; write each entry as `- {languages: [de, \
              \"pt-*\"], ratio",
     ),
 ];
@@ -185,7 +189,7 @@ fn each_mistake_in_targets_names_its_line_key_and_remedy() {
     let message = load_text(&text).unwrap_err().to_string();
     assert!(
         message.contains(
-            ":2: targets is no list of mappings; write entries such as `- {languages: [de, \
+            ":2): is no list of mappings; write each entry as `- {languages: [de, \
              \"pt-*\"], ratio: 0.95"
         ),
         "{message}"
@@ -292,13 +296,13 @@ fn changes_are_named_with_their_values_and_secrets_hidden() {
     assert_eq!(old.changes(&old), Vec::<String>::new());
     let changes = old.changes(&with(
         "another-secret",
-        "poll: {interval: 2m}\nstate: {file: /a}\n",
+        "poll: {interval: 2m}\nstate: {file: /a.json}\n",
     ));
     assert_eq!(
         changes,
         [
             "poll.interval (\"1m\" -> \"2m\")",
-            "state.file (\"\" -> \"/a\")",
+            "state.file (\"\" -> \"/a.json\")",
             "api.key"
         ]
     );

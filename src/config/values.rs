@@ -9,11 +9,7 @@ use crate::{
 };
 use figment::value::Value;
 use globset::GlobSet;
-use std::{
-    net::{Ipv6Addr, SocketAddr},
-    ops::RangeInclusive,
-    str::FromStr,
-};
+use std::{net::SocketAddr, ops::RangeInclusive, str::FromStr};
 use url::{ParseError, Position, Url};
 
 /// The type of the values of a key, with its bounds and, where they do not follow from these, the
@@ -24,7 +20,8 @@ pub enum Takes {
     Number(RangeInclusive<f64>, &'static str),
     /// A rate per second, of which 0 is unlimited.
     Rate(RangeInclusive<f64>),
-    /// A duration between two others, which are written as users write them.
+    /// A duration between two others, which are written as users write them. If words are in the
+    /// place of the first one, the section holds that bound.
     Time(&'static str, &'static str),
     /// A number of bytes that is at least this.
     Size(u64),
@@ -43,32 +40,13 @@ pub enum Takes {
     Secret,
 }
 
-pub const RATIO: Takes = Takes::Number(0.0..=1.0, "a ratio from 0 to 1, such as 0.95");
+pub const RATIO: Takes = Takes::Number(0.0..=1.0, "a ratio from 0 to 1");
 /// A difference of ratios.
-pub const FALL: Takes = Takes::Number(
-    f64::MIN_POSITIVE..=1.0,
-    "a ratio above 0, at most 1, such as 0.2",
-);
+pub const FALL: Takes = Takes::Number(f64::MIN_POSITIVE..=1.0, "a ratio above 0, at most 1");
 pub const REPOSITORIES: Takes = Takes::List("globs on owner/repo", &["acme/*"]);
 pub const LANGUAGES: Takes = Takes::List("globs on language codes", &["en", "pt-*"]);
 pub const ADDRESSES: Takes =
     Takes::List("host:port", &[":10018", "127.0.0.1:10018", "[::1]:10018"]);
-
-/// The problem with a value, and the remedy; if the remedy is empty, it is to give what the key
-/// takes.
-#[derive(Debug)]
-pub struct Wrong(pub String, pub String);
-
-/// Returns the problem with a value and the remedy.
-pub fn wrong(what: impl Into<String>, hint: impl Into<String>) -> Wrong {
-    Wrong(what.into(), hint.into())
-}
-
-impl<T: Into<String>> From<T> for Wrong {
-    fn from(what: T) -> Self {
-        Self(what.into(), String::new())
-    }
-}
 
 impl Takes {
     /// Returns true if a value in the file may be a bare number or boolean. In other places, YAML
@@ -78,8 +56,8 @@ impl Takes {
         !matches!(self, Choice(_) | Text(_) | List(..) | File | Secret)
     }
 
-    /// Describes the valid values. Only a file needs brackets and quotes.
-    pub fn expected(&self, in_file: bool) -> String {
+    /// Describes the valid values, for a hint.
+    pub fn expected(&self) -> String {
         match self {
             Self::Whole(bounds) => {
                 format!("a whole number from {} to {}", bounds.start(), bounds.end())
@@ -97,35 +75,32 @@ impl Takes {
                 [words @ .., last] => format!("{} or {last}", words.join(", ")),
                 [] => String::new(),
             },
-            Self::List(items, examples) if in_file => {
-                format!("a list of {items} in quotes, such as {examples:?}")
-            }
-            Self::List(items, examples) => {
-                let examples = examples.join(",");
-                format!("{items} separated by commas, without quotes, such as {examples}")
-            }
+            Self::List(items, examples) => format!(
+                "{items}, such as {examples:?} in the file, {} elsewhere",
+                examples.join(",")
+            ),
             Self::File => "the path of a file in quotes".to_owned(),
             Self::Secret => "the API key as one text in quotes".to_owned(),
         }
     }
 
-    /// Parses a value within its bounds.
-    pub fn parse(&self, text: &str) -> Result<Value, Wrong> {
+    /// Parses a value within its bounds, or returns the problem with it.
+    pub fn parse(&self, text: &str) -> Result<Value, String> {
         let value = match self {
             Self::Whole(bounds) => within(text, bounds),
             Self::Rate(_) if text.parse() == Ok(0.0) => Some(0.0.into()),
             Self::Rate(bounds) => within(text, bounds),
             Self::Number(bounds, _) => match text.parse() {
                 Ok(percent @ 1.0..=100.0) if bounds.end() < &percent => {
-                    let what = format!("is {percent}, a percentage and not a ratio");
-                    return Err(wrong(what, format!("write {}", percent / 100.0)));
+                    let ratio = percent / 100.0;
+                    let what = "a percentage and not a ratio";
+                    return Err(format!("is {percent}, {what}: write {ratio}"));
                 }
                 _ => within(text, bounds),
             },
             // Nobody means a month.
             Self::Time(..) if text.contains('M') => {
-                let what = is(text) + ", in months";
-                return Err(wrong(what, "write a lowercase m for minutes"));
+                return Err(is(text) + ", in months: write a lowercase m for minutes");
             }
             Self::Time(least, most) => time(text, least, most),
             Self::Size(least) => size(text).filter(|size| size >= least).map(Value::from),
@@ -137,17 +112,26 @@ impl Takes {
             }
             Self::Text(_) | Self::List(..) | Self::File | Self::Secret => Some(text.into()),
         };
-        value.ok_or_else(|| is(text).into())
+        value.ok_or_else(|| is(text))
     }
 }
 
-/// Quotes a value for people; a long one, into which wrong indentation may have put the API key, is
-/// described by its length.
-pub fn is(text: &str) -> String {
-    match text.chars().count() {
-        0..=16 => format!("is {text:?}"),
-        length => format!("is a text of {length} characters"),
+/// Returns true for a text that is too short for an API key.
+fn is_short(text: &str) -> bool {
+    text.chars().count() <= 16
+}
+
+/// Quotes a text, or describes one that could be the API key by its length.
+fn quoted(text: &str) -> String {
+    if is_short(text) {
+        format!("{text:?}")
+    } else {
+        format!("a text of {} characters", text.chars().count())
     }
+}
+
+pub fn is(text: &str) -> String {
+    format!("is {}", quoted(text))
 }
 
 /// Returns true for an unknown name that may be shown: to YAML, `{key:abc}` is one name, which may
@@ -181,8 +165,8 @@ fn within<T: FromStr + PartialOrd + Into<Value>>(
 
 fn time(text: &str, least: &str, most: &str) -> Option<Value> {
     let [time, least, most] = [text, least, most].map(humantime::parse_duration);
-    let time = time.ok()?;
-    let is_within = least.ok()? <= time && time <= most.ok()?;
+    let (time, least) = (time.ok()?, least.unwrap_or_default());
+    let is_within = least <= time && time <= most.ok()?;
     Value::serialize(time).ok().filter(|_| is_within)
 }
 
@@ -200,21 +184,21 @@ fn size(text: &str) -> Option<u64> {
 
 /// Parses the root of the API and lets its path end with a slash. The text may hold a secret in the
 /// wrong place.
-pub fn base_url(text: &str) -> Result<Url, Wrong> {
-    let mut url = Url::parse(text).map_err(|error| match error {
-        ParseError::RelativeUrlWithoutBase => "does not begin with https://".to_owned(),
-        error => format!("is not a URL: {error}"),
-    })?;
+pub fn base_url(text: &str) -> Result<Url, String> {
+    let mut url = match Url::parse(text) {
+        Ok(url) if matches!(url.scheme(), "http" | "https") => url,
+        Ok(_) | Err(ParseError::RelativeUrlWithoutBase) => {
+            return Err("begins neither with https:// nor with http://".to_owned());
+        }
+        Err(error) => return Err(format!("is not a URL: {error}")),
+    };
     let user = &url[Position::BeforeUsername..Position::BeforeHost];
     if !user.is_empty() || !url[Position::AfterPath..].is_empty() {
         return Err(
             "holds a user, a password, a query (from \"?\" on) or a fragment (from \"#\" on), \
              which is not allowed"
-                .into(),
+                .to_owned(),
         );
-    }
-    if !matches!(url.scheme(), "http" | "https") {
-        return Err("is neither an https nor an http URL".into());
     }
     url.set_path(&format!("{}/", url.path().trim_end_matches('/')));
     Ok(url)
@@ -224,110 +208,79 @@ pub fn base_url(text: &str) -> Result<Url, Wrong> {
 pub fn link(
     text: &str,
     parse: fn(&str) -> Result<Template, TemplateError>,
-) -> Result<Option<Template>, Wrong> {
+) -> Result<Option<Template>, String> {
     let template = (!text.is_empty()).then(|| parse(text)).transpose();
     template.map_err(|error| match error {
         TemplateError::UnknownPlaceholder(name) if is_plain(&name) => {
-            format!("holds the unknown placeholder {{{name}}}").into()
+            format!("holds the unknown placeholder {{{name}}}")
         }
-        error => error.to_string().into(),
+        error => error.to_string(),
     })
 }
 
-/// Names a glob; a long one without a slash could be the API key.
-fn holds(glob: &str) -> String {
-    if glob.len() > 16 && !glob.contains('/') {
-        format!("holds a glob of {} characters", glob.chars().count())
-    } else {
-        format!("holds the glob {glob:?}")
-    }
-}
-
 /// Parses globs on owner/repo.
-pub fn repository_globs(text: &str) -> Result<GlobSet, Wrong> {
-    let is_name = |glob: &&str| glob.contains('/') || glob.contains("**");
+pub fn repository_globs(text: &str) -> Result<GlobSet, String> {
     let set = globs(text)?;
-    match items(text).into_iter().find(|glob| !is_name(glob)) {
+    let mut items = items(text).into_iter();
+    match items.find(|glob| !glob.contains('/') && !glob.contains("**")) {
         None => Ok(set),
-        Some(glob) => Err(wrong(
-            format!(
-                "{}, which contains no slash and matches no owner/repo",
-                holds(glob)
-            ),
-            if glob.len() > 16 {
-                "write \"*/\" before the name of a repository, \"/*\" behind that of an owner"
-                    .into()
-            } else {
-                format!("write \"*/{glob}\" for a repository, \"{glob}/*\" for all of an owner")
-            },
+        Some(glob) if is_short(glob) => Err(format!(
+            "holds {glob:?}, which matches no owner/repo; write \"*/{glob}\" for a repository, \
+             \"{glob}/*\" for all of an owner"
+        )),
+        Some(glob) => Err(format!(
+            "holds {}, which matches no owner/repo",
+            quoted(glob)
         )),
     }
 }
 
 /// Parses globs on codes of languages.
-pub fn globs(text: &str) -> Result<GlobSet, Wrong> {
+pub fn globs(text: &str) -> Result<GlobSet, String> {
     let mut globs = Vec::new();
     for item in items(text) {
         // It matches one character, which is no owner/repo and no code.
         let is_class = item.starts_with('[') && item.find(']') == Some(item.len() - 1);
         if is_class || item.contains([' ', '"', '\'']) {
-            let why = ", which contains a blank or a quote, or has brackets around it";
-            return Err((holds(item) + why).into());
+            let why = "which contains a blank or a quote, or has brackets around it";
+            return Err(format!("holds {}, {why}", quoted(item)));
         }
-        globs.push(glob::glob(item).map_err(|error| format!("{}: {error}", holds(item)))?);
+        globs.push(glob::glob(item).map_err(|error| format!("holds {}: {error}", quoted(item)))?);
     }
-    Ok(glob::glob_set(&globs).map_err(|error| format!("is too large: {error}"))?)
+    glob::glob_set(&globs).map_err(|error| format!("is too large: {error}"))
 }
 
-/// Parses addresses to listen on.
-pub fn addresses(text: &str) -> Result<Vec<String>, Wrong> {
-    let addresses = items(text);
-    if addresses.is_empty() {
-        return Err("is empty".into());
-    }
-    for address in &addresses {
-        check_address(address).map_err(|problem| {
-            let port = address.parse::<u16>();
-            let hint = port.map_or(String::new(), |port| format!("write \":{port}\""));
-            wrong(format!("{address:?} {problem}"), hint)
-        })?;
-    }
-    Ok(addresses.into_iter().map(str::to_owned).collect())
-}
-
-/// Checks an address of the form host:port; the host may be missing, an IPv6 address is in
+/// Parses addresses to listen on: host:port each. The host may be missing; an IPv6 address is in
 /// brackets.
-fn check_address(text: &str) -> Result<(), &'static str> {
-    let (host, port) = text.rsplit_once(':').ok_or("has no port")?;
-    let of_name = |byte: u8| byte.is_ascii_alphanumeric() || b".-_".contains(&byte);
-    if port.parse::<u16>().is_err() {
-        Err("has a port that is not a number from 0 to 65535")
-    } else if text.parse::<SocketAddr>().is_ok() || host.bytes().all(of_name) {
-        Ok(())
-    } else if host.parse::<Ipv6Addr>().is_ok() {
-        Err("holds an IPv6 address without brackets")
-    } else {
-        Err("has a host that is neither a name nor an address")
+pub fn addresses(text: &str) -> Result<Vec<String>, String> {
+    let is_address = |address: &str| {
+        let of_name = |byte: u8| byte.is_ascii_alphanumeric() || b".-_".contains(&byte);
+        let is_host =
+            |host: &str| address.parse::<SocketAddr>().is_ok() || host.bytes().all(of_name);
+        let (host, port) = address.rsplit_once(':')?;
+        (port.parse::<u16>().is_ok() && is_host(host)).then(|| address.to_owned())
+    };
+    let mut addresses = Vec::new();
+    for item in items(text) {
+        let problem = || format!("holds {}, which is not host:port", quoted(item));
+        addresses.push(is_address(item).ok_or_else(problem)?);
     }
+    if addresses.is_empty() {
+        return Err("is empty".to_owned());
+    }
+    Ok(addresses)
 }
 
 /// Parses a path at which the metrics can be served, which the exporter does not use otherwise.
-pub fn telemetry_path(path: &str) -> Result<String, Wrong> {
+pub fn telemetry_path(path: &str) -> Result<String, String> {
     let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte);
-    let problem = if !path.starts_with('/') {
-        "does not begin with a slash"
-    } else if path.starts_with("//") {
-        // A browser expects a host after them.
-        "begins with two slashes"
-    } else if ["/", "/translations.json"].contains(&path) || path.starts_with("/-/") {
-        "is a path of the exporter itself"
-    } else if path.split('/').any(|part| part == "." || part == "..") {
-        // Clients resolve it before they ask.
-        "has a part . or .."
-    } else if !path.bytes().all(is_allowed) {
-        "holds a character that is not allowed"
+    let is_taken = ["/", "/translations.json"].contains(&path) || path.starts_with("/-/");
+    // Browsers expect a host after two slashes, and clients resolve dots.
+    let is_resolved =
+        path.starts_with("//") || path.split('/').any(|part| [".", ".."].contains(&part));
+    if path.starts_with('/') && path.bytes().all(is_allowed) && !is_taken && !is_resolved {
+        Ok(path.to_owned())
     } else {
-        return Ok(path.to_owned());
-    };
-    Err(format!("{}, which {problem}", is(path)).into())
+        Err(is(path))
+    }
 }

@@ -36,15 +36,13 @@ pub fn bind(addresses: &[String]) -> Result<Vec<TcpListener>, BindError> {
     Ok(listeners)
 }
 
-/// Checks that each of `addresses` resolves.
-pub fn check(addresses: &[String]) -> Result<(), BindError> {
-    for address in addresses {
-        resolve(address).map_err(|error| BindError {
-            address: address.clone(),
-            error,
-        })?;
-    }
-    Ok(())
+/// Checks that an address resolves.
+pub fn check(address: &str) -> Result<(), BindError> {
+    let resolved = resolve(address).map(drop);
+    resolved.map_err(|error| BindError {
+        address: address.to_owned(),
+        error,
+    })
 }
 
 fn resolve(address: &str) -> io::Result<Vec<SocketAddr>> {

@@ -1,7 +1,8 @@
 //! Unknown names, files that cannot be used, and the API key: what is refused, and what is said
 //! without showing the key.
 
-use super::{GOOD, HEAD, accepted, refused, refused_files, refused_values, row};
+use super::{GOOD, HEAD, accepted, load, refused, refused_files, refused_values};
+use translation_exporter::config::{KEYS, TARGET_KEYS};
 
 /// Refuses files whose required keys are variables.
 fn refused_names(files: &[(&str, &str)]) {
@@ -65,7 +66,7 @@ fn an_unknown_name_in_the_file_is_shown_with_the_nearest_one() {
 fn a_key_under_an_unknown_name_is_not_shown() {
     let nearest = r#"exporter.yml:1: unknown key "api.kee"; did you mean "api.key"?"#;
     let no_section =
-        r#"exporter.yml:1: the section "api" is no mapping; write its keys below it, indented"#;
+        "api (exporter.yml:1): is no mapping; write its keys below it, indented, each as";
     let no_sections = "exporter.yml:1: is no mapping of keys; write sections with their keys \
                        below them…the sections are api, poll";
     refused_names(&[
@@ -149,46 +150,125 @@ fn exactly_one_of_key_and_key_file_is_required() {
     );
 }
 
-/// A file's name may be anything, and so may a key.
 #[test]
-fn an_unusable_key_file_is_refused_without_showing_a_pasted_key() {
+fn an_unusable_key_file_is_refused() {
     let refused_file = |file: &str, words: &str| {
         let expected = format!("api.key_file (exporter.yml:3)…{words}");
         refused_files(HEAD, &[(&format!("  key_file: {file}\n"), &expected)]);
     };
     let see = "make sure that the file exists and that this user can read it";
-    refused_file(
-        "./none/key",
-        &format!("file ./none/key cannot be read: No such file…{see}"),
-    );
     refused_file(".", &format!("file . cannot be read: Is a directory…{see}"));
     refused_file("/dev/null", "not a regular file");
+    refused_file(
+        "/dev/none",
+        &format!("/dev/none cannot be read: No such file…{see}"),
+    );
+    refused_file(
+        "./none.pem",
+        &format!("./none.pem cannot be read: No such file…{see}"),
+    );
     refused_file(
         "./exporter.yml",
         "./exporter.yml…header…the API key, and nothing else",
     );
-    for pasted in ["s3cret", "a/s3cret+s3cret==", ".s3cret"] {
-        refused_file(
-            pasted,
-            "not shown, since it might be the key itself…begins with / or ./…No such file",
-        );
+}
+
+/// Forms of API keys, among them relative and absolute paths.
+const PASTED: &[&str] = &[
+    "s3cretS3CRET0123456789abcdef0123456789",
+    "s3cret/S3CRET+0123456789abcdefABCDEF==",
+    "/s3cretS3CRET0123456789abcdefABCDEF==",
+    "/s3cret/S3CRET0123456789/abcdefABCDEF=",
+    "./s3cret/S3CRET0123456789abcdefABCDEF=",
+    "../s3cretS3CRET0123456789abcdefABCDEF=",
+    "sk_live_s3cretS3CRET0123456789abcdef",
+    "s3cret00-1111-2222-3333-444455556666",
+    "eyJs3cret.eyJzdWIiOiIxMjM0NTY3.SflKxwRJ",
+    "~/s3cretS3CRET0123456789abcdefABCDEF",
+    "user:s3cretS3CRET0123456789abcdefABCDEF",
+    "s3cretS3CRET?0123456789abcdef#ABCDEF",
+    "{s3cretS3CRET0123456789abcdefABCDEF",
+    "[s3cretS3CRET0123456789abcdefABCDEF]",
+    "'s3cret/S3CRET0123456789abcdefABCDEF'",
+    "${s3cretS3CRET0123456789abcdefABCDEF}",
+];
+
+/// Each form in the place of every value, and of every value but the key. A valid glob or path is
+/// no mistake, even if it looks like a key.
+#[test]
+fn no_message_shows_a_key_in_the_place_of_another_value() {
+    for (pasted, with_key) in PASTED
+        .iter()
+        .flat_map(|pasted| [(pasted, true), (pasted, false)])
+    {
+        let keys: Vec<_> = KEYS
+            .iter()
+            .filter(|key| with_key || key.path != "api.key")
+            .collect();
+        let quoted = format!("'{}'", pasted.replace('\'', "''"));
+        let mut file = String::new();
+        let mut section = "";
+        for key in keys.iter().copied().chain(TARGET_KEYS) {
+            let (this, name) = key.path.split_once('.').unwrap();
+            let indent = if this == "targets" { "  - " } else { "  " };
+            if this != section {
+                file = format!("{file}{this}:\n");
+            }
+            file = format!("{file}{indent}{name}: {quoted}\n");
+            section = this;
+        }
+        let variables: Vec<_> = keys.iter().map(|key| (key.variable(), *pasted)).collect();
+        let variables: Vec<_> = variables
+            .iter()
+            .map(|(name, value)| (name.as_str(), *value))
+            .collect();
+        let flags = keys.iter().filter_map(|key| key.flag.as_ref());
+        let flags: Vec<_> = flags
+            .map(|flag| format!("{}={pasted}", flag.name))
+            .collect();
+        let flags: Vec<_> = flags.iter().map(String::as_str).collect();
+        for (mistakes, loaded) in [
+            (25, load(Some(&file), &[], &[])),
+            (20, load(None, &variables, &[])),
+            (5, load(None, &[], &flags)),
+            (1, load(None, &[], &[&format!("--config.file={pasted}")])),
+        ] {
+            let message = loaded.unwrap_err();
+            assert!(message.lines().count() >= mistakes, "{message}");
+            assert!(!message.to_lowercase().contains("s3cret"), "{message}");
+        }
     }
 }
 
 /// A message hides each name that might be the key, and says so.
 #[test]
-fn a_key_in_the_place_of_any_path_is_refused_without_being_shown() {
-    let hidden = "not shown, since it might be the key itself…does not exist";
+fn a_key_in_the_place_of_any_path_is_refused() {
+    let hidden = "(its name is not shown, since it might be the API key itself) does not exist; ";
+    let existing = format!("{hidden}give the path of a file that exists");
+    let pasted = &[
+        "s3cret",
+        "a/s3cret",
+        "/s3cret",
+        "./s3cret",
+        "/s3cret/s3cret",
+    ];
     refused_values(&[
-        ("api.ca_file", &["s3cret", "a/s3cret"], hidden),
-        ("web.config_file", &["s3cret", ".s3cret"], hidden),
-        ("state.file", &["a/s3cret+s3cret=="], hidden),
+        ("api.ca_file", pasted, &existing),
+        ("web.config_file", pasted, &existing),
+        (
+            "state.file",
+            pasted,
+            &format!("{hidden}write its folder too, or an extension such as that of state.json"),
+        ),
     ]);
-    let file = format!("{GOOD}state:\n  file: s3cret\n");
-    let table = accepted(Some(&file), &[], &[]);
-    assert_eq!(
-        row(&table, "state.file"),
-        "<hidden: might be the key> exporter.yml:5"
+    for pasted in pasted {
+        let expected = format!("api.key_file (exporter.yml:3)…{existing}");
+        refused_files(HEAD, &[(&format!("  key_file: {pasted}\n"), &expected)]);
+    }
+    accepted(
+        Some(&format!("{GOOD}state:\n  file: state.json\n")),
+        &[],
+        &[],
     );
 }
 
@@ -242,14 +322,14 @@ fn a_base_url_that_cannot_be_used_is_refused_without_being_quoted() {
     );
     let root = "give the root of the API, such as https://api.example.com";
     for (url, problem) in [
-        ("ftp://api.example.com", "neither an https nor an http URL"),
+        ("ftp://api.example.com", "begins neither with https:// nor"),
         ("https://user:s3cret@api.example.com", "a password"),
         ("https://api.example.com?key=s3cret", "a query"),
         ("https://api.example.com/#s3cret", "a fragment"),
         ("https://", "not a URL"),
         ("https://[::1", "not a URL"),
-        ("api.example.com", "does not begin with https://"),
-        ("localhost:80", "neither an https nor an http URL"),
+        ("api.example.com", "begins neither with https:// nor"),
+        ("localhost:80", "begins neither with https:// nor"),
     ] {
         with(url, &format!("{problem}…{root}"));
     }

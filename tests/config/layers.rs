@@ -1,6 +1,6 @@
 //! Variables and options: what is refused, and what the message says.
 
-use super::{GOOD, HEAD, accepted, check, refused, row};
+use super::{GOOD, HEAD, accepted, check, refused, row, run};
 use std::{ffi::OsStr, fs, os::unix::ffi::OsStrExt};
 use translation_exporter::config::{self, Options};
 
@@ -88,35 +88,35 @@ fn a_mistake_in_a_variable_names_it() {
             "FILTER__INCLUDE",
             "{acme,other}/*,[",
             "filter.include",
-            "the glob \"[\"…such as acme/*",
+            "holds \"[\": …such as…acme/*",
         ),
         (
             GOOD,
             "FILTER__INCLUDE",
             "[\"acme/*\"]",
             "filter.include",
-            "acme/*…quote…separated by commas, without quotes, such as acme/*",
+            "\"[\\\"acme/*\\\"]\", which…quote…such as…acme/* elsewhere",
         ),
         (
             GOOD,
             "FILTER__EXCLUDE",
             "acme/* other/*",
             "filter.exclude",
-            "\"acme/* other/*\"…blank…separated by commas",
+            "\"acme/* other/*\"…blank…acme/* elsewhere",
         ),
         (
             GOOD,
             "FILTER__EXCLUDE_LANGUAGES",
             "[de]",
             "filter.exclude_languages",
-            "\"[de]\"…brackets…separated by commas",
+            "\"[de]\"…brackets…en,pt-* elsewhere",
         ),
         (
             GOOD,
             "WEB__LISTEN_ADDRESSES",
             ":1,2",
             "web.listen_addresses",
-            "\"2\" has no port; write \":2\"",
+            "holds \"2\", which is not host:port; give…:10018",
         ),
     ] {
         let name = format!("TRANSLATION_EXPORTER_{name}");
@@ -134,7 +134,7 @@ fn a_variable_that_is_not_utf_8_is_refused() {
     let value = OsStr::from_bytes(b"/state\xff");
     let name = "TRANSLATION_EXPORTER_STATE__FILE";
     let environment = [(name.into(), value.into())];
-    let message = config::load(&Options::default(), &environment)
+    let message = config::load(&Options::default(), &environment, &mut |_, _| Ok(()))
         .unwrap_err()
         .to_string();
     let expected = "state.file (TRANSLATION_EXPORTER_STATE__FILE): is not UTF-8; write it in UTF-8";
@@ -152,9 +152,14 @@ fn a_file_that_is_not_utf_8_is_refused_with_the_remedy() {
             config_file: Some(folder.path().join("exporter.yml")),
             ..Options::default()
         };
-        let message = config::load(&options, &[]).unwrap_err().to_string();
+        let message = config::load(&options, &[], &mut |_, _| Ok(()))
+            .unwrap_err()
+            .to_string();
         assert!(message.contains("--config.file: cannot read "), "{message}");
-        assert!(message.ends_with("; save it as UTF-8"), "{message}");
+        assert!(
+            message.ends_with("; give a YAML file in UTF-8 that exists and can be read"),
+            "{message}"
+        );
     }
 }
 
@@ -183,11 +188,11 @@ fn a_mistake_in_an_option_names_it() {
         ),
         (
             &["--api.base-url=ftp://x"],
-            "api.base_url (--api.base-url)…neither an https nor an http URL",
+            "api.base_url (--api.base-url)…begins neither with https:// nor with http://",
         ),
         (
             &["--web.listen-address=:1", "--web.listen-address=2"],
-            "web.listen_addresses (--web.listen-address)…\"2\" has no port",
+            "web.listen_addresses (--web.listen-address)…holds \"2\", which is not host:port",
         ),
         (
             &["--web.enable-lifecycle=maybe"],
@@ -211,7 +216,7 @@ fn a_mistake_in_an_option_names_it() {
 
 #[test]
 fn an_empty_or_blank_variable_counts_as_not_set() {
-    let file = format!("{GOOD}state:\n  file: /a\n");
+    let file = format!("{GOOD}state:\n  file: /a.json\n");
     for key in [
         "API__KEY_FILE",
         "STATE__FILE",
@@ -233,7 +238,7 @@ fn an_empty_or_blank_variable_counts_as_not_set() {
 
 #[test]
 fn an_empty_option_or_value_in_the_file_means_none() {
-    let set = format!("{GOOD}state:\n  file: /a\n");
+    let set = format!("{GOOD}state:\n  file: /a.json\n");
     let by_option = accepted(Some(&set), &[], &["--state.file="]);
     assert_eq!(row(&by_option, "state.file"), "- --state.file");
     let emptied =
@@ -253,7 +258,7 @@ fn an_empty_option_or_value_in_the_file_means_none() {
 
 #[test]
 fn a_configuration_file_that_cannot_be_read_is_refused() {
-    let hint = "give a YAML file that exists and can be read";
+    let hint = "give a YAML file in UTF-8 that exists and can be read";
     for (file, error) in [
         ("/none.yml", "No such file or directory"),
         ("/", "Is a directory"),
@@ -285,24 +290,62 @@ fn every_mistake_is_shown_at_once() {
     );
 }
 
-/// Values, files and folders are checked in one go.
+/// Values, files, folders and addresses are checked in one go; `once` listens on no address and
+/// reads no web configuration file.
 #[test]
-fn files_and_folders_are_checked_together_with_values() {
+fn files_and_addresses_are_checked_together_with_values() {
+    // No label of a name is so long, so that no resolver is asked.
+    let host = "x".repeat(64);
     let file = format!(
-        "{GOOD}  timeout: 0s\n  ca_file: ./ca.pem\nweb:\n  config_file: ./web.yml\nstate:\n  \
-         file: ./none/state.json\n"
+        "{GOOD}  timeout: 0s\n  ca_file: ./ca.pem\nweb:\n  config_file: ./web.yml\n  \
+         listen_addresses: [':1', '{host}:1']\nstate:\n  file: ./none/state.json\n"
     );
-    let output = check(Some(&file), &[], &[]);
-    let message = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(2), "{message}");
-    for words in [
-        "4 mistakes in the configuration:\n  api.timeout (exporter.yml:4): is \"0s\"; give",
-        "\n  api.ca_file: cannot read certificates from ./ca.pem: ",
-        "cannot write the state file into ",
-        "\n  web.config_file: ",
+    let both = [
+        "api.timeout (exporter.yml:4): is \"0s\"; give",
+        "api.ca_file (exporter.yml:5): cannot read certificates from ./ca.pem: ",
+        "state.file (exporter.yml:10): cannot write the state file into ",
+    ];
+    let listen = format!("web.listen_addresses (exporter.yml:8): cannot listen on \"{host}:1\": ");
+    let serving = [
+        &*listen,
+        "web.config_file (exporter.yml:7): the web configuration",
+    ];
+    for (command, expected) in [
+        ("check-config", [&both[..], &serving].concat()),
+        ("once", both.to_vec()),
     ] {
-        assert!(message.contains(words), "{message}\nlacks {words}");
+        let output = run(command, Some(&file), &[], &[]);
+        let message = String::from_utf8(output.stderr).unwrap();
+        let lines: Vec<_> = message.lines().skip(1).map(str::trim_start).collect();
+        assert_eq!(output.status.code(), Some(2), "{message}");
+        assert_eq!(lines.len(), expected.len(), "{message}");
+        for (line, words) in lines.iter().zip(expected) {
+            assert!(line.starts_with(words), "{line}\nis not\n{words}");
+        }
     }
+}
+
+/// What is no mapping does not end the reading.
+#[test]
+fn each_section_and_entry_of_a_wrong_type_is_shown() {
+    let file = format!(
+        "{GOOD}poll: [1]\ntargets:\n  - ratio: 2\n  - de\n  - [fr]\n  - ratio: 3\nfilter: a/*\n\
+         log: {{level: loud, levl: 1}}\n"
+    );
+    let no_mapping = "is no mapping; write";
+    refused(
+        Some(&file),
+        &[],
+        &[],
+        &format!(
+            "8 mistakes\npoll (exporter.yml:4): {no_mapping}\n\
+             targets (exporter.yml:7): entry 2 {no_mapping}\n\
+             targets (exporter.yml:8): entry 3 {no_mapping}\n\
+             filter (exporter.yml:10): {no_mapping}\n\
+             exporter.yml:11: unknown key \"log.levl\"\n\
+             log.level (\ntargets.ratio (exporter.yml:6)\ntargets.ratio (exporter.yml:9)"
+        ),
+    );
 }
 
 #[test]

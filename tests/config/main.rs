@@ -38,21 +38,26 @@ fn load(
         .map(|(name, value)| (name.into(), value.into()))
         .collect();
     let without_folder = |text: String| text.replace(&format!("{}/", folder.path().display()), "");
-    match config::load(&options, &environment) {
+    match config::load(&options, &environment, &mut |_, _| Ok(())) {
         Ok(config) => Ok(without_folder(config.describe())),
         Err(error) => Err(without_folder(error.to_string())),
     }
 }
 
-/// Runs `check-config` in a folder of its own, where the file, if there is one, is `exporter.yml`.
+/// Runs `check-config` as [`run`] does.
 fn check(file: Option<&str>, environment: &[(&str, &str)], flags: &[&str]) -> Output {
+    run("check-config", file, environment, flags)
+}
+
+/// Runs a command in a folder of its own, where the file, if there is one, is `exporter.yml`.
+fn run(name: &str, file: Option<&str>, environment: &[(&str, &str)], flags: &[&str]) -> Output {
     let folder = tempfile::tempdir().unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_translation-exporter"));
     command
         .current_dir(folder.path())
         .env_clear()
         .envs(environment.iter().copied())
-        .arg("check-config");
+        .arg(name);
     if let Some(file) = file {
         fs::write(folder.path().join("exporter.yml"), file).unwrap();
         command.arg("--config.file=exporter.yml");

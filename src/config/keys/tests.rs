@@ -38,12 +38,19 @@ fn default(key: &Key) -> Value {
     }
 }
 
-/// Returns the meaning with the bounds.
+/// Returns the meaning with the bounds, and whether a reload can change the value.
 fn described(key: &Key) -> String {
-    match key.takes {
-        Switch | Text(_) | Takes::List(..) | File | Secret => key.meaning.to_owned(),
-        _ => format!("{}; {}", key.meaning, key.takes.expected(true)),
+    let mut described = key.meaning.to_owned();
+    if !matches!(
+        key.takes,
+        Switch | Text(_) | Takes::List(..) | File | Secret
+    ) {
+        described = format!("{described}; {}", key.takes.expected());
     }
+    if key.needs_restart {
+        described += "; a change needs a restart";
+    }
+    described
 }
 
 /// Returns the schema of the values that a key accepts. The pattern of a key without a default
@@ -154,7 +161,7 @@ fn mapping(keys: &[&Key]) -> Value {
         // Editors that know this word show it in place of their own message.
         notes.insert(
             "errorMessage".to_owned(),
-            format!("give {}", key.takes.expected(true)).into(),
+            format!("give {}", key.takes.expected()).into(),
         );
         if !default(key).is_null() {
             notes.insert("default".to_owned(), default(key));
