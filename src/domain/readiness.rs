@@ -33,10 +33,18 @@ pub struct Translation<'a> {
     pub target: Target,
     /// `None` if no completion is reported.
     pub last_progress: Option<Timestamp>,
+    /// True if the shown data are the first with a completion, so that `last_progress` is the time
+    /// of this read.
+    pub is_new: bool,
     pub judgement: Judgement,
 }
 
 impl<'a> Translation<'a> {
+    /// Returns the time of the last progress unless nothing earlier is known.
+    pub fn known_progress(&self) -> Option<Timestamp> {
+        self.last_progress.filter(|_| !self.is_new)
+    }
+
     pub fn code(&self) -> &'a str {
         &self.record.language.code
     }
@@ -255,6 +263,7 @@ impl<'a> Row<'a> {
             ratio: evidence.ratio,
             target: evidence.target,
             last_progress: evidence.last_progress,
+            is_new: !record.was_known_before(evidence.read_at),
             judgement: self.standards.judge(&evidence),
         }
     }

@@ -67,7 +67,7 @@ fn record(snapshot: &Snapshot, row: &Row<'_>, translation: &Translation<'_>) -> 
         target.ratio.to_string(),
         or_empty(target.due),
         or_empty(judgement.is_met),
-        or_empty(translation.last_progress),
+        or_empty(translation.known_progress()),
         or_empty(snapshot.links.language_url(repository, translation.code())),
         judgement.kinds().join(" "),
         or_empty(judgement.estimated_ready),

@@ -128,7 +128,8 @@ struct JsonLanguage {
     target: JsonTarget,
     /// True if the ratio reaches the target; null without a completion, unless the target is 0.
     ready: Option<bool>,
-    /// The time at which the completion was last seen to rise; null before a first completion.
+    /// The time at which the completion was last seen to rise, or else first seen; null before
+    /// a second read, because nothing earlier is known.
     #[schemars(extend("format" = "date-time"))]
     last_progress: Option<String>,
     /// True if `problems` has `stalled`.
@@ -311,7 +312,7 @@ fn language(
             due: time(target.due),
         },
         ready: judgement.is_met,
-        last_progress: time(translation.last_progress),
+        last_progress: time(translation.known_progress()),
         stalled: judgement.stalled.is_some(),
         problems: judgement.kinds(),
         estimated_ready: time(judgement.estimated_ready),

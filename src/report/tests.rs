@@ -4,12 +4,13 @@ use crate::{
         Failure, PollFailure, Stop,
         excerpt::Excerpt,
         links::{Links, Template},
+        record::Languages,
         snapshot::{Condition, PollOutcome, Shown, Snapshot},
         targets::{Targets, tests::entry},
     },
-    testing::{NOW, failed, in_condition, poll, read, repository, snapshot},
+    testing::{NOW, failed, in_condition, poll, read, record, record_of, repository, snapshot},
 };
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 use unicode_width::UnicodeWidthStr as _;
 
 mod since;
@@ -520,16 +521,23 @@ fn markdown_with_many_dates_fits_a_job_summary_and_counts_those_left_out() {
 
 #[test]
 fn the_json_of_version_1_does_not_change() {
+    // Nothing earlier is known of ja, which this read saw first.
+    let earlier = NOW.saturating_sub(Duration::from_secs(86_400));
+    let languages = Languages {
+        read_at: NOW,
+        scale: 100.0,
+        records: [
+            record_of("de", "DE", Some(45.5), earlier),
+            record("eo", None),
+            record("fr", None),
+            record("ja", Some(99.0)),
+        ]
+        .into(),
+    };
     let mut snapshot = snapshot(vec![
-        read(
-            1,
-            "acme/app",
-            &[
-                ("de", Some(45.5)),
-                ("eo", None),
-                ("fr", None),
-                ("ja", Some(99.0)),
-            ],
+        in_condition(
+            repository(1, "acme/app"),
+            Condition::Fresh(Arc::new(languages)),
         ),
         failed(
             9_007_199_254_740_994,
