@@ -29,6 +29,7 @@ mod hanging_files;
 mod health;
 mod hostile_names;
 mod judgement;
+mod large_responses;
 mod once;
 mod page;
 mod pagination;
