@@ -49,3 +49,7 @@ mkdir "$work/delivery"
 say "each kind of problem of the built program reaches Prometheus, and its alert fires and ends"
 mkdir "$work/kinds"
 "$tools/python/bin/python" kinds.py "$program" "$fake_api" "$work/kinds"
+
+say "the numbers of an account are equal in table, page, JSON, metrics, alerts and dashboards"
+mkdir "$work/numbers"
+"$tools/python/bin/python" numbers.py "$program" "$fake_api" "$work/numbers"
