@@ -243,6 +243,12 @@ fn help_fits_a_screen_and_shows_each_usable_option_with_its_default() {
             command.is_empty(),
             "{help}"
         );
+        let (example, codes) = (
+            help.contains("\nExample"),
+            help.contains("\nExit codes: 0 "),
+        );
+        assert!(example || command.is_empty(), "{help}");
+        assert_eq!(codes, command.is_empty(), "{help}");
         let lines = help.lines().count();
         assert!((12..=60).contains(&lines), "{lines} lines:\n{help}");
         let wide: Vec<_> = help

@@ -2,11 +2,13 @@
 //! the status page and `/-/ready`.
 
 use crate::support::{Api, Reply, Repo, Setup, Target, eventually, http, tls::Certificate, until};
+use socket2::{Domain, Socket, Type};
 use std::{
     fs,
     io::{self, BufRead, BufReader, Write},
     net::{Shutdown, SocketAddr, TcpListener, TcpStream},
     thread,
+    time::Duration,
 };
 
 /// Returns the address of a proxy that answers each CONNECT with `status` and then connects to
@@ -280,6 +282,45 @@ fn a_proxy_that_works_is_used() {
     let once = setup().arguments(&["once"]).run();
     assert_eq!(once.code, Some(0), "{}", once.stderr);
     setup().start().wait_until_fresh(1);
+}
+
+#[test]
+fn a_host_in_no_proxy_is_reached_without_the_proxy() {
+    let api = Api::start_tls(Certificate::Good);
+    let proxy = format!("http://{}", http::refusing_address());
+    let setup = |no_proxy: &str| {
+        Setup::for_api(&api)
+            .set("api.max_attempts", "1")
+            .variable("HTTPS_PROXY", &proxy)
+            .variable("NO_PROXY", no_proxy)
+            .arguments(&["once"])
+    };
+    let host = api.base_url();
+    let host = host.trim_start_matches("https://");
+    let host = &host[..host.rfind(':').unwrap()];
+    assert_eq!(setup("elsewhere.test").run().code, Some(1));
+    assert_eq!(setup(host).run().code, Some(0));
+}
+
+#[test]
+fn a_host_that_accepts_no_connection_costs_api_connect_timeout() {
+    // Linux drops what the queue of a listener cannot take.
+    let full = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+    let any_port = SocketAddr::from(([127, 0, 0, 1], 0));
+    full.bind(&any_port.into()).unwrap();
+    full.listen(0).unwrap();
+    let address = full.local_addr().unwrap().as_socket().unwrap();
+    let mut queued = Vec::new();
+    while let Ok(stream) = TcpStream::connect_timeout(&address, Duration::from_millis(200)) {
+        queued.push(stream);
+    }
+    let once = Setup::for_url(&format!("http://{address}"))
+        .set("api.connect_timeout", "300ms")
+        .set("api.timeout", "1h")
+        .set("api.max_attempts", "1")
+        .arguments(&["once"]);
+    once.run()
+        .assert_failed(1, &["no connection within api.connect_timeout"]);
 }
 
 #[test]
