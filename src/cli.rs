@@ -29,17 +29,17 @@ pub struct Cli {
 pub enum Command {
     /// Poll on an interval and serve the metrics (the default command)
     Serve,
-    /// Poll once, print the result, exit
+    /// Poll once, print the result and exit
     Once(Once),
-    /// Validate the configuration, print the active one, exit
+    /// Validate the configuration, print it and exit
     CheckConfig {
-        /// Send the API one request of each kind, and report the result
+        /// Send the API one request of each kind and report the results
         #[arg(long)]
         online: bool,
     },
-    /// Check an exporter with the same configuration, exit 0 or 1
+    /// Check the health of a running exporter: exit code 0 or 1
     Health,
-    /// Serve from an embedded demo API: no account, no network, no file
+    /// Serve an embedded demo API, without account, network or file
     Demo,
 }
 
@@ -49,24 +49,24 @@ pub struct Once {
     /// Globs on owner/repo: read only these repositories [default: all]
     #[arg(value_name = "REPO", value_parser = glob)]
     pub repositories: Vec<Glob>,
-    /// Glob on codes: print and judge only these
+    /// Glob on language codes: print and judge only these
     #[arg(long = "language", value_name = "CODE", value_parser = glob)]
     pub languages: Vec<Glob>,
     #[arg(long = "output", help = outputs(), value_name = "FORMAT", value_parser = destination)]
     pub outputs: Vec<Destination>,
-    /// The file for a single output, replaced in one step
+    /// File for a single output, replaced atomically
     #[arg(long, value_name = "PATH", value_parser = value_parser!(PathBuf))]
     pub output_file: Option<PathBuf>,
-    /// An earlier output as json: show what changed since
+    /// Earlier JSON output: show what has changed since
     #[arg(long, value_name = "FILE", value_parser = value_parser!(PathBuf))]
     pub since: Option<PathBuf>,
-    /// Most bytes of markdown
+    /// Maximum bytes of Markdown
     #[arg(long, value_name = "BYTES", default_value_t = 1_000_000, value_parser = max_size)]
     pub max_size: usize,
     /// Exit 3 if a language is below its target
     #[arg(long)]
     pub require_targets: bool,
-    /// The same with one target for everything, 0 to 1
+    /// Likewise, with one target for all languages: 0 to 1
     #[arg(long, value_name = "RATIO", value_parser = ratio, conflicts_with = "require_targets")]
     pub require: Option<f64>,
 }
@@ -199,7 +199,8 @@ pub fn command() -> clap::Command {
         .after_help(
             "Exit codes: 0 success; 1 failure while running; 2 bad command line or\n\
              configuration; 3 a language is below its target (`once`).\n\
-             Each key of the file has a variable: TRANSLATION_EXPORTER_<SECTION>__<KEY>.",
+             Each key of the file has an environment variable:\n\
+             $TRANSLATION_EXPORTER_<SECTION>__<KEY>.",
         )
         .args(options("serve"));
     // After the commands, which overwrite it with the doc of their type.
@@ -235,7 +236,7 @@ fn options(command: &str) -> Vec<Arg> {
         .value_name("FILE")
         .value_parser(value_parser!(OsString))
         .help_heading("Configuration")
-        .help("Configuration file, YAML");
+        .help("YAML configuration file");
     let mut options = vec![file];
     for key in KEYS {
         options.extend(option(command, key));

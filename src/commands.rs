@@ -32,11 +32,7 @@ use crate::{
 use anyhow::Context as _;
 use globset::GlobSet;
 use indicatif::ProgressBar;
-use std::{
-    ffi::{OsStr, OsString},
-    path::Path,
-    sync::Arc,
-};
+use std::{ffi::OsString, path::Path, sync::Arc};
 use stdio::print_on_stderr;
 use tokio::runtime::Builder;
 
@@ -145,7 +141,7 @@ enum Uses {
 /// the command uses, so that one run shows every mistake.
 fn load(options: &Options, uses: Uses) -> Result<(Config, WebConfigFile), ConfigError> {
     let mut web_file = WebConfigFile::default();
-    let mut check = |key: &str, value: &OsStr| {
+    let mut check = |key: &str, value: &str| {
         let path = Path::new(value);
         match key {
             "api.ca_file" => check_ca_file(path)?,
@@ -153,9 +149,7 @@ fn load(options: &Options, uses: Uses) -> Result<(Config, WebConfigFile), Config
             "web.config_file" if uses != Uses::State => {
                 web_file = WebConfigFile::load(Some(path))?;
             }
-            "web.listen_addresses" if uses == Uses::All => {
-                listen::check(&value.to_string_lossy())?;
-            }
+            "web.listen_addresses" if uses == Uses::All => listen::check(value.split(", "))?,
             _ => {}
         }
         Ok::<_, anyhow::Error>(())

@@ -1,19 +1,19 @@
 //! Configuration: figment merges the layers, and the sections parse the merged values into a
-//! [`Config`]. Every error names its key, its source and what to do.
+//! [`Config`]. Every error names its key, its source and the remedy.
 //!
-//! [`load`] may be called at any time: it reads everything again and changes nothing. No error,
-//! warning or description holds the API key or a value that might be it, as under an unknown name.
+//! [`load`] may be called at any time: it reads everything again and changes nothing. No error
+//! holds the API key or a value that might be it: a long value is described by its length, and the
+//! path of a file that does not exist is hidden, unless it is plainly a path.
 //!
-//! # What figment does, and what it cannot
+//! # What figment does, and what it cannot do
 //!
-//! Each value is merged by a provider of its own, because figment's metadata belong to a provider:
-//! so `find_metadata` names the file and line, variable or option of every value. figment merges
-//! the layers, resolves relative paths, and extracts numbers, durations and booleans.
+//! figment merges the layers, names the file and line, variable or option of every value
+//! (`find_metadata`), resolves relative paths, and extracts numbers, durations and booleans. Each
+//! value is merged by a provider of its own, because metadata belong to a provider.
 //!
-//! The module does the rest: figment's YAML knows no lines, so `file` reads YAML by a parser that
-//! does, and each key parses its own text within its bounds. `Figment::extract` of a whole section
-//! would end at the first mistake, and its messages quote the wrong value, which may be the API
-//! key.
+//! Two parts are ours. figment's YAML has no lines, so `file` reads YAML with a parser that has
+//! them. `Figment::extract` ends at the first mistake and quotes the wrong value, which may be the
+//! API key, so each key parses its own text within its bounds.
 
 mod api_key;
 mod file;
@@ -34,12 +34,7 @@ use crate::{
     support::logging::LogSettings,
 };
 use secrecy::ExposeSecret;
-use std::{
-    collections::BTreeMap,
-    ffi::{OsStr, OsString},
-    path::PathBuf,
-    sync::Arc,
-};
+use std::{collections::BTreeMap, ffi::OsString, path::PathBuf, sync::Arc};
 
 pub use api_key::{KeyError, KeySource, read_key};
 pub use keys::{KEYS, Key, TARGET_KEYS};
@@ -47,18 +42,18 @@ pub use mistake::ConfigError;
 pub use sections::{ApiConfig, PollConfig, WebConfig};
 pub use values::Takes;
 
-/// The settings of the command line and of the command itself.
+/// The layers that the command line and the command itself contribute.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Options {
     /// `--config.file`
     pub config_file: Option<PathBuf>,
-    /// The value typed for each key, by its path; a list is separated by commas.
+    /// The value of each option, by the path of its key; commas separate the items of a list.
     pub flags: BTreeMap<&'static str, String>,
     /// The command's own defaults, as the text of a file.
     pub defaults: String,
 }
 
-/// A valid configuration, and where each of its values came from.
+/// A valid configuration, and the source of each value.
 #[derive(Debug)]
 pub struct Config {
     pub api: ApiConfig,
@@ -69,7 +64,7 @@ pub struct Config {
     pub excluded_languages: LanguageFilter,
     /// The URLs at which translators work.
     pub links: Arc<Links>,
-    /// The ratio and date at which each language is ready.
+    /// The target ratio and due date of each language.
     pub targets: Arc<Targets>,
     pub thresholds: Thresholds,
     /// `state.file`
@@ -84,8 +79,8 @@ pub struct Config {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Setting {
     pub key: &'static str,
-    /// The value as it was written, but paths and URLs as they are used, and secrets hidden. An
-    /// empty text stands for none.
+    /// The value as it was written, except that paths and URLs are shown as they are used, and
+    /// secrets are hidden. An empty text stands for no value.
     pub value: String,
     /// The file and line, the variable or the option that set it, or `default`.
     pub source: String,
@@ -94,9 +89,8 @@ pub struct Setting {
 /// The path that messages show for [`Options::defaults`]; no file has such a name.
 pub const DEMO_FILE: &str = "demo/";
 
-/// Checks a valid value of `api.ca_file`, `state.file`, `web.config_file` or an item of
-/// `web.listen_addresses`, whose module knows what it has to hold.
-pub type Check<'a> = &'a mut dyn FnMut(&'static str, &OsStr) -> Result<(), String>;
+/// Checks the value of a key, as a [`Setting`] shows it, in the module that uses it.
+pub type Check<'a> = &'a mut dyn FnMut(&'static str, &str) -> Result<(), String>;
 
 /// Reads the configuration: defaults, the file, `environment`, `options`; later ones win. The API
 /// key file is read once, so that a failure shows early.
@@ -111,8 +105,8 @@ pub fn load(
     sections::config(layers::merge(options, environment)?, check)
 }
 
-/// Reads `web.listen_addresses` and `web.config_file`, which lead to a running exporter. Mistakes
-/// in other keys do not matter.
+/// Reads `web.listen_addresses` and `web.config_file`, by which a client finds a running exporter.
+/// Ignores mistakes in other keys.
 ///
 /// # Errors
 /// The file cannot be read, or one of the two keys is wrong.
@@ -126,7 +120,7 @@ pub fn load_address(
     let mut mistakes = read.mistakes;
     mistakes.retain(|mistake| KEYS.contains(&mistake.path));
     match addresses {
-        Some(addresses) if mistakes.is_empty() => Ok((addresses, file.map(|file| file.relative()))),
+        Some(addresses) if mistakes.is_empty() => Ok((addresses, file)),
         _ => Err(ConfigError { mistakes }),
     }
 }
@@ -136,7 +130,10 @@ impl Config {
     pub fn describe(&self) -> String {
         let mut lines = vec![format!("{:24}  {:28}  SOURCE\n", "KEY", "VALUE")];
         for Setting { key, value, source } in &self.settings {
-            let value = if value.is_empty() { "-" } else { value };
+            let value = match value.as_str() {
+                "" => "-".to_owned(),
+                value => value.escape_debug().to_string(),
+            };
             lines.push(format!("{key:24}  {value:28}  {source}\n"));
         }
         lines.concat()

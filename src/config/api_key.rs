@@ -1,5 +1,5 @@
 //! The API key: read again whenever it is needed, so that it can be rotated without a restart. No
-//! message shows any part of it, not even if it was set in place of the path of a file.
+//! message shows it, even if a user pasted it in the place of a path.
 
 use crate::support::escape::os_hint;
 use figment::value::magic::RelativePathBuf;
@@ -17,7 +17,7 @@ const LARGEST: u64 = 16 * 1024;
 /// The extensions of files that the configuration names; no key ends with one.
 const EXTENSIONS: [&str; 5] = ["json", "pem", "crt", "yml", "yaml"];
 
-/// The words in place of a path that [`may_be_key`].
+/// The words that messages show in place of a path that [`may_be_key`].
 pub const HIDDEN: &str = "(its name is not shown, since it might be the API key itself)";
 
 /// Returns true for a path that may be the key itself, pasted there by mistake, so that no message
@@ -46,7 +46,7 @@ pub fn shown(written: &Path, path: &Path) -> String {
     }
 }
 
-/// The place of the API key.
+/// The source of the API key.
 #[derive(Debug, Clone)]
 pub enum KeySource {
     Inline(SecretString),

@@ -97,7 +97,7 @@ impl<'de> Visitor<'de> for NodeVisitor {
     }
 }
 
-/// Puts the file at `path` above the layers before. Returns `None`, with the mistake noted, if it
+/// Adds the file at `path` as the topmost layer. Notes the mistake and returns `None` if the file
 /// cannot be read or is not a YAML mapping.
 pub fn read(reader: &mut Reader, path: &Path) -> Option<()> {
     let text = fs::read_to_string(path).map_err(|error| {
@@ -109,8 +109,8 @@ pub fn read(reader: &mut Reader, path: &Path) -> Option<()> {
     read_text(reader, &text.ok()?, path)
 }
 
-/// Puts the text of a file above the layers before. Returns `None`, with the mistake noted, if the
-/// text is not a YAML mapping.
+/// Adds the text of a file as the topmost layer. Notes the mistake and returns `None` if the text
+/// is not a YAML mapping.
 pub fn read_text(reader: &mut Reader, text: &str, path: &Path) -> Option<()> {
     let place = |line| Metadata::from(format!("{}:{line}", path.display()), path);
     let root = from_str::<Spanned<Node>>(text).map_err(|error| {
@@ -156,8 +156,9 @@ const SECTIONS: &str = "write sections with their keys below them, indented, eac
 const KEYS_BELOW: &str = "write its keys below it, indented, each as `key: value`";
 const ENTRIES: &str =
     "write each entry as `- {languages: [de, \"pt-*\"], ratio: 0.95, due: 2026-12-24}`";
+
 impl Reader {
-    /// Puts the values of a section above the layers before; null is not set.
+    /// Sets the keys of a section above the earlier layers; null sets nothing.
     fn set_section(&mut self, section: &str, entries: Entries, place: &dyn Fn(u64) -> Metadata) {
         let prefix = format!("{section}.");
         for (name, node) in entries {
@@ -174,7 +175,7 @@ impl Reader {
         }
     }
 
-    /// Gives each entry of targets a reader of its own.
+    /// Reads each entry of [`TARGETS`] into a reader of its own.
     fn set_targets(
         &mut self,
         entries: Vec<Spanned<Node>>,
@@ -204,8 +205,8 @@ impl Reader {
         self.put(TARGETS, &shown.join(" "), at);
     }
 
-    /// Notes a name that is not among the `known` ones. The prefix is empty for sections, and a
-    /// section with its dot for keys.
+    /// Notes a name that is not among the `known` ones. The prefix is empty for sections; for keys
+    /// it is their section with a dot.
     fn unknown(&mut self, place: &Metadata, prefix: &str, name: &str, known: &[&str]) {
         let path = format!("{prefix}{name}");
         if let Some(why) = removed(&path) {
@@ -217,7 +218,7 @@ impl Reader {
             .find(|key| key.split().1 == name || key.path == name);
         let near = nearest(name, known);
         // An entry of targets resembles links, but is no section.
-        let misplaced = misplaced.filter(|_| near.is_none() || !prefix.starts_with(TARGETS));
+        let misplaced = misplaced.filter(|_| !prefix.starts_with(TARGETS));
         let hint = match (misplaced.map(Key::split), near) {
             (Some((section, key)), _) => {
                 format!("write \"{key}:\" indented below the section \"{section}:\"")

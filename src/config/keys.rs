@@ -1,8 +1,9 @@
 //! The keys of the configuration: one definition each.
 //!
-//! Variables, options, help, suggestions, parsers and hints come from it, and so do the JSON Schema
-//! of the file (deploy/config.schema.json) and the table of keys in deploy/configuration.md: a test
-//! compares both, and `UPDATE=1 cargo test --lib of_the_keys` writes them.
+//! Variables, options, help, suggestions, parsers and hints come from the definitions, and so do
+//! the JSON Schema of the file (deploy/config.schema.json) and the table of keys in
+//! deploy/configuration.md: a test compares both, and `UPDATE=1 cargo test --lib of_the_keys`
+//! writes them.
 
 use super::values::{
     ADDRESSES, FALL, LANGUAGES, RATIO, REPOSITORIES,
@@ -22,7 +23,7 @@ pub struct Key {
     pub path: &'static str,
     /// The type of the values, with its bounds.
     pub takes: Takes,
-    /// As a user would write it; empty if there is none.
+    /// The default as a user would write it; empty if there is none.
     pub default: &'static str,
     /// The meaning, in the Markdown of deploy/configuration.md, which adds the bounds.
     pub meaning: &'static str,
@@ -242,7 +243,7 @@ pub const KEYS: &[Key] = &[
     .flag(
         "--state.file",
         "FILE",
-        "Keeps progress across restarts [default: none]",
+        "Preserves progress across restarts [default: none]",
     )
     .needs_restart(),
     key(
@@ -251,7 +252,7 @@ pub const KEYS: &[Key] = &[
         ":10018",
         "host:port; without a host all addresses, IPv6 and IPv4, or IPv4 if there is no IPv6",
     )
-    .flag("--web.listen-address", "ADDR", "Repeatable")
+    .flag("--web.listen-address", "ADDR", "host:port; repeatable")
     .needs_restart(),
     key(
         "web.telemetry_path",
@@ -298,7 +299,7 @@ pub const KEYS: &[Key] = &[
     .flag("--log.format", "FORMAT", "logfmt or json"),
 ];
 
-/// The keys of an entry of [`TARGETS`]: in the file only, so that none has a variable or an option.
+/// The keys of an entry of [`TARGETS`], which have neither variables nor options.
 pub const TARGET_KEYS: &[Key] = &[
     key(
         "targets.repositories",

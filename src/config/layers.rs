@@ -12,7 +12,7 @@ use std::{
     path::Path,
 };
 
-/// Merges all layers. The reader notes unknown names, and values that are no text.
+/// Merges all layers. Notes unknown names, and values that are not text.
 ///
 /// # Errors
 /// The file cannot be read at all.
@@ -42,7 +42,7 @@ pub fn merge(
     Ok(reader)
 }
 
-/// Puts a variable above the layers before; a blank one is not set.
+/// Sets the key of a variable above the earlier layers; a blank variable sets nothing.
 fn variable(reader: &mut Reader, name: &str, value: &OsStr) {
     if value.to_string_lossy().trim().is_empty() {
         return;

@@ -1,4 +1,5 @@
-//! Reads values from the merged layers and collects the mistakes, so that one run shows them all.
+//! The merged layers, from which the sections read their values. All mistakes are collected, so
+//! that one run shows them together.
 
 use super::{
     Setting,
@@ -14,12 +15,12 @@ use figment::{
     value::{Dict, Empty, Map, magic::RelativePathBuf},
 };
 use serde::de::DeserializeOwned;
-use std::{fmt::Display, mem};
+use std::{fmt::Display, mem, path::PathBuf};
 
 /// The place of a default.
 pub const DEFAULT: &str = "default";
 
-/// A value and its place, as a provider: figment's metadata belong to a provider.
+/// A value and the place that it came from, as a provider: figment's metadata belong to a provider.
 struct Placed<'a> {
     path: &'a str,
     text: &'a str,
@@ -36,17 +37,17 @@ impl Provider for Placed<'_> {
     }
 }
 
-/// The merged layers.
+/// The merged layers, and the mistakes found so far.
 #[derive(Default)]
 pub struct Reader {
     figment: Figment,
-    /// The entries of [`TARGETS`] and their lines.
+    /// The entries of [`TARGETS`], each with its place.
     pub targets: Vec<(Metadata, Self)>,
     pub mistakes: Vec<Mistake>,
 }
 
 impl Reader {
-    /// Returns the defaults of keys.
+    /// Returns a reader of the defaults of `keys`.
     pub fn with_defaults(keys: &[Key]) -> Self {
         let mut reader = Self::default();
         for key in keys {
@@ -55,8 +56,7 @@ impl Reader {
         reader
     }
 
-    /// Puts the value of a key above the layers before. A list is split, and other text trimmed,
-    /// except a secret.
+    /// Sets a key above the earlier layers. Normalizes lists, and trims other text except secrets.
     pub fn set(&mut self, key: &Key, text: &str, place: Metadata) {
         let text = match key.takes {
             Takes::List(..) => items(text).join(", "),
@@ -66,7 +66,7 @@ impl Reader {
         self.put(key.path, &text, place);
     }
 
-    /// Puts a text as it is above the layers before.
+    /// Sets a path above the earlier layers, to the text as it is.
     pub fn put(&mut self, path: &str, text: &str, place: Metadata) {
         self.figment = mem::take(&mut self.figment).merge(Placed { path, text, place });
     }
@@ -140,13 +140,13 @@ impl Reader {
 
     /// Returns the path of a file, if it is set. In the configuration file, a relative path begins
     /// at the folder of that file.
-    fn relative_path(&self, path: &str) -> Option<RelativePathBuf> {
+    pub fn relative_path(&self, path: &str) -> Option<RelativePathBuf> {
         let file: RelativePathBuf = self.figment.extract_inner(path).ok()?;
         (!file.original().as_os_str().is_empty()).then_some(file)
     }
 
     /// Returns the path of a file, if it is set, or notes that it may be the API key.
-    pub fn file(&mut self, path: &'static str) -> Option<RelativePathBuf> {
+    pub fn file(&mut self, path: &'static str) -> Option<PathBuf> {
         let file = self.relative_path(path)?;
         if may_be_key(file.original(), &file.relative()) {
             let hint = match path {
@@ -156,14 +156,14 @@ impl Reader {
             self.mistake(path, format!("the file {HIDDEN} does not exist; {hint}"));
             return None;
         }
-        Some(file)
+        Some(file.relative())
     }
 
     /// Returns each key with its active value as it was written, and the targets.
     pub fn settings(&self) -> Vec<Setting> {
         let setting = |path, value: String| Setting {
             key: path,
-            value: value.escape_debug().to_string(),
+            value,
             source: self.place(path).name.into_owned(),
         };
         let mut settings = Vec::new();

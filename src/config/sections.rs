@@ -3,10 +3,10 @@
 //! A section exists only if all its values are valid.
 
 use super::{
-    Check, Config, ConfigError, KeySource,
+    Check, Config, ConfigError, KeySource, Setting,
     api_key::read_key,
     reader::{DEFAULT, Reader},
-    values::{self, base_url, globs, is, items, link, repository_globs, telemetry_path},
+    values::{addresses, base_url, globs, is, items, link, repository_globs, telemetry_path},
 };
 use crate::{
     domain::{
@@ -19,7 +19,7 @@ use crate::{
 };
 use figment::Metadata;
 use globset::GlobSet;
-use std::{ffi::OsStr, mem, path::PathBuf, sync::Arc, time::Duration};
+use std::{mem, path::PathBuf, sync::Arc, time::Duration};
 use url::{Host, Url};
 
 /// The shortest default of `poll.stale_after`.
@@ -71,9 +71,9 @@ pub struct WebConfig {
     pub enable_lifecycle: bool,
 }
 
-/// Builds a struct from fields that are `None` after a mistake. All of them are read before the
-/// first `None` ends it, so that every mistake is noted. A field hides a function of its
-/// name from the fields below it.
+/// Builds a struct from fields that are `None` after a mistake. Reads all fields before the first
+/// `None` ends it, so that every mistake is noted. A field shadows a function of its name in the
+/// fields below it.
 macro_rules! all {
     ($name:ident { $($field:ident: $value:expr),* $(,)? }) => {{
         $(let $field = $value;)*
@@ -81,23 +81,32 @@ macro_rules! all {
     }};
 }
 
-/// Ends a question mark in `all!` here, so that structs can be fields of each other.
+/// Limits the question marks of `all!` to one struct, so that structs can be fields of each other.
 fn build<T>(build: impl FnOnce() -> Option<T>) -> Option<T> {
     build()
 }
 
-/// Returns the configuration if it has no mistake.
+/// Returns the configuration if it has no mistake. Checks every value without a mistake of its own,
+/// whether or not other values have one.
 pub fn config(mut read: Reader, check: Check) -> Result<Config, ConfigError> {
-    let config = sections(&mut read, check);
+    let config = sections(&mut read);
+    for Setting { key, value, .. } in read.settings() {
+        if !value.is_empty()
+            && !read.mistakes.iter().any(|mistake| mistake.path == key)
+            && let Err(error) = check(key, &value)
+        {
+            read.mistake(key, error);
+        }
+    }
     let mistakes = read.mistakes;
     config
         .filter(|_| mistakes.is_empty())
         .ok_or(ConfigError { mistakes })
 }
 
-fn sections(read: &mut Reader, check: Check) -> Option<Config> {
+fn sections(read: &mut Reader) -> Option<Config> {
     all!(Config {
-        api: api(read, check),
+        api: api(read),
         poll: poll(read),
         filter: all!(Filter {
             include: read.parse("filter.include", repository_globs),
@@ -120,11 +129,11 @@ fn sections(read: &mut Reader, check: Check) -> Option<Config> {
             language: read.parse("links.language", |text| link(text, Template::of_language)),
         })
         .map(Arc::new),
-        state_file: Some(file(read, "state.file", check)),
+        state_file: Some(read.file("state.file")),
         web: all!(WebConfig {
-            listen_addresses: addresses(read, check),
+            listen_addresses: read.parse("web.listen_addresses", addresses),
             telemetry_path: read.parse("web.telemetry_path", telemetry_path),
-            config_file: Some(file(read, "web.config_file", check)),
+            config_file: Some(read.file("web.config_file")),
             enable_lifecycle: read.get("web.enable_lifecycle"),
         }),
         log: all!(LogSettings {
@@ -138,21 +147,20 @@ fn sections(read: &mut Reader, check: Check) -> Option<Config> {
     })
 }
 
-fn api(read: &mut Reader, check: Check) -> Option<ApiConfig> {
-    let rate: Option<f64> = read.get("api.requests_per_second");
+fn api(read: &mut Reader) -> Option<ApiConfig> {
     all!(ApiConfig {
         base_url: root(read),
         key: key(read),
         page_size: read.get("api.page_size"),
         concurrency: read.get("api.concurrency"),
-        requests_per_second: rate.map(|rate| (rate > 0.0).then_some(rate)),
+        requests_per_second: read.get("api.requests_per_second"),
         connect_timeout: read.get("api.connect_timeout"),
         timeout: read.get("api.timeout"),
         max_attempts: read.get("api.max_attempts"),
         max_retry_after: read.get("api.max_retry_after"),
         max_response_size: read.get("api.max_response_size"),
         max_repositories: read.get("api.max_repositories"),
-        ca_file: Some(file(read, "api.ca_file", check)),
+        ca_file: Some(read.file("api.ca_file")),
         completion_scale: read.get("api.completion_scale"),
         omits_zeros: read.get("api.omits_zeros"),
     })
@@ -206,7 +214,8 @@ fn key(read: &mut Reader) -> Option<KeySource> {
         }
         (KEY, KeySource::Inline(inline.into()))
     } else if inline.is_empty() {
-        (FILE, KeySource::File(read.file(FILE)?))
+        read.file(FILE)?;
+        (FILE, KeySource::File(read.relative_path(FILE)?))
     } else {
         let other = read.place(FILE).name;
         let problem = format!("is given, and {FILE} ({other}) too; remove one of the two");
@@ -218,29 +227,6 @@ fn key(read: &mut Reader) -> Option<KeySource> {
         return None;
     }
     Some(source)
-}
-
-/// Returns the path of a file, if it is set, after its check.
-fn file(read: &mut Reader, path: &'static str, check: Check) -> Option<PathBuf> {
-    let file = read.file(path)?.relative();
-    checked(read, path, file.as_os_str(), check);
-    Some(file)
-}
-
-/// Notes the error of a check.
-fn checked(read: &mut Reader, path: &'static str, value: &OsStr, check: Check) {
-    if let Err(error) = check(path, value) {
-        read.mistake(path, error);
-    }
-}
-
-fn addresses(read: &mut Reader, check: Check) -> Option<Vec<String>> {
-    const PATH: &str = "web.listen_addresses";
-    let addresses = read.parse(PATH, values::addresses)?;
-    for address in &addresses {
-        checked(read, PATH, address.as_ref(), check);
-    }
-    Some(addresses)
 }
 
 fn poll(read: &mut Reader) -> Option<PollConfig> {

@@ -1,27 +1,27 @@
-//! The types of values: each parses the text of its values, and describes valid ones for a hint.
+//! The types of values: each parses text, and describes its valid values for a hint.
 //!
-//! A parser returns a valid value or the problem with the text. It quotes the text only if the text
-//! can hold no secret.
+//! A parser returns the value or the problem with the text. The problem quotes the text only if it
+//! is too short for an API key.
 
 use crate::{
     domain::links::{Template, TemplateError},
     support::glob,
 };
-use figment::value::Value;
+use figment::value::{Empty, Value};
 use globset::GlobSet;
 use std::{net::SocketAddr, ops::RangeInclusive, str::FromStr};
 use url::{ParseError, Position, Url};
 
-/// The type of the values of a key, with its bounds and, where they do not follow from these, the
-/// words for valid values.
+/// The type of a key's values with its bounds; with words for the valid values where the bounds do
+/// not give them.
 #[derive(Debug, PartialEq)]
 pub enum Takes {
     Whole(RangeInclusive<u64>),
     Number(RangeInclusive<f64>, &'static str),
     /// A rate per second, of which 0 is unlimited.
     Rate(RangeInclusive<f64>),
-    /// A duration between two others, which are written as users write them. If words are in the
-    /// place of the first one, the section holds that bound.
+    /// A duration with its bounds, written as users write durations. Words as the lower bound name
+    /// a bound that the section checks.
     Time(&'static str, &'static str),
     /// A number of bytes that is at least this.
     Size(u64),
@@ -49,8 +49,8 @@ pub const ADDRESSES: Takes =
     Takes::List("host:port", &[":10018", "127.0.0.1:10018", "[::1]:10018"]);
 
 impl Takes {
-    /// Returns true if a value in the file may be a bare number or boolean. In other places, YAML
-    /// reads `010` as 10, and other programs read `no` as false.
+    /// Returns true if a value in the file may be a bare number or boolean. Other values need
+    /// quotes: YAML reads `010` as 10, and other programs read `no` as false.
     pub fn is_bare(&self) -> bool {
         use Takes::{Choice, File, List, Secret, Text};
         !matches!(self, Choice(_) | Text(_) | List(..) | File | Secret)
@@ -71,10 +71,7 @@ impl Takes {
             }
             Self::Size(least) => format!("a size of at least {least}B, such as 512KiB or 16MiB"),
             Self::Switch => "true or false".to_owned(),
-            Self::Choice(words) => match words {
-                [words @ .., last] => format!("{} or {last}", words.join(", ")),
-                [] => String::new(),
-            },
+            Self::Choice(words) => format!("one of {}", words.join(", ")),
             Self::List(items, examples) => format!(
                 "{items}, such as {examples:?} in the file, {} elsewhere",
                 examples.join(",")
@@ -88,7 +85,7 @@ impl Takes {
     pub fn parse(&self, text: &str) -> Result<Value, String> {
         let value = match self {
             Self::Whole(bounds) => within(text, bounds),
-            Self::Rate(_) if text.parse() == Ok(0.0) => Some(0.0.into()),
+            Self::Rate(_) if text.parse() == Ok(0.0) => Some(Empty::None.into()),
             Self::Rate(bounds) => within(text, bounds),
             Self::Number(bounds, _) => match text.parse() {
                 Ok(percent @ 1.0..=100.0) if bounds.end() < &percent => {
@@ -134,15 +131,15 @@ pub fn is(text: &str) -> String {
     format!("is {}", quoted(text))
 }
 
-/// Returns true for an unknown name that may be shown: to YAML, `{key:abc}` is one name, which may
-/// be a secret.
+/// Returns true for an unknown name that may be shown: YAML reads `{key:abc}` as one name, which
+/// may hold a secret.
 pub fn is_plain(name: &str) -> bool {
     let is_of_names = |c: char| c.is_ascii_alphabetic() || matches!(c, '_' | '-' | '.');
     name.len() <= 40 && name.chars().all(is_of_names)
 }
 
-/// Splits a list that is written as one text. A comma within the braces of a glob is the glob's
-/// own.
+/// Splits a list that is written as one text at its commas, except those within the braces of a
+/// glob.
 pub fn items(text: &str) -> Vec<&str> {
     let mut depth = 0_usize;
     let items = text.split(|c| {
@@ -182,8 +179,8 @@ fn size(text: &str) -> Option<u64> {
     digits.parse::<u64>().ok()?.checked_mul(unit)
 }
 
-/// Parses the root of the API and lets its path end with a slash. The text may hold a secret in the
-/// wrong place.
+/// Parses the root of the API and ends its path with a slash. No problem quotes the text, which may
+/// hold a password.
 pub fn base_url(text: &str) -> Result<Url, String> {
     let mut url = match Url::parse(text) {
         Ok(url) if matches!(url.scheme(), "http" | "https") => url,
@@ -204,7 +201,8 @@ pub fn base_url(text: &str) -> Result<Url, String> {
     Ok(url)
 }
 
-/// Parses a URL template; an empty text is none. The text may hold a secret in the wrong place.
+/// Parses a URL template; an empty text is none. No problem quotes the text, which may hold a
+/// password.
 pub fn link(
     text: &str,
     parse: fn(&str) -> Result<Template, TemplateError>,
@@ -271,7 +269,7 @@ pub fn addresses(text: &str) -> Result<Vec<String>, String> {
     Ok(addresses)
 }
 
-/// Parses a path at which the metrics can be served, which the exporter does not use otherwise.
+/// Parses the path of the metrics, which must not be another path of the exporter.
 pub fn telemetry_path(path: &str) -> Result<String, String> {
     let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte);
     let is_taken = ["/", "/translations.json"].contains(&path) || path.starts_with("/-/");

@@ -36,13 +36,15 @@ pub fn bind(addresses: &[String]) -> Result<Vec<TcpListener>, BindError> {
     Ok(listeners)
 }
 
-/// Checks that an address resolves.
-pub fn check(address: &str) -> Result<(), BindError> {
-    let resolved = resolve(address).map(drop);
-    resolved.map_err(|error| BindError {
-        address: address.to_owned(),
-        error,
-    })
+/// Checks that each of `addresses` resolves.
+pub fn check<'a>(addresses: impl IntoIterator<Item = &'a str>) -> Result<(), BindError> {
+    for address in addresses {
+        resolve(address).map_err(|error| BindError {
+            address: address.to_owned(),
+            error,
+        })?;
+    }
+    Ok(())
 }
 
 fn resolve(address: &str) -> io::Result<Vec<SocketAddr>> {

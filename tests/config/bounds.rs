@@ -296,9 +296,9 @@ fn a_word_that_is_not_one_of_those_allowed_is_refused() {
         (
             "log.level",
             &["loud"],
-            "error, warn, info, debug or trace…\"{}\"",
+            "\"{}\"; give one of error, warn, info, debug, trace",
         ),
-        ("log.format", &["text"], "logfmt or json…\"{}\""),
+        ("log.format", &["text"], "\"{}\"; give one of logfmt, json"),
     ]);
 }
 
@@ -348,7 +348,7 @@ fn a_bare_number_or_boolean_in_place_of_text_must_be_quoted() {
         (
             "log.level",
             &["3"],
-            "error, warn, info, debug or trace…a number",
+            "is a number, not text in quotes; give one of error, warn",
         ),
     ]);
 }
