@@ -349,6 +349,22 @@ fn a_refused_reload_does_not_delay_a_web_configuration_change() {
 }
 
 #[test]
+fn a_problem_shows_long_before_the_next_poll() {
+    let keys = [("web.config_file", "web.yml"), ("poll.interval", "12h")];
+    let daemon = Reloadable::start(&Api::of(1), &keys);
+    daemon.exporter.wait_until_fresh(1);
+    let web_file = daemon.exporter.folder.path().join("web.yml");
+    for (text, shown) in [("rate_limit: {", 1.0), (RATE_LIMIT, 0.0)] {
+        fs::write(&web_file, text).unwrap();
+        daemon.exporter.wait_for("it is judged", |metrics| {
+            let kind = [("kind", "reload_refused")];
+            metrics.sum("translation_exporter_problem", &kind) == shown
+        });
+    }
+    assert_eq!(daemon.exporter.metrics().polls(), 1.0);
+}
+
+#[test]
 fn a_change_of_the_web_configuration_file_needs_nothing_of_the_api() {
     let api = Api::of(1);
     let folder = tempfile::tempdir().unwrap();
