@@ -10,7 +10,6 @@
 //! - Redirects are not followed.
 //! - Every request, including retries, waits for its permit in [`Pace`].
 
-mod body;
 mod error;
 mod pace;
 mod proxy;

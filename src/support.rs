@@ -1,6 +1,5 @@
 //! Helpers that know nothing of translations: the clock, the log, text for people.
 
-pub(crate) mod certificate;
 pub mod clock;
 pub(crate) mod escape;
 pub(crate) mod glob;

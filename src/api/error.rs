@@ -53,6 +53,21 @@ impl RequestFailure {
         }
     }
 
+    /// Creates the failure of a body in another encoding than Accept-Encoding allows.
+    pub fn encoding() -> Self {
+        let what = "the body has a Content-Encoding that was not asked for";
+        Self {
+            hint: "let the API, or the proxy before it, obey Accept-Encoding: gzip",
+            ..Self::new(Reason::Decode, what)
+        }
+    }
+
+    /// Creates the failure of a body that is larger than `limit` bytes, decompressed.
+    pub fn too_large(limit: u64) -> Self {
+        let what = format!("the body is larger than {limit} bytes");
+        Self::new(Reason::TooLarge, what)
+    }
+
     /// Creates the failure of a response that cannot be decoded.
     pub fn decode(error: &DecodeError) -> Self {
         let reason = match error {
@@ -246,6 +261,14 @@ fn of_tls(failed: &mut RequestFailure, error: &rustls::Error) {
         Error::InvalidCertificate(Bad::UnknownIssuer) => {
             "put the certificate of its issuer into api.ca_file, or the certificate itself if it \
              is self-signed"
+        }
+        // webpki's error, which rustls wraps.
+        Error::InvalidCertificate(Bad::Other(cause))
+            if cause.to_string().contains("CaUsedAsEndEntity") =>
+        {
+            failed.what = "the server presents the certificate of an authority as its own".into();
+            "let the API's server present a certificate with CA:FALSE, as `openssl req -x509 \
+             -addext basicConstraints=critical,CA:FALSE` makes it, and put that into api.ca_file"
         }
         Error::InvalidCertificate(Bad::InvalidPurpose | Bad::InvalidPurposeContext { .. }) => {
             "let the API's server present a certificate for servers (extended key usage \

@@ -2,7 +2,6 @@
 
 use super::{
     Client, Session,
-    body::{self, Body},
     error::RequestFailure,
     retry_after,
     tls::{BuildError, Connector},
@@ -14,25 +13,18 @@ use crate::{
 };
 use reqwest::{
     Response, StatusCode, Url,
-    header::{ACCEPT, ACCEPT_ENCODING},
+    header::{ACCEPT, CONTENT_ENCODING},
 };
 use secrecy::{ExposeSecret, SecretString};
 use std::{
     sync::Mutex,
     time::{Duration, SystemTime},
 };
-use tokio::{
-    sync::MutexGuard,
-    time::{Instant, timeout, timeout_at},
-};
+use tokio::time::{Instant, timeout, timeout_at};
 
 /// The size in bytes above which bodies are read and decoded one at a time, to bound the memory of
 /// concurrent requests.
 const LARGE_BODY: usize = 1 << 20;
-
-/// The size in bytes of the pieces in which a chunk is decompressed. A piece of gzip grows at most
-/// about a thousandfold, to some [`LARGE_BODY`] bytes.
-const PIECE: usize = 1 << 10;
 
 /// The number of chunks, of some 16 KiB each, that are read of the body of an error.
 const DRAINED_CHUNKS: u32 = 16;
@@ -100,7 +92,6 @@ impl PollSession {
         let request = http
             .get(url)
             .header(ACCEPT, "application/json")
-            .header(ACCEPT_ENCODING, "gzip")
             .bearer_auth(self.key.expose_secret());
         let mut deadline = started + self.client.config.timeout;
         let (status, result) = match before(deadline, request.send()).await {
@@ -146,41 +137,28 @@ impl PollSession {
             return Err(RequestFailure::status(status, wait));
         }
         let sent_at = retry_after::date(response.headers());
-        let limit = config.max_response_size;
-        if response
-            .content_length()
-            .is_some_and(|length| length > limit)
-        {
-            return Err(body::too_large(limit));
+        // reqwest removes the header of what it decompresses.
+        let encoding = response.headers().get(CONTENT_ENCODING);
+        if encoding.is_some_and(|name| !name.as_bytes().eq_ignore_ascii_case(b"identity")) {
+            return Err(RequestFailure::encoding());
         }
-        let mut body = Body::new(response.headers(), limit)?;
+        let limit = config.max_response_size;
+        let mut body = Vec::new();
         // The lock is held until the body is decoded.
         let mut large = None;
         while let Some(chunk) = before(*deadline, response.chunk()).await? {
-            self.append(&chunk, &mut body, &mut large, deadline).await?;
-        }
-        decode(&body.finish()?, sent_at).map_err(|error| RequestFailure::decode(&error))
-    }
-
-    /// Appends a chunk to `body`, and takes the lock of large bodies once `body` is large. Moves
-    /// the deadline by the time that the lock takes.
-    async fn append<'a>(
-        &'a self,
-        chunk: &[u8],
-        body: &mut Body,
-        large: &mut Option<MutexGuard<'a, ()>>,
-        deadline: &mut Instant,
-    ) -> Result<(), RequestFailure> {
-        for piece in chunk.chunks(PIECE) {
-            body.push(piece)?;
+            if (body.len() + chunk.len()) as u64 > limit {
+                return Err(RequestFailure::too_large(limit));
+            }
+            body.extend_from_slice(&chunk);
             if body.len() > LARGE_BODY && large.is_none() {
                 let waiting = Instant::now();
-                *large = Some(self.client.large_bodies.lock().await);
+                large = Some(self.client.large_bodies.lock().await);
                 // The API is not to blame for this wait.
                 *deadline += waiting.elapsed();
             }
         }
-        Ok(())
+        decode(&body, sent_at).map_err(|error| RequestFailure::decode(&error))
     }
 
     /// Returns the meaning of an absent field.

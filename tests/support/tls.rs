@@ -19,7 +19,15 @@ pub enum Certificate {
     Good,
     Expired,
     SelfSigned,
+    /// Self-signed, and that of an authority, as a plain `openssl req -x509` makes it.
+    SelfSignedAuthority,
     WrongName,
+}
+
+impl Certificate {
+    fn is_self_signed(self) -> bool {
+        matches!(self, Self::SelfSigned | Self::SelfSignedAuthority)
+    }
 }
 
 /// A certificate authority for one test, with the server configuration for its certificate.
@@ -69,7 +77,10 @@ impl Authority {
             params.not_before = date_time_ymd(2020, 1, 1);
             params.not_after = date_time_ymd(2020, 2, 1);
         }
-        let certificate = if kind == Certificate::SelfSigned {
+        if kind == Certificate::SelfSignedAuthority {
+            params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        }
+        let certificate = if kind.is_self_signed() {
             params.self_signed(&key).unwrap()
         } else {
             params.signed_by(&key, &self.issuer).unwrap()

@@ -4,7 +4,6 @@ use super::{
     files::Pem,
     yaml::{Invalid, Policy, TlsSection},
 };
-use crate::support::certificate::{Purpose, verify_trusted};
 use rustls::{
     CertificateError, DigitallySignedStruct, DistinguishedName, Error, RootCertStore,
     SignatureScheme,
@@ -134,7 +133,7 @@ impl ClientCertVerifier for Clients {
     ) -> Result<ClientCertVerified, Error> {
         if let Some(chain) = &self.chain {
             if self.authorities.contains(end_entity) {
-                verify_trusted(end_entity, Purpose::Client, now)?;
+                verify_trusted(end_entity, now)?;
             } else {
                 chain.verify_client_cert(end_entity, intermediates, now)?;
             }
@@ -168,6 +167,30 @@ impl ClientCertVerifier for Clients {
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
         self.algorithms.supported_schemes()
+    }
+}
+
+/// Verifies the validity period and the extended key usage of a certificate that is itself trusted.
+/// webpki cannot do this: it refuses a certificate that is an authority too, and plain
+/// `openssl req -x509` makes such certificates.
+fn verify_trusted(certificate: &CertificateDer<'_>, now: UnixTime) -> Result<(), Error> {
+    let (_, certificate) =
+        X509Certificate::from_der(certificate).map_err(|_| CertificateError::BadEncoding)?;
+    let now = i64::try_from(now.as_secs()).unwrap_or(i64::MAX);
+    let validity = certificate.validity();
+    if now < validity.not_before.timestamp() {
+        return Err(CertificateError::NotValidYet.into());
+    }
+    if now > validity.not_after.timestamp() {
+        return Err(CertificateError::Expired.into());
+    }
+    let usage = certificate
+        .extended_key_usage()
+        .map_err(|_| CertificateError::BadEncoding)?;
+    if usage.is_none_or(|usage| usage.value.any || usage.value.client_auth) {
+        Ok(())
+    } else {
+        Err(CertificateError::InvalidPurpose.into())
     }
 }
 

@@ -24,7 +24,7 @@ const LIST: &str = r#"[{"id":1,"code":"de","name":"owner/repo",
 "completion":77.0,"created_at":"2024-05-06T07:08:09Z"}]"#;
 
 /// The faults that any request can meet and that do not end the poll.
-const FAULTS: [Row; 39] = [
+const FAULTS: [Row; 40] = [
     ("reset", |_| Reply::reset(), "connect"),
     ("closed before headers", |_| Reply::close(), "connect"),
     (
@@ -110,6 +110,11 @@ const FAULTS: [Row; 39] = [
     (
         "not gzip, though it says so",
         |_| Reply::json(LIST).header("content-encoding", "gzip"),
+        "decode",
+    ),
+    (
+        "brotli, which was not asked for",
+        |_| Reply::json(LIST).header("content-encoding", "br"),
         "decode",
     ),
     ("a body of 1 GiB", |_| Reply::gibibyte(), "too_large"),

@@ -3,7 +3,7 @@
 use crate::support::{
     Api, Setup, Target,
     api::repo,
-    tls::{Authority, Certificate, demanding_client_certificates},
+    tls::{Authority, Certificate, demanding_client_certificates, identity},
 };
 use std::{
     fs,
@@ -58,6 +58,26 @@ fn a_replaced_ca_file_is_trusted_without_a_reload() {
     let path = exporter.folder.path().join("authority.pem");
     fs::write(path, after.authority).unwrap();
     exporter.wait_until_up_is(1.0);
+}
+
+#[test]
+fn a_self_signed_certificate_is_trusted_itself_unless_it_is_an_authority() {
+    for (kind, words) in [
+        (Certificate::SelfSigned, None),
+        (
+            Certificate::SelfSignedAuthority,
+            Some(["the certificate of an authority as its own", "CA:FALSE"]),
+        ),
+    ] {
+        let (mut identity, [certificate, _]) = identity(kind, "localhost");
+        identity.authority = certificate;
+        let api = Api::start_at("127.0.0.1:0", [repo(1)], Some(identity));
+        let check = Setup::for_api(&api).arguments(&["check-config", "--online"]);
+        match words {
+            None => assert_eq!(check.run().code, Some(0)),
+            Some(words) => check.run().assert_failed(1, &words),
+        }
+    }
 }
 
 #[test]
