@@ -139,6 +139,8 @@ const SUCCESSFUL: &str = "translation_exporter_config_last_reload_successful";
 #[test]
 fn an_empty_file_leaves_the_protection_active() {
     let protected = Protected::start(&format!("{TLS}{CLIENTS}"));
+    let exporter = &protected.exporter;
+    exporter.wait_for_line(&["the web configuration is active", "TLS"]);
     assert_eq!(protected.get("/metrics", false), None);
     protected.write("web.yml", "");
     protected.wait_for_metric(SUCCESSFUL, "0");

@@ -216,7 +216,7 @@ impl<'a> PageTemplate<'a> {
         let mut has_next = false;
         for (at, due) in &self.dates {
             let is_open = due.totals.behind() > 0;
-            let is_urgent = is_open && (*at < self.now || !has_next) && urgent.len() < 4;
+            let is_urgent = is_open && !has_next && urgent.len() < 4;
             has_next |= is_open && *at >= self.now;
             if is_urgent { &mut urgent } else { &mut later }.push((at, due));
         }
