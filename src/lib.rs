@@ -22,8 +22,10 @@
 //! Each recipe names the files to change, in order. `cargo check` and `cargo test --lib` notice a
 //! forgotten step, except for those after "finally": at most `tests/run.sh` notices them.
 //!
-//! `UPDATE=1 cargo test --lib tables_of_the_metrics` writes the tables of `deploy/metrics.md`. A
-//! metric that no panel shows, or that a healthy exporter omits, says why in its definition.
+//! `UPDATE=1 cargo test --lib tables_of_the_metrics` writes the tables of `deploy/metrics.md`;
+//! `UPDATE=1 cargo test --lib of_the_keys` and `deploy/helm/schema.py` write the table of keys and
+//! the schemas. A metric that no panel shows, or that a healthy exporter omits, says why in its
+//! definition.
 //!
 //! - **A gauge of a repository or language**: its definition in `metrics/definition.rs`, its
 //!   samples in `metrics/exposition/translations.rs`; finally a panel in `grafana/generate`.
@@ -36,17 +38,11 @@
 //! - **An alert on a kind**: `deploy/prometheus/alerts.yaml`, its runbook in the README beside it,
 //!   and a situation in `tests/rules/kinds.py`.
 //! - **A key of the configuration**: its definition in `config/keys.rs`, its field in
-//!   `config/sections.rs`, and the code that uses it. `UPDATE=1 cargo test --lib of_the_keys` and
-//!   `deploy/helm/schema.py` write the table of keys and the schemas.
-//! - **An output of `once`**: a file in `report/` and its export in `report.rs`; its name in
-//!   `cli.rs`; its case in `commands/output.rs`; finally its row in the table of outputs in
-//!   `README.md`, and its escaping in `tests/blackbox/hostile_names.rs`.
-//! - **An operation of the API**: [`domain::Operation`] and `domain/response.rs`; `api/wire.rs` for
-//!   its JSON; `api/session.rs` for the request ([`api::Session`], which the tests of `poller`
-//!   implement too); `poller/poll.rs` and `poller/ledger.rs` to request it and to keep the
-//!   response; `domain/snapshot.rs` to show it; then its metric as above. `demo.rs`,
-//!   `tests/support/api.rs` and `tests/bench/tool/api.rs` have to serve it. `state/format.rs`
-//!   preserves it across restarts.
+//!   `config/sections.rs`, the code that uses it.
+//! - **An output of `once`**: its file in `report/`, its name in `cli.rs`, its case in
+//!   `commands/output.rs`; finally `README.md` and `tests/blackbox/hostile_names.rs`.
+//! - **An operation of the API** crosses the modules in the order of "How one value travels", from
+//!   [`domain::Operation`] on. `state/format.rs` preserves it; `demo.rs` and the tests serve it.
 #![forbid(unsafe_code)]
 
 pub mod api;
