@@ -96,7 +96,7 @@ impl Takes {
                 _ => within(text, bounds),
             },
             // Nobody means a month.
-            Self::Time(..) if text.contains('M') => {
+            Self::Time(..) if text.contains('M') && humantime::parse_duration(text).is_ok() => {
                 return Err(is(text) + ", in months: write a lowercase m for minutes");
             }
             Self::Time(least, most) => time(text, least, most),

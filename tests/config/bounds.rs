@@ -120,6 +120,11 @@ fn a_value_is_refused_with_the_remedy_for_its_mistake() {
             &["5M"],
             "is \"5M\", in months: write a lowercase m for minutes; give a time from 1s",
         ),
+        (
+            "poll.interval",
+            &["16MB"],
+            "is \"16MB\"; give a time from 1s",
+        ),
         ("poll.interval", &["''"], "1s…with its unit…\"{}\""),
         (
             "poll.stale_after",
