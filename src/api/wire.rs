@@ -8,7 +8,7 @@
 //!
 //! - Unknown fields are ignored at any depth.
 //! - A null field counts as missing.
-//! - A field that appears twice in an object is bad, because the right value is unclear.
+//! - An object in which a known field appears twice is bad, because the right value is unclear.
 //! - `null` in place of the array is an empty list, as servers written in Go send it.
 //!
 //! # Memory
@@ -24,7 +24,7 @@ use crate::{
 };
 use serde::{
     Deserialize, Deserializer,
-    de::{MapAccess, SeqAccess, Visitor},
+    de::{SeqAccess, Visitor},
 };
 use serde_json::value::RawValue;
 use std::{borrow::Cow, fmt, sync::Arc};
@@ -298,54 +298,36 @@ impl<'de, F: FnMut(usize, Option<RawEntry<'de>>)> Visitor<'de> for EachEntry<F> 
         let mut place = 0;
         while let Some(entry) = array.next_element::<&RawValue>()? {
             place += 1;
-            (self.0)(place, serde_json::from_str(entry.get()).ok());
+            // A derived implementation reads an array, too.
+            let object = Some(entry.get()).filter(|raw| raw.starts_with('{'));
+            (self.0)(place, object.and_then(|raw| serde_json::from_str(raw).ok()));
         }
         Ok(())
     }
 }
 
-/// The known fields of one object, as raw JSON; `None` is a missing field. A field that appears
-/// twice is empty text, which is no JSON value.
-#[derive(Default)]
+/// The known fields of one object, as raw JSON; `None` is a missing field. An object with one of
+/// them twice is refused.
+#[derive(Default, Deserialize)]
+#[serde(default)]
 struct RawEntry<'a> {
+    #[serde(deserialize_with = "present")]
     id: Option<&'a str>,
+    #[serde(deserialize_with = "present")]
     name: Option<&'a str>,
+    #[serde(deserialize_with = "present")]
     private: Option<&'a str>,
+    #[serde(deserialize_with = "present")]
     created_at: Option<&'a str>,
+    #[serde(deserialize_with = "present")]
     code: Option<&'a str>,
+    #[serde(deserialize_with = "present")]
     completion: Option<&'a str>,
 }
 
-// Written by hand, because a derived implementation refuses objects with a repeated key, and keys
-// that are not text.
-impl<'de> Deserialize<'de> for RawEntry<'de> {
-    fn deserialize<D: Deserializer<'de>>(object: D) -> Result<Self, D::Error> {
-        object.deserialize_map(Self::default())
-    }
-}
-
-impl<'de> Visitor<'de> for RawEntry<'de> {
-    type Value = Self;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(mut self, mut object: A) -> Result<Self, A::Error> {
-        while let Some((key, value)) = object.next_entry::<&RawValue, &RawValue>()? {
-            let field = match parse_string(key.get()).as_deref() {
-                Some("id") => &mut self.id,
-                Some("name") => &mut self.name,
-                Some("private") => &mut self.private,
-                Some("created_at") => &mut self.created_at,
-                Some("code") => &mut self.code,
-                Some("completion") => &mut self.completion,
-                _ => continue,
-            };
-            *field = Some(field.map_or(value.get(), |_| ""));
-        }
-        Ok(self)
-    }
+/// Reads a field that is present, also with null, which `Option` alone takes for a missing field.
+fn present<'de, D: Deserializer<'de>>(field: D) -> Result<Option<&'de str>, D::Error> {
+    <&RawValue>::deserialize(field).map(|raw| Some(raw.get()))
 }
 
 #[cfg(test)]

@@ -60,6 +60,10 @@ fn a_bad_id_costs_the_entry_and_keeps_its_name() {
     }
 }
 
+fn languages(body: &str) -> LanguageList {
+    decode_languages(body.as_bytes(), &Interner::default(), Absent::Unknown).unwrap()
+}
+
 #[test]
 fn a_bad_name_keeps_the_id_listed() {
     for raw in ["\"\"", "7", "null", r#""\ud800""#, "[]"] {
@@ -115,27 +119,20 @@ fn private_may_be_missing_and_created_at_may_not() {
 
 #[test]
 fn keys_may_be_escaped_and_unknown_keys_are_ignored() {
-    let page = repository(r#""":2,"\ud800":1,"Id":9,"\u0069d":3,"name":"o/r""#);
+    let page = repository(r#""":2,"Id":9,"\u0069d":3,"name":"o/r""#);
     assert_eq!((only(&page).id.get(), page.listing.bad.all.len()), (3, 0));
 }
 
 #[test]
-fn a_repeated_field_is_bad() {
-    assert_eq!(
-        repository(r#""id":3,"id":4,"name":"o/r""#).listing.bad.all,
-        [Defect::Id]
-    );
-    assert_eq!(
-        repository(r#""id":3,"name":"o/r","private":true,"private":true"#)
-            .listing
-            .bad
-            .all,
-        [Defect::Private]
-    );
-}
-
-fn languages(body: &str) -> LanguageList {
-    decode_languages(body.as_bytes(), &Interner::default(), Absent::Unknown).unwrap()
+fn an_object_with_a_field_twice_is_bad() {
+    for fields in [
+        r#""id":3,"id":4,"name":"o/r""#,
+        r#""id":3,"name":"o/r","private":true,"private":true"#,
+    ] {
+        let page = repository(fields);
+        assert_eq!(page.listing.bad.all, [Defect::NotAnObject], "{fields}");
+        assert_eq!(page.next, Next::Unreadable);
+    }
 }
 
 #[test]
