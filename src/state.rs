@@ -38,17 +38,18 @@ use crate::{
         Repository, RepositoryId,
         record::{Languages, Record},
     },
-    support::clock::Timestamp,
+    support::{clock::Timestamp, replace::replace_by_way_of},
 };
 use std::{
     collections::{BTreeMap, BTreeSet},
     ffi::OsString,
-    fs::{self, File, OpenOptions},
+    fs::{self, File, OpenOptions, Permissions},
     io::{self, ErrorKind},
-    os::unix::fs::OpenOptionsExt as _,
+    os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _},
     path::{Path, PathBuf},
     sync::Arc,
 };
+use tempfile::Builder;
 
 /// The mode of new files: only the user that runs the exporter can read them.
 const MODE: u32 = 0o600;
@@ -176,25 +177,19 @@ impl StateFile {
         let temporary = sibling(&self.path, ".tmp");
         // A new file is sure to have the mode, and is no symbolic link that another user left here.
         let _ = fs::remove_file(&temporary);
-        let write = || {
-            let file = OpenOptions::new()
-                .write(true)
-                .create_new(true)
-                .mode(MODE)
-                .open(&temporary)?;
-            format::encode(memory, &self.base_url, &file)?;
+        let mut builder = Builder::new();
+        builder
+            .prefix(temporary.file_name().unwrap_or_default())
+            .rand_bytes(0)
+            .permissions(Permissions::from_mode(MODE));
+        replace_by_way_of(&builder, &self.path, |file| {
+            format::encode(memory, &self.base_url, &*file)?;
             if file.metadata()?.len() > MAX_BYTES {
                 return Err(ErrorKind::FileTooLarge.into());
             }
-            file.sync_all()?;
-            fs::rename(&temporary, &self.path)
-        };
-        write().map_err(|error| {
-            // The rest of a failed write would waste space on a full disk. An error of its removal
-            // adds nothing to the error of the write.
-            let _ = fs::remove_file(&temporary);
-            StateError::io("write the state file", &self.path, error)
-        })?;
+            Ok(())
+        })
+        .map_err(|error| StateError::io("write the state file", &self.path, error))?;
         let action =
             "sync the folder (the state file is replaced, but a power failure may undo that) of";
         sync_folder(&self.path).map_err(|error| StateError::io(action, &self.path, error))

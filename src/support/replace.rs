@@ -22,19 +22,36 @@ pub fn replace_file(
     if fs::metadata(&path).is_ok_and(|found| !found.is_file()) {
         return write(&mut File::options().write(true).open(path)?);
     }
+    // The textfile collector may run as another user. The umask can still forbid reading.
+    let others_may_read = Permissions::from_mode(0o666);
+    let mut temporary = Builder::new();
+    temporary
+        .prefix(".translation-exporter-")
+        .permissions(others_may_read);
+    replace_by_way_of(&temporary, &path, |file| {
+        let mut buffered = io::BufWriter::new(file);
+        write(&mut buffered)?;
+        buffered.flush()
+    })
+}
+
+/// Replaces the file at `path` with a new one beside it, once that is on the disk. Until then the
+/// new file has the name of `temporary`.
+///
+/// # Errors
+/// Returns the errors of the disk and of `write`. The old file then stays, and the new one is
+/// removed.
+pub fn replace_by_way_of(
+    temporary: &Builder<'_, '_>,
+    path: &Path,
+    write: impl FnOnce(&mut File) -> io::Result<()>,
+) -> io::Result<()> {
     let folder = match path.parent() {
         Some(folder) if folder != Path::new("") => folder,
         _ => Path::new("."),
     };
-    let mut file = Builder::new()
-        .prefix(".translation-exporter-")
-        // The textfile collector may run as another user. The umask can still forbid reading.
-        .permissions(Permissions::from_mode(0o666))
-        .tempfile_in(folder)?;
-    let mut buffered = io::BufWriter::new(&mut file);
-    write(&mut buffered)?;
-    buffered.flush()?;
-    drop(buffered);
+    let mut file = temporary.tempfile_in(folder)?;
+    write(file.as_file_mut())?;
     file.as_file().sync_all()?;
     file.persist(path)?;
     Ok(())
