@@ -1,7 +1,7 @@
 //! The fixture of the tests of the routes.
 
 use crate::{
-    config::WebConfig,
+    config::{self, Options, WebConfig},
     diagnosis,
     domain::snapshot::{PollStatus, Snapshot},
     metrics::{exposition::Published, instruments::Instruments},
@@ -45,11 +45,15 @@ pub struct Fixture {
 impl Fixture {
     /// Serves an empty snapshot on /metrics.
     pub fn new() -> Self {
+        let required = [
+            ("TRANSLATION_EXPORTER_API__BASE_URL", "https://a"),
+            ("TRANSLATION_EXPORTER_API__KEY", "key"),
+        ];
+        let variables = required.map(|(name, value)| (name.into(), value.into()));
+        let defaults = config::load(&Options::default(), &variables, &mut |_, _| Ok(()));
         let settings = WebConfig {
             listen_addresses: vec!["127.0.0.1:0".to_owned()],
-            telemetry_path: "/metrics".to_owned(),
-            config_file: None,
-            enable_lifecycle: false,
+            ..defaults.unwrap().web
         };
         let status = testing::status();
         let (reload, reloads) = mpsc::channel(1);
