@@ -325,6 +325,17 @@ fn dropped_lines_of_the_log_are_a_finding_for_15_minutes() {
 }
 
 #[test]
+fn a_wrong_clock_is_shown_beside_that_of_the_api() {
+    let known = Known::with(|known| {
+        let machine = Timestamp::from_millis(0);
+        known.status.wrong_clock = Some(WrongClock { machine, api: NOW });
+    });
+    let detail = known.findings()[0].detail.clone().unwrap();
+    let expected = format!("this machine's clock says 1970-01-01T00:00:00Z, the API's {NOW}");
+    assert_eq!(detail.to_string(), expected);
+}
+
+#[test]
 fn no_finding_begins_in_the_future() {
     let known = Known::with(|known| {
         known.facts.state_not_saved = Some(failure());
