@@ -23,8 +23,14 @@ pub use table::table;
 pub use verdict::{NotReady, verdict};
 
 use crate::{
-    domain::snapshot::{PollOutcome, Snapshot},
-    support::escape::is_unprintable,
+    domain::{
+        readiness::{self, Row, Totals, percent},
+        snapshot::{PollOutcome, Snapshot},
+    },
+    support::{
+        escape::is_unprintable,
+        humanize::{counted, grouped},
+    },
 };
 
 /// The result of a poll, for table and Markdown.
@@ -38,6 +44,49 @@ pub struct Report<'a> {
     pub since: Option<&'a Since>,
     /// The maximum size of the Markdown in bytes.
     pub max_size: usize,
+}
+
+/// The part of the data that table and Markdown say in words.
+struct Digest<'a> {
+    /// The repositories that were read, the furthest behind first.
+    rows: Vec<Row<'a>>,
+    /// The number of the others.
+    unread: usize,
+    totals: Totals,
+}
+
+impl<'a> Digest<'a> {
+    fn of(snapshot: &'a Snapshot) -> Self {
+        let mut rows = readiness::rows(snapshot, None);
+        let known = rows.len();
+        rows.retain(Row::is_read);
+        readiness::furthest_first(&mut rows, |row| row.totals.missing.get());
+        Self {
+            unread: known - rows.len(),
+            totals: Totals::of(&rows),
+            rows,
+        }
+    }
+
+    /// Counts the translations, those that are ready and those with problems.
+    fn counts(&self) -> (String, String) {
+        let totals = &self.totals;
+        let all = counted(totals.all, "translation", "translations");
+        let ready = format!("{} of {all} ready", grouped(totals.ready));
+        let mean = totals
+            .mean
+            .get()
+            .map(|mean| format!(", {} % on average", percent(mean)));
+        let problems = totals.problems();
+        let problems =
+            problems.map(|(kind, count)| format!(", {} {}", grouped(count), kind.words()));
+        (ready, mean.into_iter().chain(problems).collect())
+    }
+
+    /// Explains the mark of a translation without a completion, if there is one.
+    fn legend(&self) -> Option<&'static str> {
+        (self.totals.unknown() > 0).then_some("? no completion reported")
+    }
 }
 
 /// Makes `text` safe for one line of a terminal or a document: replaces every character that a

@@ -233,6 +233,13 @@ impl<'a> Row<'a> {
         records.map(|record| self.translation(record))
     }
 
+    /// Returns the translations that are not ready, the furthest behind first.
+    pub fn behind(&self) -> Vec<Translation<'a>> {
+        let mut behind: Vec<_> = self.translations().filter(|one| !one.is_ready()).collect();
+        furthest_first(&mut behind, Translation::missing);
+        behind
+    }
+
     /// Returns `None` if the repository does not have the language.
     pub fn language(&self, code: &str) -> Option<Translation<'a>> {
         let record = find(self.records, code)?;

@@ -1,6 +1,6 @@
 //! GitHub Flavored Markdown for a job summary, a pull request or a README.
 
-use super::{Report, Since, cell};
+use super::{Digest, Report, Since, cell};
 use crate::domain::{
     Lasting, Repository, TranslationProblem,
     readiness::{self, Due, Row, Translation, day, days, percent},
@@ -15,9 +15,6 @@ use std::fmt::Write as _;
 /// The maximum number of languages named for a repository, and of translations for a date.
 const MOST_NAMED: usize = 12;
 
-/// The legend of [`figure`].
-const LEGEND: &str = "\n? no completion reported\n";
-
 /// Returns the totals, a table of the repositories, the furthest behind first, and the dates.
 /// Counts the repositories that do not fit into [`Report::max_size`].
 pub fn markdown(report: &Report<'_>) -> String {
@@ -28,27 +25,25 @@ pub fn markdown(report: &Report<'_>) -> String {
         since,
         max_size,
     } = *report;
-    let mut rows = readiness::rows(snapshot, None);
-    let unread = rows.iter().filter(|row| !row.is_read()).count();
-    rows.retain(Row::is_read);
-    readiness::furthest_first(&mut rows, |row| row.totals.missing.get());
-    let due = due(report, &rows);
+    let digest = Digest::of(snapshot);
+    let rows = &digest.rows;
+    let due = due(report, rows);
     let mut text = String::new();
     if let Some(unmatched) = unmatched {
         let _ = writeln!(text, "**Beware: {}.**\n", escaped(unmatched));
     }
-    text += &heading(&rows);
+    text += &heading(&digest);
     if let Some(since) = since {
-        text += &became_ready(report, since, &rows);
+        text += &became_ready(report, since, rows);
     }
     if !poll.is_success() {
         let _ = writeln!(
             text,
             "\n**Not everything could be read.** {}",
-            failure(poll, unread)
+            failure(poll, digest.unread)
         );
     }
-    if rows.iter().any(|row| row.totals.all > 0) {
+    if digest.totals.all > 0 {
         text += "\n| Repository | Completion | Ready | Not ready |\n|:--|--:|--:|:--|\n";
     }
     let mut left_out = 0;
@@ -68,27 +63,18 @@ pub fn markdown(report: &Report<'_>) -> String {
             repositories(left_out)
         );
     }
-    let mut translations = rows.iter().flat_map(Row::translations);
-    if translations.any(|translation| translation.ratio.is_none()) {
-        text += LEGEND;
+    if let Some(legend) = digest.legend() {
+        let _ = writeln!(text, "\n{legend}");
     }
     text + &due
 }
 
-fn heading(rows: &[Row<'_>]) -> String {
-    let totals = readiness::Totals::of(rows);
-    if totals.all == 0 {
+fn heading(digest: &Digest<'_>) -> String {
+    if digest.totals.all == 0 {
         return "**There is no translation to show.**\n".to_owned();
     }
-    let all = counted(totals.all, "translation", "translations");
-    let mut text = format!("**{} of {all} ready**", grouped(totals.ready));
-    if let Some(mean) = totals.mean.get() {
-        let _ = write!(text, ", {} % on average", percent(mean));
-    }
-    for (kind, count) in totals.problems() {
-        let _ = write!(text, ", {} {}", grouped(count), kind.words());
-    }
-    text + ".\n"
+    let (ready, rest) = digest.counts();
+    format!("**{ready}**{rest}.\n")
 }
 
 fn failure(poll: &PollOutcome, unread: usize) -> String {
@@ -131,8 +117,7 @@ fn line(report: &Report<'_>, row: &Row<'_>) -> String {
         .get()
         .map_or("?".to_owned(), |mean| format!("{}%", percent(mean)));
     let (ready, all) = (grouped(totals.ready), grouped(totals.all));
-    let mut behind: Vec<_> = row.translations().filter(|one| !one.is_ready()).collect();
-    readiness::furthest_first(&mut behind, Translation::missing);
+    let behind = row.behind();
     let mut named: Vec<_> = behind
         .iter()
         .take(MOST_NAMED)

@@ -1,12 +1,12 @@
 //! The table for a terminal: a line for each repository, the furthest behind first, then the dates
 //! and the failures.
 
-use super::{cell, verdict};
+use super::{Digest, cell, verdict};
 use crate::{
     diagnosis,
     domain::{
         Failure, Lasting, TranslationProblem,
-        readiness::{self, Cause, Row, Totals, Translation, day, days, percent},
+        readiness::{self, Cause, Row, Totals, day, days, percent},
         snapshot::{PollOutcome, Snapshot},
     },
     report::{Report, Since, Terminal},
@@ -35,24 +35,21 @@ const NO_BREAK: char = '\u{a0}';
 /// Lays out the repositories, the totals, the dates and the failures.
 pub fn table(report: &Report<'_>, terminal: Terminal) -> String {
     let Report { snapshot, poll, .. } = *report;
-    let mut rows = readiness::rows(snapshot, None);
-    rows.retain(Row::is_read);
-    readiness::furthest_first(&mut rows, |row| row.totals.missing.get());
+    let digest = Digest::of(snapshot);
+    let rows = &digest.rows;
     let mut lines = Vec::new();
     if let Some(since) = report.since {
-        lines.extend(became_ready(since, snapshot, &rows));
+        lines.extend(became_ready(since, snapshot, rows));
         lines.push(String::new());
     }
     if !rows.is_empty() {
-        lines.extend(repository_lines(report, &rows, terminal));
+        lines.extend(repository_lines(report, rows, terminal));
         lines.push(String::new());
     }
-    if let Some(legend) = legend(&rows) {
-        lines.push(legend.to_owned());
-    }
-    lines.extend(totals(report, &rows));
+    lines.extend(digest.legend().map(str::to_owned));
+    lines.extend(totals(report, &digest));
     for (heading, below) in [
-        ("\nDue:", due(snapshot, &rows, terminal)),
+        ("\nDue:", due(snapshot, rows, terminal)),
         ("\nCould not be read:", failures(snapshot, poll, terminal)),
     ] {
         if !below.is_empty() {
@@ -131,11 +128,7 @@ fn ready(totals: &Totals) -> String {
 
 /// Returns the languages that are not ready, the furthest behind first, with their changes.
 fn not_ready(report: &Report<'_>, row: &Row<'_>, terminal: Terminal) -> String {
-    let mut behind: Vec<_> = row
-        .translations()
-        .filter(|translation| !translation.is_ready())
-        .collect();
-    readiness::furthest_first(&mut behind, Translation::missing);
+    let behind = row.behind();
     let items = behind.iter().map(|translation| {
         let code = cell(translation.code());
         let figure = match translation.ratio {
@@ -153,15 +146,8 @@ fn not_ready(report: &Report<'_>, row: &Row<'_>, terminal: Terminal) -> String {
     items.collect::<Vec<_>>().join("  ")
 }
 
-fn legend(rows: &[Row<'_>]) -> Option<&'static str> {
-    let mut translations = rows.iter().flat_map(Row::translations);
-    translations
-        .any(|translation| translation.ratio.is_none())
-        .then_some("? no completion reported")
-}
-
 /// Counts the translations that are ready, and the repositories that were read.
-fn totals(report: &Report<'_>, rows: &[Row<'_>]) -> Vec<String> {
+fn totals(report: &Report<'_>, digest: &Digest<'_>) -> Vec<String> {
     let Report {
         snapshot,
         poll,
@@ -169,17 +155,10 @@ fn totals(report: &Report<'_>, rows: &[Row<'_>]) -> Vec<String> {
         ..
     } = *report;
     let mut lines = Vec::new();
-    let totals = Totals::of(rows);
-    if totals.all > 0 {
-        let all = counted(totals.all, "translation", "translations");
-        let mut line = format!("{} of {all} ready", grouped(totals.ready));
-        if let Some(mean) = totals.mean.get() {
-            let _ = write!(line, ", {} % on average", percent(mean));
-        }
-        for (kind, count) in totals.problems() {
-            let _ = write!(line, ", {} {}", grouped(count), kind.words());
-        }
-        lines.push(line);
+    let rows = &digest.rows;
+    if digest.totals.all > 0 {
+        let (ready, rest) = digest.counts();
+        lines.push(ready + &rest);
     }
     let is_part = rows.len() < snapshot.repositories.len() || poll.listing_failure.is_some();
     let read = if is_part { " read" } else { "" };

@@ -96,11 +96,9 @@ impl<'a> Table<'a> {
         if !self.is_long() {
             return BTreeSet::new();
         }
-        let (ready, mut behind): (Vec<_>, Vec<_>) =
-            row.translations().partition(Translation::is_ready);
-        readiness::furthest_first(&mut behind, Translation::missing);
-        let nearest = behind.iter().skip(MOST_TILES);
-        ready.iter().chain(nearest).map(Translation::code).collect()
+        let ready = row.translations().filter(Translation::is_ready);
+        let nearest = row.behind().into_iter().skip(MOST_TILES);
+        ready.chain(nearest).map(|one| one.code()).collect()
     }
 }
 
