@@ -25,7 +25,7 @@ pub use tls::{BuildError, check_ca_file};
 
 use crate::{
     config::{ApiConfig, KeyError, read_key},
-    domain::{Failure, Interner, LanguageList, Page, PollFailure, RepositoryId},
+    domain::{Failure, LanguageList, Page, PollFailure, RepositoryId},
     metrics::instruments::Instruments,
 };
 use reqwest::Url;
@@ -71,7 +71,6 @@ pub struct Client {
     /// Guards the memory: the holder of the lock may hold a large body.
     large_bodies: Arc<Mutex<()>>,
     pace: Arc<Pace>,
-    interner: Arc<Interner>,
     instruments: Arc<Instruments>,
 }
 
@@ -93,7 +92,6 @@ impl Client {
             config: config.clone(),
             large_bodies: Arc::default(),
             pace: Arc::new(Pace::new(config.requests_per_second)),
-            interner: Arc::default(),
             instruments,
         })
     }
@@ -107,7 +105,6 @@ impl Client {
     pub fn reconfigured(&self, config: &ApiConfig) -> Result<Self, BuildError> {
         let mut client = Self::new(config, Arc::clone(&self.instruments))?;
         client.pace = Arc::clone(&self.pace);
-        client.interner = Arc::clone(&self.interner);
         Ok(client)
     }
 
@@ -134,7 +131,6 @@ impl Api for Client {
     type Session = PollSession;
 
     async fn begin(&self) -> Result<PollSession, PollEnd> {
-        self.interner.forget_unused();
         let key = self.read_file(|config| read_key(&config.key)).await;
         let key = key.unwrap_or_else(|| {
             Err(KeyError {

@@ -7,8 +7,8 @@
 
 pub(crate) mod excerpt;
 pub mod filter;
-mod interner;
 pub mod judgement;
+mod known_languages;
 pub mod links;
 pub mod problem;
 pub(crate) mod readiness;
@@ -19,8 +19,7 @@ mod tally;
 pub mod targets;
 mod thresholds;
 
-pub use interner::Interner;
-pub(crate) use interner::KnownLanguages;
+pub(crate) use known_languages::KnownLanguages;
 pub use problem::{ProblemKind, Severity};
 pub use response::{
     BadEntry, Defects, LanguageList, Listing, Next, Page, TargetLanguage, ZeroCount, Zeros,

@@ -191,8 +191,7 @@ impl Session for PollSession {
     async fn list_languages(&self, id: RepositoryId) -> Result<LanguageList, RequestFailure> {
         let mut url = self.client.repositories.clone();
         url.set_path(&format!("{}/{id}/languages", url.path()));
-        let decode =
-            |body: &[u8], _| wire::decode_languages(body, &self.client.interner, self.absent());
+        let decode = |body: &[u8], _| wire::decode_languages(body, self.absent());
         self.get(Operation::ListLanguages, Some(id), url, decode)
             .await
     }

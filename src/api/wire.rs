@@ -17,7 +17,7 @@
 
 use crate::{
     domain::{
-        Completion, Defect, Interner, LanguageList, Listing, Next, Page, Repository, RepositoryId,
+        Completion, Defect, Language, LanguageList, Listing, Next, Page, Repository, RepositoryId,
         TargetLanguage, ZeroCount,
     },
     support::clock::Timestamp,
@@ -151,27 +151,21 @@ fn add_repository(
 ///
 /// # Errors
 ///
-/// The body is not a JSON array in UTF-8, has too many languages for a repository, or fills the
-/// interner.
-pub fn decode_languages(
-    body: &[u8],
-    interner: &Interner,
-    absent: Absent,
-) -> Result<LanguageList, DecodeError> {
-    let (mut list, mut is_full) = (LanguageList::default(), false);
+/// The body is not a JSON array in UTF-8, or has too many languages for a repository.
+pub fn decode_languages(body: &[u8], absent: Absent) -> Result<LanguageList, DecodeError> {
+    let mut list = LanguageList::default();
     read_entries(body, |place, entry| {
-        is_full |= !add_language(&mut list, place, entry, interner, absent);
+        if list.languages.len() <= MAX_LANGUAGES {
+            add_language(&mut list, place, entry, absent);
+        }
     })?;
-    if is_full {
-        return Err(DecodeError::TooMany(
-            "1,000 languages, or all repositories together have more than 100,000 languages or \
-             16 MiB of codes and names",
-        ));
+    if list.languages.len() > MAX_LANGUAGES {
+        return Err(DecodeError::TooMany("1,000 languages"));
     }
     Ok(list)
 }
 
-/// Adds one entry to the list. Returns `false` if there is no room for it.
+/// Adds one entry to the list.
 fn add_language(
     LanguageList {
         languages,
@@ -180,22 +174,21 @@ fn add_language(
     }: &mut LanguageList,
     place: usize,
     entry: Option<RawEntry<'_>>,
-    interner: &Interner,
     absent: Absent,
-) -> bool {
+) {
     let place = Some(place);
     let Some(entry) = entry else {
         bad.add(Defect::NotAnObject, place, "");
-        return true;
+        return;
     };
     let Some(code) = entry.code.and_then(parse_nonempty) else {
         bad.add(Defect::Code, place, "");
-        return true;
+        return;
     };
     let identity = format_args!("{code:?}");
     let Err(at) = languages.binary_search_by(|known| (*known.language.code).cmp(&code)) else {
         bad.add(Defect::DuplicateCode, place, identity);
-        return true;
+        return;
     };
     let name = entry.name.and_then(parse_string);
     if is_bad(entry.name, name.is_some()) {
@@ -206,12 +199,10 @@ fn add_language(
     if is_bad(entry.completion, completion.is_some()) {
         bad.add(Defect::Completion, place, identity);
     }
-    if languages.len() == MAX_LANGUAGES {
-        return false;
-    }
-    let Some(language) = interner.language(&code, &name.unwrap_or_default()) else {
-        return false;
-    };
+    let language = Arc::new(Language {
+        code: (*code).into(),
+        name: (*name.unwrap_or_default()).into(),
+    });
     languages.insert(
         at,
         TargetLanguage {
@@ -219,7 +210,6 @@ fn add_language(
             completion,
         },
     );
-    true
 }
 
 /// Returns whether an optional field is present, but has no usable value.

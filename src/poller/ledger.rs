@@ -13,8 +13,8 @@ pub use listing::{NAME_BYTES, is_too_large};
 use super::log::PollLog;
 use crate::{
     domain::{
-        Defect, Failure, Fault, LanguageList, Operation, ReadFailure, Reason, Repository,
-        RepositoryId, Thresholds, ZeroCount, Zeros,
+        Defect, Failure, Fault, KnownLanguages, LanguageList, Operation, ReadFailure, Reason,
+        Repository, RepositoryId, TargetLanguage, Thresholds, ZeroCount, Zeros,
         links::Links,
         snapshot::{Condition, Shown, Snapshot},
         targets::Targets,
@@ -96,6 +96,7 @@ pub struct Ledger {
     polled: BTreeMap<RepositoryId, Polled>,
     listing: LastListing,
     departed: Departed,
+    known_languages: KnownLanguages,
     /// The number of completions of 0 that this process has read.
     zero_completions: usize,
     /// An upper bound of the languages in `polled`: exact when a poll begins to read them.
@@ -204,6 +205,7 @@ impl Ledger {
     /// an empty set selects all.
     pub fn order(&mut self, only: &GlobSet) -> Vec<ToRead> {
         self.languages = self.count_languages();
+        self.known_languages.forget_unused();
         let polled = self.polled.values().map(|known| &known.kept);
         let mut chosen: Vec<_> = polled
             .filter(|kept| only.is_empty() || only.is_match(&*kept.repository.name))
@@ -225,10 +227,16 @@ impl Ledger {
         }
     }
 
-    /// Tells whether the ledger has room for this number of languages of a repository.
-    pub fn has_room(&self, id: RepositoryId, languages: usize) -> bool {
+    /// Returns whether there is room for these languages of a repository. Lets them share memory
+    /// with those of other repositories.
+    pub fn has_room(&mut self, id: RepositoryId, languages: &mut [TargetLanguage]) -> bool {
         let before = self.polled.get(&id).map_or(0, Polled::languages);
-        self.languages - before + languages <= MOST_LANGUAGES
+        let share = |target: &mut TargetLanguage| {
+            let shared = self.known_languages.share(&target.language);
+            shared.map(|shared| target.language = shared).is_some()
+        };
+        self.languages - before + languages.len() <= MOST_LANGUAGES
+            && languages.iter_mut().all(share)
     }
 
     fn count_languages(&self) -> usize {

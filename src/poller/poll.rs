@@ -286,7 +286,7 @@ impl<'a, A: Api> Poll<'a, A> {
             };
             if let Some((fetch, result)) = self.wait_for(completed).await {
                 self.poller.ledger.attempted(fetch.id);
-                let result = result.and_then(|list| self.to_keep(fetch.id, list));
+                let result = result.and_then(|list| self.admit(fetch.id, list));
                 let is_lowest = settings.api.pace().is_lowest();
                 queue.completed(fetch, result.as_ref().err(), is_lowest);
                 self.take_in(fetch.id, result);
@@ -370,8 +370,8 @@ impl<'a, A: Api> Poll<'a, A> {
     }
 
     /// Removes the excluded languages. Fails if the ledger has no room for the others.
-    fn to_keep(
-        &self,
+    fn admit(
+        &mut self,
         id: RepositoryId,
         mut list: LanguageList,
     ) -> Result<LanguageList, RequestFailure> {
@@ -380,10 +380,13 @@ impl<'a, A: Api> Poll<'a, A> {
         let excluded = &self.poller.settings.borrow().live.excluded_languages;
         list.languages
             .retain(|target| !excluded.matches(&target.language.code));
-        if self.poller.ledger.has_room(id, list.languages.len()) {
+        if self.poller.ledger.has_room(id, &mut list.languages) {
             return Ok(list);
         }
-        let what = format!("with it, all repositories have more than {MOST_LANGUAGES} languages");
+        let what = format!(
+            "with it, all repositories have more than {MOST_LANGUAGES} languages, or 16 MiB of \
+             different ones"
+        );
         let hint = "leave out some with filter.exclude, or poll them with another process";
         Err(self.unusable(operation, Reason::TooLarge, what, hint))
     }

@@ -370,11 +370,12 @@ impl RecordEntry {
             fall: self.fall.or(apart),
             left_at: self.left_at,
         };
+        let language = Arc::new(Language {
+            code: self.code,
+            name: self.name,
+        });
         Ok(Record {
-            language: languages.intern(Language {
-                code: self.code,
-                name: self.name,
-            }),
+            language: languages.share(&language).unwrap_or(language),
             known: known.map(|(progress_at, completion, is_reported)| Known {
                 completion,
                 progress_at,

@@ -11,7 +11,7 @@ use std::{
 use translation_exporter::{
     api::wire::{Absent, decode_languages, decode_page},
     domain::{
-        Completion, Interner, Language, Repository, RepositoryId,
+        Completion, Language, Repository, RepositoryId,
         record::{Languages, Record},
         snapshot::{Activity, Condition, PollStatus, Shown, Snapshot},
     },
@@ -141,10 +141,8 @@ fn decode() {
         json!({"code": code, "name": name, "completion": 12.5})
     };
     let languages = (0..LANGUAGES).map(language).collect::<Value>().to_string();
-    let interner = Interner::default();
     measure("decode/languages", LANGUAGES, || {
-        decode_languages(black_box(languages.as_bytes()), &interner, Absent::Unknown)
-            .expect("an array")
+        decode_languages(black_box(languages.as_bytes()), Absent::Unknown).expect("an array")
     });
     let repository = |id: u64| {
         let (id, name) = (id.to_string(), format!("organisation/project-{id}"));

@@ -7,7 +7,7 @@ use std::fs;
 use translation_exporter::{
     api::wire,
     config::{self, Options},
-    domain::{Interner, Next},
+    domain::Next,
     state::{StateError, StateFile},
     support::clock::Timestamp,
 };
@@ -30,8 +30,7 @@ pub fn decode_page(bytes: &[u8]) {
 
 /// Decodes the languages of a repository.
 pub fn decode_languages(bytes: &[u8]) {
-    let Ok(list) = wire::decode_languages(bytes, &Interner::default(), wire::Absent::Unknown)
-    else {
+    let Ok(list) = wire::decode_languages(bytes, wire::Absent::Unknown) else {
         return;
     };
     assert!(

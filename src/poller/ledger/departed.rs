@@ -116,14 +116,17 @@ impl Departed {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{Completion, Interner};
+    use crate::domain::{Completion, Language};
 
     const HOUR: Duration = Duration::from_secs(3600);
     const START: Timestamp = Timestamp::from_millis(1_700_000_000_000);
 
     fn target(code: &str, completion: f64) -> TargetLanguage {
         TargetLanguage {
-            language: Interner::default().language(code, "").unwrap(),
+            language: Arc::new(Language {
+                code: code.into(),
+                name: "".into(),
+            }),
             completion: Completion::new(completion),
         }
     }

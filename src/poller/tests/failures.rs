@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::{
-    domain::RepositoryId,
+    domain::{Language, RepositoryId, TargetLanguage},
     poller::ledger::{Ledger, MOST_LANGUAGES},
 };
 
@@ -120,8 +120,17 @@ async fn a_hold_of_the_first_poll_is_waited_for() {
 
 #[test]
 fn the_languages_of_all_repositories_are_bounded() {
-    let ledger = Ledger::default();
+    let mut ledger = Ledger::default();
     let id = RepositoryId::new(1).unwrap();
-    assert!(ledger.has_room(id, MOST_LANGUAGES));
-    assert!(!ledger.has_room(id, MOST_LANGUAGES + 1));
+    let language = Arc::new(Language {
+        code: "de".into(),
+        name: "".into(),
+    });
+    let target = TargetLanguage {
+        language,
+        completion: None,
+    };
+    let mut languages = vec![target; MOST_LANGUAGES + 1];
+    assert!(ledger.has_room(id, &mut languages[1..]));
+    assert!(!ledger.has_room(id, &mut languages));
 }

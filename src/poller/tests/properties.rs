@@ -5,7 +5,7 @@ use super::api::Setup;
 use crate::{
     api::{Api, Pace, PollEnd, RequestFailure, Session, wire},
     domain::{
-        Interner, LanguageList, Page, RepositoryId,
+        LanguageList, Page, RepositoryId,
         snapshot::{PollOutcome, Snapshot},
     },
 };
@@ -138,10 +138,7 @@ impl Session for Account {
             json!({"code": code, "name": name, "completion": completion})
         };
         let body = languages.iter().map(entry).collect::<Value>().to_string();
-        Ok(
-            wire::decode_languages(body.as_bytes(), &Interner::default(), wire::Absent::Unknown)
-                .unwrap(),
-        )
+        Ok(wire::decode_languages(body.as_bytes(), wire::Absent::Unknown).unwrap())
     }
 }
 
