@@ -913,12 +913,22 @@ async fn a_long_table_folds_ready_and_near_tiles_in_narrow_windows() {
 
 #[tokio::test(start_paused = true)]
 async fn stalled_translations_are_listed_and_can_be_selected() {
-    let snapshot = snapshot_of(&[("a/slow", Some(50.0), 9), ("a/quick", Some(50.0), 1)]);
-    let page = page_of(snapshot.clone(), "/").await;
+    let slow = snapshot_of(&[("a/slow", Some(50.0), 9), ("a/quick", Some(50.0), 1)]);
+    let page = page_of(slow.clone(), "/").await;
     assert!(page.contains("href=\"?stalled=1#repositories\">Show all 1 stalled translation</a>"));
-    let only = page_of(snapshot, "/?stalled=1").await;
+    let only = page_of(slow, "/?stalled=1").await;
     let (_, table) = only.split_once("<tbody>").unwrap();
     assert!(table.contains("slow") && !table.contains("quick"));
+    for (count, more) in [(12, None), (14, Some("and 2"))] {
+        let codes: Vec<_> = (10..10 + count)
+            .map(|number| format!("l{number}"))
+            .collect();
+        let records = codes.iter().map(|code| record(code, 50.0, 9)).collect();
+        let page = page_of(snapshot(vec![shown(1, "a/many", fresh(records))]), "/").await;
+        let details = page.split("<span class=\"detail\">");
+        let mut details = details.filter_map(|text| text.split_once(" more</span>"));
+        assert_eq!(details.next().map(|(text, _)| text), more);
+    }
 }
 
 #[test]
