@@ -68,10 +68,10 @@ class Exporter:
         self.settings = {
             "api": {"base_url": self.api.url, "key": FakeApi.KEY, "max_attempts": 1, "requests_per_second": 0, "timeout": "1h"},
             "poll": {"interval": "1s"},
-            "state": {"file": "state"},
+            "state": {"file": "state.json"},
         }
         if state is not None:
-            (folder / "state").write_text(state(self.api.url))
+            (folder / "state.json").write_text(state(self.api.url))
         if web:
             self.renew_certificate(2)
             (folder / "web.yaml").write_text("tls_server_config: {cert_file: server.pem, key_file: server.key}")
@@ -189,10 +189,10 @@ def entries_of_another_shape(exporter):
 # Whoever may write everything, as root in a container, cannot replace a folder by a file either.
 @situation("state_not_saved", "TranslationStateNotSaved")
 def a_state_that_cannot_be_written(exporter):
-    (exporter.folder / "state.tmp").mkdir()
+    (exporter.folder / "state.json.tmp").mkdir()
     exporter.api.put((1, "acme/r1", {"de": 41}))
     yield
-    (exporter.folder / "state.tmp").rmdir()
+    (exporter.folder / "state.json.tmp").rmdir()
 
 
 @situation("state_discarded", "TranslationStateDiscarded", state=lambda _: "{")

@@ -108,9 +108,9 @@ def main(program, fake_api, folder):
     with contextlib.ExitStack() as stack:
         api = stack.enter_context(FakeApi(fake_api))
         api.put((1, REPOSITORY, {entry["code"]: entry["completion"] for entry in LANGUAGES}))
-        settings = {"api": {"base_url": api.url, "key": FakeApi.KEY}, "poll": {"interval": "1s"}, "state": {"file": "state"}, "targets": targets()}
+        settings = {"api": {"base_url": api.url, "key": FakeApi.KEY}, "poll": {"interval": "1s"}, "state": {"file": "state.json"}, "targets": targets()}
         (folder / "exporter.yaml").write_text(json.dumps(settings))
-        (folder / "state").write_text(json.dumps(state(api.url)))
+        (folder / "state.json").write_text(json.dumps(state(api.url)))
         once = [program, "once", "--config.file=exporter.yaml"]
         output = lambda name: subprocess.run([*once, f"--output={name}"], cwd=folder, check=True, capture_output=True, text=True).stdout
         said = {"table": in_words(output("table")), "Markdown": in_words(output("markdown")), "JSON of once": in_json(output("json"))}
