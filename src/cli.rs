@@ -7,7 +7,7 @@
 
 use crate::{
     config::{KEYS, Key, Options, Takes},
-    support::{escape::nearest, glob::glob},
+    support::{glob::glob, hint::nearest},
 };
 use clap::{
     Arg, ArgAction, ArgMatches, Args, FromArgMatches as _, Subcommand, ValueEnum,

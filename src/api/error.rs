@@ -3,7 +3,7 @@
 use super::wire::DecodeError;
 use crate::{
     domain::{Failure, Operation, PollFailure, Reason},
-    support::escape::os_hint,
+    support::hint::os_hint,
 };
 use reqwest::{StatusCode, Url};
 use std::{error::Error, io, iter::successors, time::Duration};

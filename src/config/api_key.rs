@@ -1,7 +1,7 @@
 //! The API key: read again whenever it is needed, so that it can be rotated without a restart. No
 //! message shows it, even if a user pasted it in the place of a path.
 
-use crate::support::escape::os_hint;
+use crate::support::hint::os_hint;
 use figment::value::magic::RelativePathBuf;
 use secrecy::{ExposeSecret, SecretString};
 use std::{

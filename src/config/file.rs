@@ -7,7 +7,7 @@ use super::{
     reader::Reader,
     values::{Takes, is_plain},
 };
-use crate::support::{escape::nearest, yaml};
+use crate::support::{hint::nearest, yaml};
 use figment::Metadata;
 use serde::{
     Deserialize, Deserializer,

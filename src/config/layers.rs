@@ -5,7 +5,7 @@ use super::{
     keys::{KEYS, Key, PREFIX, TARGETS, removed, sections},
     reader::Reader,
 };
-use crate::support::escape::nearest;
+use crate::support::hint::nearest;
 use figment::Metadata;
 use std::{
     ffi::{OsStr, OsString},

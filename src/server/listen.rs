@@ -1,6 +1,6 @@
 //! Listeners, bound before the first request to the API: an address in use is reported at once.
 
-use crate::support::escape::os_hint;
+use crate::support::hint::os_hint;
 use rustix::io::Errno;
 use std::{
     io::{self, ErrorKind},

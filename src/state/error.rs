@@ -1,7 +1,7 @@
 //! Errors of the state file, each with a hint for the operator.
 
 use super::FormatError;
-use crate::support::escape::os_hint;
+use crate::support::hint::os_hint;
 use std::{
     io::{self, ErrorKind},
     path::{Path, PathBuf},

@@ -2,7 +2,7 @@
 
 use crate::{
     server::auth::Users,
-    support::{escape::nearest, yaml},
+    support::{hint::nearest, yaml},
 };
 use serde::Deserialize;
 use serde_saphyr::{Error as YamlError, Spanned, with_deserializer_from_slice};

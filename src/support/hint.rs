@@ -1,0 +1,59 @@
+//! Hints for messages.
+
+use rustix::io::Errno;
+
+/// Returns the candidate that is most similar to `typed`, if one is similar enough for a
+/// suggestion.
+pub(crate) fn nearest<T: AsRef<str>>(
+    typed: &str,
+    candidates: impl IntoIterator<Item = T>,
+) -> Option<T> {
+    let typed = normal(typed);
+    let (mut nearest, mut likeness) = (None, 0.8);
+    for candidate in candidates {
+        let this = strsim::jaro_winkler(&typed, &normal(candidate.as_ref()));
+        if this >= likeness {
+            (nearest, likeness) = (Some(candidate), this);
+        }
+    }
+    nearest
+}
+
+/// Normalizes a name: `base-url`, `baseUrl` and `base_url` become equal.
+fn normal(name: &str) -> String {
+    name.replace(['_', '-', '.'], "").to_lowercase()
+}
+
+/// Returns a hint for an error with a cause in the system, independent of the failed operation.
+pub(crate) fn os_hint(error: &std::io::Error) -> Option<&'static str> {
+    match Errno::from_io_error(error)? {
+        Errno::MFILE | Errno::NFILE => {
+            Some("raise the limit on open files (ulimit -n, or LimitNOFILE= of systemd)")
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn too_many_open_files_have_a_hint() {
+        let hint = |number| os_hint(&std::io::Error::from_raw_os_error(number));
+        assert!(
+            hint(24).is_some_and(|hint| hint.contains("ulimit -n")),
+            "EMFILE"
+        );
+        assert!(hint(23).is_some(), "ENFILE");
+        assert_eq!(hint(2), None, "ENOENT");
+    }
+
+    #[test]
+    fn the_nearest_name_is_found_across_spellings() {
+        let names = ["base_url", "page_size", "timeout"];
+        assert_eq!(nearest("baseUrl", names), Some("base_url"));
+        assert_eq!(nearest("page-sise", names), Some("page_size"));
+        assert_eq!(nearest("token", ["key"]), None);
+    }
+}
