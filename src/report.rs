@@ -48,7 +48,7 @@ pub struct Report<'a> {
 
 /// The part of the data that table and Markdown say in words.
 struct Digest<'a> {
-    /// The repositories that were read, the furthest behind first.
+    /// The repositories with data, the furthest behind first.
     rows: Vec<Row<'a>>,
     /// The number of the others.
     unread: usize,

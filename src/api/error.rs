@@ -62,7 +62,7 @@ impl RequestFailure {
         }
     }
 
-    /// Creates the failure of a body that is larger than `limit` bytes, decompressed.
+    /// Creates the failure of a body above `limit` bytes, decompressed.
     pub fn too_large(limit: u64) -> Self {
         let what = format!("the body is larger than {limit} bytes");
         Self::new(Reason::TooLarge, what)

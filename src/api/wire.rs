@@ -315,7 +315,7 @@ struct RawEntry<'a> {
     completion: Option<&'a str>,
 }
 
-/// Reads a field that is present, also with null, which `Option` alone takes for a missing field.
+/// Reads a present field. `Option` alone would take null for a missing one.
 fn present<'de, D: Deserializer<'de>>(field: D) -> Result<Option<&'de str>, D::Error> {
     <&RawValue>::deserialize(field).map(|raw| Some(raw.get()))
 }

@@ -233,7 +233,7 @@ impl<'a> Row<'a> {
         records.map(|record| self.translation(record))
     }
 
-    /// Returns the translations that are not ready, the furthest behind first.
+    /// Returns the unready translations, the furthest behind first.
     pub fn behind(&self) -> Vec<Translation<'a>> {
         let mut behind: Vec<_> = self.translations().filter(|one| !one.is_ready()).collect();
         furthest_first(&mut behind, Translation::missing);

@@ -35,7 +35,7 @@ use tokio::time::Instant;
 /// largest `api.max_attempts`.
 const MOST_FAILURES: u32 = 10;
 
-/// The number of languages that the ledger has room for: two million series, or four with targets.
+/// The maximum number of languages in the ledger: two million series, or four with targets.
 pub const MOST_LANGUAGES: usize = 1_000_000;
 
 /// A failed read of a repository's languages.
@@ -227,8 +227,8 @@ impl Ledger {
         }
     }
 
-    /// Returns whether there is room for these languages of a repository. Lets them share memory
-    /// with those of other repositories.
+    /// Returns whether there is room for these languages of a repository. Shares their
+    /// memory with other repositories.
     pub fn has_room(&mut self, id: RepositoryId, languages: &mut [TargetLanguage]) -> bool {
         let before = self.polled.get(&id).map_or(0, Polled::languages);
         let share = |target: &mut TargetLanguage| {

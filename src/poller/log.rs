@@ -11,7 +11,7 @@ use std::{
     sync::Arc,
 };
 
-/// The number of lines of one kind that a poll logs.
+/// The maximum number of lines of one kind in a poll.
 const AT_MOST: usize = 10;
 
 /// The names of the polled repositories.

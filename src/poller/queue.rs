@@ -52,7 +52,7 @@ pub struct Queue {
     second: BTreeSet<Fetch>,
     is_second: bool,
     in_flight: usize,
-    /// The place of the next fetch that goes to the back.
+    /// The position of the next fetch at the back.
     next_place: usize,
     /// The number of failures in a row in this part of the queue.
     row: u32,

@@ -126,7 +126,7 @@ fn ready(totals: &Totals) -> String {
     }
 }
 
-/// Returns the languages that are not ready, the furthest behind first, with their changes.
+/// Returns the unready languages, the furthest behind first, with their changes.
 fn not_ready(report: &Report<'_>, row: &Row<'_>, terminal: Terminal) -> String {
     let behind = row.behind();
     let items = behind.iter().map(|translation| {
@@ -146,7 +146,7 @@ fn not_ready(report: &Report<'_>, row: &Row<'_>, terminal: Terminal) -> String {
     items.collect::<Vec<_>>().join("  ")
 }
 
-/// Counts the translations that are ready, and the repositories that were read.
+/// Counts the ready translations, and the repositories with data.
 fn totals(report: &Report<'_>, digest: &Digest<'_>) -> Vec<String> {
     let Report {
         snapshot,

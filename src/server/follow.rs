@@ -18,7 +18,7 @@ const CHECK_EVERY: Duration = Duration::from_secs(5);
 /// Notifies `changed` of content that is not active. Never returns.
 pub async fn follow(server: Server, changed: Arc<Notify>) {
     let mut seen = server.protection().file.files.clone();
-    // The content that was reported last, until it is active.
+    // The content reported last, until it is active.
     let mut reported: Option<Files> = None;
     loop {
         sleep(CHECK_EVERY).await;

@@ -22,7 +22,7 @@ pub struct Facts {
     pub state_not_saved: Option<Lasting>,
     /// The reason why the state file was set aside at the start. It lasts until the next start.
     pub state_discarded: Option<Lasting>,
-    /// The log lines that were dropped because stderr was not read.
+    /// Log lines dropped because stderr was not read.
     pub log_lines_dropped: u64,
     /// The time of the last dropped line.
     pub log_lines_dropped_at: Option<Timestamp>,

@@ -28,16 +28,16 @@ pub const STYLE: &str = include_str!("style.css");
 /// The stylesheet of windows too narrow for one column per language, also part of the page.
 pub const WRAPPED: &str = include_str!("wrapped.css");
 
-/// The number of translations that a date names.
+/// The maximum number of translations named for a date.
 const MOST_NAMED: usize = 60;
 
-/// The number of repositories that a date shows unfolded.
+/// The maximum number of repositories unfolded for a date.
 const MOST_UNFOLDED: usize = 10;
 
-/// The number of repositories that the list of stalled translations names.
+/// The maximum number of repositories in the list of stalled translations.
 const MOST_STALLED: usize = 6;
 
-/// The number of tiles that a repository with stalled translations shows.
+/// The maximum number of tiles of a repository in that list.
 const MOST_TILES: usize = 12;
 
 #[derive(Template)]
