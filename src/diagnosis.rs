@@ -15,10 +15,7 @@ pub use log::Watch;
 pub use polling::{headline, is_named, why_not_ready};
 
 use crate::{
-    domain::{
-        Lasting, ProblemKind, Severity,
-        snapshot::{PollStatus, Snapshot},
-    },
+    domain::{Lasting, ProblemKind, Severity, polling::PollStatus, snapshot::Snapshot},
     metrics::instruments::Facts,
     support::{
         clock::{Timestamp, WrongClock},

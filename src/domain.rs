@@ -10,6 +10,7 @@ pub mod filter;
 pub mod judgement;
 mod known_languages;
 pub mod links;
+pub mod polling;
 pub mod problem;
 pub(crate) mod readiness;
 pub mod record;

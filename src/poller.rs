@@ -24,7 +24,10 @@ pub use settings::{LiveSettings, PollSettings, Settings};
 
 use crate::{
     api::Api,
-    domain::snapshot::{PollOutcome, PollStatus, Snapshot, Step},
+    domain::{
+        polling::{PollOutcome, PollStatus, Step},
+        snapshot::Snapshot,
+    },
     metrics::instruments::Instruments,
     state::Memory,
     support::clock::{Clock, Moment},

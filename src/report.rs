@@ -24,8 +24,9 @@ pub use verdict::{NotReady, verdict};
 
 use crate::{
     domain::{
+        polling::PollOutcome,
         readiness::{self, Row, Totals, percent},
-        snapshot::{PollOutcome, Snapshot},
+        snapshot::Snapshot,
     },
     support::{
         escape::is_unprintable,

@@ -3,8 +3,9 @@
 use crate::{
     domain::{
         Completion, Failure, Fault, Language, ReadFailure, Reason, Repository, RepositoryId, Zeros,
+        polling::{Activity, PollOutcome, PollStatus},
         record::{Languages, Record},
-        snapshot::{Activity, Condition, PollOutcome, PollStatus, Shown, Snapshot},
+        snapshot::{Condition, Shown, Snapshot},
     },
     support::clock::Timestamp,
 };

@@ -13,7 +13,8 @@ use crate::{
     domain::{
         ProblemKind,
         excerpt::Excerpt,
-        snapshot::{PollOutcome, Shown, Snapshot, Step},
+        polling::{PollOutcome, Step},
+        snapshot::{Shown, Snapshot},
         targets::Targets,
     },
     metrics::{exposition::Published, instruments::Instruments},

@@ -4,7 +4,7 @@ use super::stdio::print;
 use crate::{
     cli::{Destination, Output},
     diagnosis::Finding,
-    domain::{excerpt::Excerpt, snapshot::PollOutcome},
+    domain::{excerpt::Excerpt, polling::PollOutcome},
     metrics::{
         exposition::{Format, Published},
         instruments::Instruments,

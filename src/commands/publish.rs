@@ -4,7 +4,7 @@ use super::off_the_runtime;
 use crate::{
     api::Client,
     diagnosis::{self, Watch},
-    domain::snapshot::{PollStatus, Snapshot},
+    domain::{polling::PollStatus, snapshot::Snapshot},
     metrics::{exposition::Published, instruments::Instruments},
     poller::{PollLoop, Poller, Saver, Settings},
     state::{Memory, StateFile},

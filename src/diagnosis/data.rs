@@ -7,7 +7,8 @@ use super::{
 use crate::{
     domain::{
         Operation, PollFailure, ProblemKind, Reason, Severity, ZeroCount, Zeros,
-        snapshot::{Condition, PollStatus, Snapshot, is_scale_suspect, out_of_scale},
+        polling::PollStatus,
+        snapshot::{Condition, Snapshot, is_scale_suspect, out_of_scale},
     },
     support::{
         clock::Timestamp,

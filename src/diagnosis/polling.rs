@@ -4,7 +4,8 @@ use super::Finding;
 use crate::{
     domain::{
         Fault, Lasting, PollFailure, ProblemKind, ReadFailure, Severity,
-        snapshot::{Condition, PollOutcome, PollStatus, Running, Snapshot, Step},
+        polling::{PollOutcome, PollStatus, Running, Step},
+        snapshot::{Condition, Snapshot},
     },
     support::{
         clock::Timestamp,

@@ -6,8 +6,9 @@ use super::*;
 use crate::domain::{
     Defect, Failure, Fault, Operation, PollFailure, ReadFailure, Reason, Repository, RepositoryId,
     Stop,
+    polling::{Activity, PollOutcome, Running, Step},
     record::Languages,
-    snapshot::{Activity, Condition, PollOutcome, Running, Shown, Step},
+    snapshot::{Condition, Shown},
     targets::{Targets, tests::entry},
 };
 use crate::testing;

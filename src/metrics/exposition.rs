@@ -11,7 +11,7 @@ mod translations;
 pub use self::compressed::Uncompressed;
 use self::{compressed::CompressedText, translations::Translations};
 use crate::{
-    domain::snapshot::{PollStatus, Snapshot},
+    domain::{polling::PollStatus, snapshot::Snapshot},
     metrics::instruments::{Instruments, Polling},
 };
 use bytes::Bytes;

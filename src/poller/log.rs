@@ -1,7 +1,7 @@
 //! The log of a poll: changes only, and at most ten lines of each kind.
 
 use crate::{
-    domain::{BadEntry, Failure, RepositoryId, snapshot::PollOutcome},
+    domain::{BadEntry, Failure, RepositoryId, polling::PollOutcome},
     support::humanize::repositories,
 };
 use std::{

@@ -11,7 +11,7 @@ use crate::{
     domain::{
         Defect, Failure, Fault, LanguageList, Listing, Next, Operation, Page, PollFailure, Reason,
         RepositoryId,
-        snapshot::{PollOutcome, Step},
+        polling::{PollOutcome, Step},
     },
     support::humanize::repositories,
 };

@@ -5,7 +5,7 @@
 //! poll that ended early is repeated sooner, because the API may start after the exporter.
 
 use super::Poller;
-use crate::{api::Api, domain::snapshot::PollOutcome};
+use crate::{api::Api, domain::polling::PollOutcome};
 use std::time::Duration;
 use tokio::{
     sync::watch,

@@ -4,7 +4,7 @@ use crate::{
     api::PollEnd,
     domain::{
         Failure, Stop,
-        snapshot::{Activity, PollOutcome, Running, Step},
+        polling::{Activity, PollOutcome, Running, Step},
     },
     state::Memory,
     support::clock::{Moment, Timestamp},

@@ -9,7 +9,7 @@ pub mod view;
 
 use crate::{
     diagnosis::Finding,
-    domain::snapshot::{PollStatus, Snapshot},
+    domain::{polling::PollStatus, snapshot::Snapshot},
     support::escape::printable,
 };
 use std::io;

@@ -11,8 +11,9 @@ use crate::domain::{
     Completion, Failure, Lasting, TranslationProblem,
     excerpt::Excerpt,
     judgement::Standards,
+    polling::PollOutcome,
     readiness::{self, Mean, Row, Totals, Translation},
-    snapshot::{PollOutcome, Shown, Snapshot},
+    snapshot::{Shown, Snapshot},
 };
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -3,8 +3,8 @@
 use super::{Digest, Report, Since, cell};
 use crate::domain::{
     Lasting, Repository, TranslationProblem,
+    polling::PollOutcome,
     readiness::{self, Due, Row, Translation, day, days, percent},
-    snapshot::PollOutcome,
 };
 use crate::support::{
     clock::Timestamp,

@@ -6,8 +6,9 @@ use crate::{
     diagnosis,
     domain::{
         Failure, Lasting, TranslationProblem,
+        polling::PollOutcome,
         readiness::{self, Cause, Row, Totals, day, days, percent},
-        snapshot::{PollOutcome, Snapshot},
+        snapshot::Snapshot,
     },
     report::{Report, Since, Terminal},
     support::humanize::{counted, grouped, repositories},

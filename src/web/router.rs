@@ -130,7 +130,7 @@ async fn ready(State(state): State<Arc<AppState>>) -> Response {
 #[cfg(test)]
 mod tests {
     use super::super::testing::{Fixture, NOW, body, status};
-    use crate::domain::snapshot::{Activity, PollOutcome, Running, Step};
+    use crate::domain::polling::{Activity, PollOutcome, Running, Step};
     use crate::{
         domain::{Failure, PollFailure, Stop},
         support::clock::Timestamp,

@@ -3,7 +3,7 @@
 use crate::{
     config::{self, Options, WebConfig},
     diagnosis,
-    domain::snapshot::{PollStatus, Snapshot},
+    domain::{polling::PollStatus, snapshot::Snapshot},
     metrics::{exposition::Published, instruments::Instruments},
     support::clock::{Clock, Timestamp},
 };

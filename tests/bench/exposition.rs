@@ -12,8 +12,9 @@ use translation_exporter::{
     api::wire::{Absent, decode_languages, decode_page},
     domain::{
         Completion, Language, Repository, RepositoryId,
+        polling::{Activity, PollStatus},
         record::{Languages, Record},
-        snapshot::{Activity, Condition, PollStatus, Shown, Snapshot},
+        snapshot::{Condition, Shown, Snapshot},
     },
     metrics::{
         exposition::{Format, Published},

@@ -10,8 +10,9 @@ use crate::{
     domain::{
         Completion, Failure, Fault, Lasting, ReadFailure, Reason, Repository, RepositoryId,
         Thresholds,
+        polling::PollOutcome,
         record::{Languages, Record},
-        snapshot::{Condition, PollOutcome, Shown},
+        snapshot::{Condition, Shown},
     },
     support::clock::Timestamp,
     testing,

@@ -6,7 +6,10 @@
 use super::{descriptor, gauge};
 use crate::metrics::definition;
 use crate::{
-    domain::snapshot::{PollOutcome, PollStatus, Snapshot, is_scale_suspect, out_of_scale},
+    domain::{
+        polling::{PollOutcome, PollStatus},
+        snapshot::{Snapshot, is_scale_suspect, out_of_scale},
+    },
     support::clock::Timestamp,
 };
 use prometheus_client::{

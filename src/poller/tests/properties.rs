@@ -4,10 +4,7 @@
 use super::api::Setup;
 use crate::{
     api::{Api, Pace, PollEnd, RequestFailure, Session, wire},
-    domain::{
-        LanguageList, Page, RepositoryId,
-        snapshot::{PollOutcome, Snapshot},
-    },
+    domain::{LanguageList, Page, RepositoryId, polling::PollOutcome, snapshot::Snapshot},
 };
 use proptest::{collection, option, prelude::*};
 use serde_json::{Value, json};

@@ -5,7 +5,8 @@ use crate::{
     diagnosis::Finding,
     domain::{
         ProblemKind, Severity,
-        snapshot::{Condition, PollStatus, Snapshot},
+        polling::PollStatus,
+        snapshot::{Condition, Snapshot},
     },
     support::clock::Timestamp,
 };

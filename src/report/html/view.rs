@@ -11,8 +11,9 @@ use crate::{
     diagnosis::{self, Finding},
     domain::{
         ReadFailure, Repository, TranslationProblem,
+        polling::Activity,
         readiness::{self, Cause, Due, Row, Totals, Translation},
-        snapshot::{Activity, Condition, Snapshot},
+        snapshot::{Condition, Snapshot},
     },
     support::{
         clock::Timestamp,

@@ -3,9 +3,10 @@ use crate::{
     domain::{
         Defect, Failure, Fault, Lasting, Operation, PollFailure, ReadFailure, Reason, Repository,
         RepositoryId, Stop, TranslationProblem,
+        polling::{PollOutcome, PollStatus},
         readiness::rows,
         record::{Languages, Record},
-        snapshot::{Condition, PollOutcome, PollStatus, Shown, Snapshot},
+        snapshot::{Condition, Shown, Snapshot},
         targets::{Targets, tests::entry},
     },
     metrics::instruments::Facts,

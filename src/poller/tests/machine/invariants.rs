@@ -5,7 +5,7 @@ use super::{
     model::{Key, Languages, Model},
     world::{CODES, World},
 };
-use crate::domain::{Completion, record::Record, snapshot::Activity};
+use crate::domain::{Completion, polling::Activity, record::Record};
 use std::collections::BTreeMap;
 
 /// The age at which data become stale, and the time after which a publication shows it.

@@ -130,7 +130,7 @@ type Change = fn(&mut PollStatus);
 fn ended(status: &mut PollStatus) {
     status.last = Some(good());
     status.last_success_at = Some(good().ended_at);
-    status.activity = crate::domain::snapshot::Activity::Waiting(Some(
+    status.activity = crate::domain::polling::Activity::Waiting(Some(
         days_ago(0).saturating_add(Duration::from_secs(170)),
     ));
 }
@@ -157,7 +157,7 @@ fn out(reason: PollFailure, what: &str, hint: &str, minutes: i64, status: &mut P
 }
 
 fn read_three(status: &mut PollStatus) {
-    use crate::domain::snapshot::{Activity, Running, Step};
+    use crate::domain::polling::{Activity, Running, Step};
     status.state_is_kept = false;
     let since = Timestamp::from_millis(NOW.as_millis() - 8_000);
     let step = Step::Reading {
@@ -170,7 +170,7 @@ fn read_three(status: &mut PollStatus) {
 }
 
 fn starting(status: &mut PollStatus) {
-    use crate::domain::snapshot::{Activity, Running, Step};
+    use crate::domain::polling::{Activity, Running, Step};
     let since = Timestamp::from_millis(NOW.as_millis() - 2_000);
     let step = Step::Listing { shown: 0 };
     status.activity = Activity::Polling(Running { since, step });
