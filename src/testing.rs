@@ -48,7 +48,6 @@ pub fn read(id: u64, name: &str, languages: &[(&str, Option<f64>)]) -> Shown {
         .collect();
     let languages = Languages {
         read_at: NOW,
-        scale: 100.0,
         records,
     };
     in_condition(repository(id, name), Condition::Fresh(Arc::new(languages)))
@@ -58,7 +57,6 @@ pub fn read(id: u64, name: &str, languages: &[(&str, Option<f64>)]) -> Shown {
 pub fn stale(read_at: Timestamp, failure: Option<ReadFailure>) -> Condition {
     let languages = Languages {
         read_at,
-        scale: 100.0,
         records: Arc::default(),
     };
     Condition::Stale {

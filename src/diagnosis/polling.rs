@@ -170,11 +170,11 @@ fn may_fail(status: &PollStatus) -> Duration {
 
 /// Returns a clause about the data that are shown after an incomplete poll.
 fn shown(snapshot: &Snapshot, last: Option<&PollOutcome>) -> String {
-    if with_languages(snapshot) == 0 {
-        return "there are no data to show".to_owned();
-    }
+    let shown = with_languages(snapshot);
     match last.map_or(0, |last| last.read) {
+        _ if shown == 0 => "there are no data to show".to_owned(),
         0 => "the data shown are from earlier polls".to_owned(),
+        read if read >= shown => "the data shown are from the last poll".to_owned(),
         read => {
             let read = repositories(read);
             format!("the last poll read {read}, and the others show older data")

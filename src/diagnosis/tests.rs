@@ -61,7 +61,6 @@ fn repository(id: u64, condition: Condition) -> Shown {
 fn read_at(at: Timestamp, completion: f64) -> Arc<Languages> {
     Arc::new(Languages {
         read_at: at,
-        scale: 100.0,
         records: [testing::record_of("de", "German", Some(completion), at)].into(),
     })
 }

@@ -3,13 +3,13 @@
 //!
 //! A record belongs to an id and a code, so that renames, failures and outages do not touch it. It
 //! compares completions as the API reports them, so that a change of `api.completion_scale` moves
-//! no clock and ends no fall. Recorded times never change: a time in the future, which a wrong
+//! no clock, begins and ends no fall, and hides none. Recorded times never change: a time in the future, which a wrong
 //! clock has left behind, counts as now until the next progress replaces it.
 
 use super::{Completion, Language};
 use crate::support::clock::Timestamp;
 use serde::{Deserialize, Serialize};
-use std::{mem, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 const WEEK: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
@@ -162,26 +162,6 @@ impl Record {
         }
     }
 
-    /// Follows a change of `api.completion_scale` by `factor`, before `reported` is observed: the
-    /// completions of two scales are not compared. If the API reports another unit now, the past is
-    /// converted to it.
-    pub fn rescale(&mut self, factor: f64, reported: Option<Completion>) {
-        let (Some(known), Some(reported)) = (&mut self.known, reported) else {
-            return;
-        };
-        let before = mem::replace(&mut known.completion, reported).get();
-        let distance = |completion: f64| (completion - reported.get()).abs();
-        let is_converted = distance(before * factor) < distance(before);
-        if let Some(past) = self.past.as_mut().filter(|_| is_converted) {
-            let readings = [&mut past.latest, &mut past.previous];
-            let readings = readings.into_iter().flatten();
-            let completions = readings.map(|earlier| &mut earlier.completion);
-            for kept in completions.chain(past.fall.as_mut().map(|fall| &mut fall.from)) {
-                *kept = Completion::new(kept.get() * factor).unwrap_or(*kept);
-            }
-        }
-    }
-
     /// Notes that the language left at `now`. Its last response no longer matters.
     pub fn leave(&mut self, now: Timestamp) {
         self.past.get_or_insert_default().left_at = Some(now);
@@ -254,8 +234,6 @@ impl Past {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Languages {
     pub read_at: Timestamp,
-    /// `api.completion_scale` when they were read.
-    pub scale: f64,
     /// Sorted by code, each code once.
     pub records: Arc<[Record]>,
 }
@@ -446,22 +424,6 @@ mod tests {
             (&rests.record.past, rests.earlier()),
             (&None, Some((30.0, 14)))
         );
-    }
-
-    #[test]
-    fn a_change_of_the_scale_moves_no_clock_and_ends_no_fall() {
-        for (factor, reported, from) in [(0.01, 20.0, 80.0), (0.01, 0.2, 0.8), (100.0, 20.5, 80.0)]
-        {
-            let mut polled = Polled::daily(&[80.0, 20.0]);
-            polled.record.rescale(factor, Some(completion(reported)));
-            polled.read(DAY, reported);
-            assert_eq!(
-                (polled.clock(), polled.fell_from()),
-                (0, Some(from)),
-                "{reported}"
-            );
-            assert_eq!(polled.earlier(), Some((from, 2)));
-        }
     }
 
     #[test]

@@ -7,7 +7,7 @@
 //!  "last_success_at":1700000000000,"last_well_at":1700000000000,
 //!  "repositories":[
 //!   {"id":7,"name":"owner/repo","private":true,"created_at":1700000000000,"attempt":5,
-//!    "failures":0,"read":{"at":1700000000000,"scale":100.0,"languages":[
+//!    "failures":0,"read":{"at":1700000000000,"languages":[
 //!     {"code":"de","name":"German","completion":50.5,"clock":1700000000000,
 //!      "latest":{"completion":40.0,"at":1699900000000},
 //!      "previous":{"completion":30.0,"at":1699300000000},
@@ -28,7 +28,6 @@
 //! | `failures` | number of failed attempts since the last success, as the ledger counts them |
 //! | `failing_since` | time since which reads fail; absent after a success |
 //! | `read` | the records at the last successful read, and its time; null without one |
-//! | `scale` | `api.completion_scale` at that time |
 //! | `code` | code of the language: sorted by its bytes, each once in a repository |
 //! | `completion` | completion as the API reports it; absent if the API reports none |
 //! | `clock` | time of the language's progress clock; absent without one |
@@ -43,8 +42,8 @@
 //!
 //! Readers ignore unknown fields, so that a new field needs no new version. The version number
 //! rises only if a reader of the previous version would misunderstand the file. Older files of
-//! version 2 list the falls apart as `falls`, or lack falls, `scale`, `failing_since` and the times
-//! of polls. Version 1, of the release 0.1.0, is read as well: it lacks `failures` too, and ends
+//! version 2 list the falls apart as `falls`, or lack falls, `failing_since` and the times of
+//! polls. Version 1, of the release 0.1.0, is read as well: it lacks `failures` too, and ends
 //! with a checksum.
 
 use super::{Memory, Remembered};
@@ -113,8 +112,6 @@ struct RepositoryEntry {
 #[derive(Serialize, Deserialize)]
 struct ReadEntry {
     at: Timestamp,
-    #[serde(default = "default_scale")]
-    scale: f64,
     languages: Vec<RecordEntry>,
 }
 
@@ -156,11 +153,6 @@ struct FallEntry {
 
 /// The falls of older files by the id and the code of their language.
 type Falls = BTreeMap<(RepositoryId, Arc<str>), Fall>;
-
-/// Returns the scale of files without `scale`. Only falls depend on it, and such files have none.
-fn default_scale() -> f64 {
-    100.0
-}
 
 /// An iterator that serializes as an array, one item at a time.
 struct Each<I>(I);
@@ -206,7 +198,6 @@ impl From<&Remembered> for RepositoryEntry {
             failing_since: remembered.failing_since,
             read: remembered.languages.as_deref().map(|languages| ReadEntry {
                 at: languages.read_at,
-                scale: languages.scale,
                 languages: languages.records.iter().map(RecordEntry::from).collect(),
             }),
         }
@@ -343,7 +334,6 @@ impl ReadEntry {
         }
         Ok(Languages {
             read_at: self.at,
-            scale: self.scale,
             records: records.into(),
         })
     }

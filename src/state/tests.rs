@@ -60,7 +60,6 @@ fn remembered(id: u64, name: &str, languages: Option<Vec<Record>>) -> Remembered
     let languages = languages.map(|records| {
         Arc::new(Languages {
             read_at: time(1_700_000_000_000),
-            scale: 100.0,
             records: records.into(),
         })
     });

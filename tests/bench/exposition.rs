@@ -61,7 +61,6 @@ fn snapshot(series: usize) -> Snapshot {
             }),
             condition: Condition::Fresh(Arc::new(Languages {
                 read_at: Timestamp::from_millis(1_795_224_600_000 + random.i64(0..300_000)),
-                scale: 100.0,
                 records: records.into(),
             })),
         }

@@ -43,7 +43,7 @@ fn failed_polls() -> Vec<Case> {
                 listing_failure: Some(failure()),
                 ..poll()
             }),
-            &["could not be read to its end", "read 2 repositories"],
+            &["could not be read to its end", "are from the last poll"],
         ),
         (
             ProblemKind::PollsFailing,
@@ -53,7 +53,7 @@ fn failed_polls() -> Vec<Case> {
                 }
                 known.status.activity = running(ago(2), true, 1);
             }),
-            &["has read nothing for 1 h", "the last poll read 2"],
+            &["has read nothing for 1 h", "are from the last poll"],
         ),
     ]
 }
@@ -75,7 +75,10 @@ fn stale_and_failing_data() -> Vec<Case> {
         (
             ProblemKind::PollsFailing,
             Known::with(|known| {
-                known.status.last = Some(ended_early(PollFailure::Held));
+                known.status.last = Some(PollOutcome {
+                    read: 1,
+                    ..ended_early(PollFailure::Held)
+                });
                 known.status.held_until = Some(NOW.saturating_add(HOUR));
             }),
             &["until 2026-11-21T02:30:45Z", "the others show older data"],

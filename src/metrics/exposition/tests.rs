@@ -30,7 +30,6 @@ fn record(code: &str, name: &str, completion: Option<f64>, progress_at: i64) -> 
 fn languages(read_at: i64, records: Vec<Record>) -> Arc<Languages> {
     Arc::new(Languages {
         read_at: at(read_at),
-        scale: 100.0,
         records: records.into(),
     })
 }

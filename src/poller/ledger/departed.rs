@@ -30,7 +30,6 @@ impl Departed {
         scale: f64,
         now: Timestamp,
     ) -> Languages {
-        let factor = before.as_ref().map_or(1.0, |before| scale / before.scale);
         let before = before.map_or_else(Arc::default, |before| Arc::clone(&before.records));
         let mut left = before.iter().peekable();
         let mut records = Vec::with_capacity(languages.len());
@@ -48,9 +47,6 @@ impl Departed {
                 language: Arc::clone(&language),
                 ..known.unwrap_or_else(|| Record::new(language))
             };
-            if factor.total_cmp(&1.0).is_ne() {
-                record.rescale(factor, completion);
-            }
             record.observe(completion, scale, now);
             records.push(record);
         }
@@ -65,7 +61,6 @@ impl Departed {
         };
         Languages {
             read_at: now,
-            scale,
             records,
         }
     }

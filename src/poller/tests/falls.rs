@@ -74,22 +74,6 @@ async fn a_wrong_scale_and_back_ends_no_fall() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_change_of_the_unit_and_the_scale_converts_falls_and_begins_none() {
-    let mut bench = Bench::new();
-    bench.poll_with(&[(1, 10.0), (2, 80.0), (3, 30.0)]).await;
-    bench.poll_with(&[(1, 10.0), (2, 20.0), (3, 30.0)]).await;
-    // The API reports 0 to 1 from now on. Repository 3 cannot be read at first.
-    bench.rescale(1.0);
-    bench.poll_with(&[(1, 0.1), (2, 0.2)]).await;
-    assert_eq!(bench.fallen(), [(2, 0.8)]);
-    bench.restart(START);
-    bench.poll_with(&[(1, 0.1), (2, 0.1), (3, 0.3)]).await;
-    assert_eq!(bench.fallen(), [(2, 0.8)], "repository 3 did not fall");
-    bench.poll_with(&[(1, 0.1), (2, 0.8), (3, 0.3)]).await;
-    assert_eq!(bench.fallen(), []);
-}
-
-#[tokio::test(start_paused = true)]
 async fn an_unknown_completion_shows_no_fall_until_it_is_known_again() {
     let mut bench = Bench::new();
     bench.poll_with(&[(1, 10.0), (2, 80.0), (3, 30.0)]).await;

@@ -61,7 +61,8 @@ enum Event {
     RotateKey,
     RevokeKey,
     SetClock(i64),
-    Reload(Filters, bool),
+    /// A reload of the filters and `api.completion_scale`.
+    Reload(Filters, u8),
     Restart,
     Kill,
     DamageState,
@@ -112,7 +113,8 @@ fn events() -> BoxedStrategy<Event> {
         1 => Just(Event::RotateKey),
         1 => Just(Event::RevokeKey),
         1 => (-600..600_i64).prop_map(Event::SetClock),
-        2 => filters.prop_map(|filters| Event::Reload(filters, true)),
+        2 => (filters, prop::sample::select(vec![50_u8, 100, 200]))
+            .prop_map(|(filters, scale)| Event::Reload(filters, scale)),
         1 => Just(Event::Restart),
         1 => Just(Event::Kill),
         1 => Just(Event::DamageState),
@@ -226,6 +228,7 @@ impl Exporter {
             world: Arc::clone(&self.world),
             pace: Arc::clone(&self.pace),
             filters: self.filters,
+            scale: self.scale,
         };
         let poll = PollSettings {
             api: seen,
@@ -366,10 +369,10 @@ impl Exporter {
             Event::Add(count) => (0..count).for_each(|_| self.add()),
             Event::SetClock(minutes) => {
                 self.ahead_by.store(minutes * 60_000, Ordering::Relaxed);
-                self.world().was_set |= minutes != 0;
+                self.world().ahead_by = minutes;
             }
-            Event::Reload(filters, is_small) => {
-                (self.filters, self.scale) = (filters, if is_small { 100.0 } else { 200.0 });
+            Event::Reload(filters, scale) => {
+                (self.filters, self.scale) = (filters, f64::from(scale));
                 let settings = self.settings();
                 let mut world = self.world();
                 world.model.exclude(filters.language);
@@ -389,7 +392,8 @@ impl Exporter {
                 let kept = memory.repositories.iter().map(|kept| {
                     let name = kept.repository.name.to_string();
                     let languages = kept.languages.as_ref();
-                    let languages = languages.map(|it| invariants::completions(&it.records));
+                    let languages =
+                        languages.map(|it| (it.read_at, invariants::completions(&it.records)));
                     (kept.repository.id.get(), (name, languages))
                 });
                 self.world().model.lose(&kept.collect());

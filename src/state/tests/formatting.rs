@@ -62,7 +62,7 @@ fn the_documented_format_is_written_and_read() {
         r#""base_url":"https://api.example.com/","last_success_at":18,"last_well_at":19,"#,
         r#""repositories":["#,
         r#"{"id":7,"name":"owner/repo","private":true,"created_at":1600000000000,"attempt":5,"#,
-        r#""failures":3,"failing_since":16,"read":{"at":1700000000000,"scale":100.0,"languages":["#,
+        r#""failures":3,"failing_since":16,"read":{"at":1700000000000,"languages":["#,
         r#"{"code":"de","name":"German","completion":50.5,"clock":17,"#,
         r#""latest":{"completion":40.0,"at":15},"previous":{"completion":30.0,"at":14},"#,
         r#""fall":{"from":80.0,"at":5}}]}},"#,
@@ -334,7 +334,6 @@ fn any_languages() -> impl Strategy<Value = Arc<Languages>> {
         let records = records.into_iter();
         Arc::new(Languages {
             read_at,
-            scale: 100.0,
             records: records.map(|(code, record)| coded(&code, record)).collect(),
         })
     })

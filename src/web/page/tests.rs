@@ -47,7 +47,6 @@ fn record(code: &str, completion: impl Into<Option<f64>>, days: i64) -> Record {
 fn fresh(records: Vec<Record>) -> Condition {
     Condition::Fresh(Arc::new(Languages {
         read_at: NOW,
-        scale: 100.0,
         records: records.into(),
     }))
 }
@@ -239,7 +238,6 @@ fn outcome() -> PollOutcome {
 fn failing(id: u64, what: &str, days: i64) -> Shown {
     let languages = Arc::new(Languages {
         read_at: NOW,
-        scale: 100.0,
         records: Arc::new([]),
     });
     let failure = failure(what, days);

@@ -1,5 +1,7 @@
 //! The invariants of each publication.
 
+mod diagnosis;
+
 use super::{
     super::*,
     model::{Key, Languages, Model},
@@ -32,22 +34,19 @@ impl World {
         if self.reloaded_at == Some(Instant::now()) {
             return;
         }
+        if snapshot.taken_at != self.now() {
+            found.push(format!("{} is shown as the time", snapshot.taken_at));
+        }
         self.check_values(snapshot, &mut found);
         if let (Activity::Waiting(Some(next)), Some(last)) = (status.activity, &status.last) {
             self.end_listing();
             self.check_repositories(snapshot, &mut found);
             self.check_outcome(snapshot, last, &mut found);
-            if !self.was_set {
-                self.check_clocks(snapshot, &mut found);
-                self.check_staleness(snapshot, &mut found);
-                let (now, interval) = (self.now(), status.interval);
-                let held = status.held_until.unwrap_or_default();
-                let latest = last.ended_at.saturating_add(interval).max(held).max(now);
-                if next > latest || next < held {
-                    found.push(format!("the next poll is at {next}, {held} {now}"));
-                }
-            }
+            self.check_clocks(snapshot, &mut found);
+            self.check_staleness(snapshot, &mut found);
+            self.check_next_poll(next, status, &mut found);
         }
+        self.check_diagnosis(snapshot, status, &mut found);
         for what in found {
             self.violation(&what);
         }
@@ -123,6 +122,17 @@ impl World {
         }
     }
 
+    fn check_next_poll(&mut self, next: Timestamp, status: &PollStatus, found: &mut Vec<String>) {
+        let now = self.now();
+        let ended = *self.ended.get_or_insert_with(Instant::now);
+        let held = status.held_until.map_or(Duration::ZERO, |at| at.since(now));
+        let latest = status.interval.saturating_sub(ended.elapsed()).max(held);
+        let wait = next.since(now);
+        if wait > latest || wait < held {
+            found.push(format!("the next poll is in {wait:?}: {held:?} {latest:?}"));
+        }
+    }
+
     fn check_clocks(&self, snapshot: &Snapshot, found: &mut Vec<String>) {
         let now = self.now();
         for shown in &snapshot.repositories {
@@ -135,7 +145,7 @@ impl World {
                     continue;
                 }
                 let progress = record.last_progress(now);
-                if progress != expected.map(|expected| self.at(expected.progress_at)) {
+                if progress != expected.map(|expected| expected.progress_at.min(now)) {
                     found.push(format!("{key:?} has the clock {progress:?}: {expected:?}"));
                 }
                 let fallen_from = record.fall(now).map(|fall| fall.from.get());
@@ -153,7 +163,12 @@ impl World {
             let Some(last) = known.and_then(|known| known.said.last()) else {
                 continue;
             };
-            let age = last.at.elapsed();
+            // Another process' time may be wrong by an hour.
+            let age = if last.process == self.model.process {
+                last.at.elapsed()
+            } else {
+                self.now().since(last.time)
+            };
             let is_stale = shown.condition.label() == "stale";
             let is_read = self.reads.contains_key(&id);
             if is_stale && age <= STALE_AFTER

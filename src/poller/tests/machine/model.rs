@@ -1,5 +1,6 @@
 //! The model of the poller: a map of what the API said, and when.
 
+use crate::support::clock::Timestamp;
 use std::collections::{BTreeMap, BTreeSet};
 use tokio::time::Instant;
 
@@ -9,10 +10,17 @@ pub type Key = (u64, &'static str);
 /// The languages of one response by code.
 pub type Languages = BTreeMap<&'static str, Option<f64>>;
 
+/// A repository of the state: its name, and its languages with the time of the read.
+pub type Kept = (String, Option<(Timestamp, Languages)>);
+
 /// One response with the languages of a repository.
 #[derive(Debug, Clone)]
 pub struct Said {
     pub at: Instant,
+    /// The time that the process had then.
+    pub time: Timestamp,
+    /// The number of the process that heard it.
+    pub process: u32,
     pub languages: Languages,
 }
 
@@ -28,7 +36,7 @@ pub struct Known {
 #[derive(Debug, Clone, Copy)]
 pub struct Record {
     pub completion: f64,
-    pub progress_at: Instant,
+    pub progress_at: Timestamp,
     pub fallen_from: Option<f64>,
     /// `false` if a kill may have lost a part of it.
     pub is_certain: bool,
@@ -60,6 +68,8 @@ pub struct Model {
     pub polled: BTreeMap<u64, Known>,
     pub records: BTreeMap<Key, Record>,
     pub excluded: Option<&'static str>,
+    /// The number of the process.
+    pub process: u32,
 }
 
 impl Model {
@@ -125,30 +135,34 @@ impl Model {
         }
     }
 
-    /// Notes the languages of a repository.
-    pub fn said(&mut self, id: u64, mut languages: Languages) {
-        let at = Instant::now();
+    /// Notes the languages of a repository; `scale` is the completion that means finished.
+    pub fn said(&mut self, id: u64, mut languages: Languages, scale: f64, time: Timestamp) {
         languages.retain(|code, _| Some(*code) != self.excluded);
         for (code, completion) in &languages {
             if let Some(completion) = *completion {
-                self.completed((id, code), completion, at);
+                self.completed((id, code), completion, scale, time);
             }
         }
         if let Some(known) = self.polled.get_mut(&id) {
-            known.said.push(Said { at, languages });
+            known.said.push(Said {
+                at: Instant::now(),
+                time,
+                process: self.process,
+                languages,
+            });
         }
     }
 
-    fn completed(&mut self, key: Key, completion: f64, at: Instant) {
+    fn completed(&mut self, key: Key, completion: f64, scale: f64, now: Timestamp) {
         let record = self.records.entry(key).or_insert(Record {
             completion,
-            progress_at: at,
+            progress_at: now,
             fallen_from: None,
             is_certain: true,
         });
         let before = std::mem::replace(&mut record.completion, completion);
-        if completion > before {
-            record.progress_at = at;
+        if completion > before || before >= scale && completion < scale {
+            record.progress_at = now;
         }
         if completion < before {
             record.fallen_from = Some(record.fallen_from.map_or(before, |from| from.max(before)));
@@ -162,12 +176,13 @@ impl Model {
     pub fn forget(&mut self) {
         *self = Self {
             excluded: self.excluded,
+            process: self.process,
             ..Self::new()
         };
     }
 
     /// Follows a process that was killed: it may have lost what it did not save.
-    pub fn lose(&mut self, shown: &BTreeMap<u64, (String, Option<Languages>)>) {
+    pub fn lose(&mut self, kept: &BTreeMap<u64, Kept>) {
         self.missed = None;
         self.unclear.clear();
         self.records
@@ -175,21 +190,27 @@ impl Model {
             .for_each(|record| record.is_certain = false);
         self.listed.clear();
         let before = std::mem::take(&mut self.polled);
-        for (id, (name, languages)) in shown {
+        for (id, (name, languages)) in kept {
             let mut known = before.get(id).cloned().unwrap_or_default();
             known.name.clone_from(name);
             self.listed.insert(*id, name.clone());
             match languages {
                 None => known.said.clear(),
-                Some(languages) => {
-                    let is_older = |said: &Said| said.languages == *languages;
-                    if let Some(kept) = known.said.iter().rposition(is_older) {
-                        known.said.truncate(kept + 1);
-                    } else {
-                        // It was saved before a reload excluded a language.
-                        let last = known.said.last_mut().expect("it was read");
-                        last.languages.clone_from(languages);
-                    }
+                Some((read_at, languages)) => {
+                    let mut times = known.said.iter().map(|said| said.time);
+                    let saved = times.rposition(|time| time == *read_at);
+                    known.said.truncate(saved.map_or(0, |saved| saved + 1));
+                    // It may have been saved before a reload excluded the repository or a language.
+                    let mut last = known.said.pop().unwrap_or_else(|| Said {
+                        at: Instant::now(),
+                        time: *read_at,
+                        process: self.process,
+                        languages: Languages::new(),
+                    });
+                    last.languages.clone_from(languages);
+                    last.languages
+                        .retain(|code, _| Some(*code) != self.excluded);
+                    known.said.push(last);
                     for (code, completion) in languages {
                         if let Some(record) = self.records.get_mut(&(*id, *code))
                             && let Some(completion) = completion

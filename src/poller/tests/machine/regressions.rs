@@ -1,7 +1,7 @@
 //! Sequences that the search found.
 
 use super::{
-    Event::{Pass, Reload, Trouble},
+    Event::{Completion, Pass, Reload, Trouble},
     *,
 };
 
@@ -12,11 +12,7 @@ const GERMAN_EXCLUDED: Filters = Filters {
 
 #[test]
 fn a_reload_at_the_start_of_a_poll_is_taken_whole() {
-    run(&[
-        Pass(INTERVAL),
-        Reload(GERMAN_EXCLUDED, true),
-        Pass(INTERVAL),
-    ]);
+    run(&[Pass(INTERVAL), Reload(GERMAN_EXCLUDED, 100), Pass(INTERVAL)]);
 }
 
 #[test]
@@ -25,7 +21,22 @@ fn a_repository_that_got_429_slows_down_no_later_poll() {
 }
 
 #[test]
+fn a_fall_in_the_first_poll_of_another_scale_is_noticed() {
+    run(&[
+        Pass(INTERVAL),
+        Reload(Filters::default(), 200),
+        Completion(0, 0, Some(3)),
+        Pass(INTERVAL),
+    ]);
+}
+
+#[test]
 fn data_are_stale_after_an_hour_of_holds_in_a_row() {
     let hold = How::Hold(429, 290);
     run(&[Pass(1), Trouble(Who::Digit(1), hold), Pass(4358)]);
+}
+
+#[test]
+fn a_first_poll_that_a_hold_ends_claims_no_older_data() {
+    run(&[Trouble(Who::Digit(5), How::Hold(503, 310)), Pass(20)]);
 }

@@ -62,6 +62,7 @@ pub struct Account {
 #[derive(Debug, Default)]
 struct Read {
     filters: Filters,
+    scale: f64,
     pages: BTreeMap<u64, String>,
     is_open: bool,
     is_complete: bool,
@@ -78,8 +79,10 @@ pub struct World {
     pub is_revoked: bool,
     /// The time of the last reload, whose publication may lag in the same instant.
     pub reloaded_at: Option<Instant>,
-    /// The clock of the machine was wrong at some time.
-    pub was_set: bool,
+    /// The number of minutes by which the clock of the machine is ahead.
+    pub ahead_by: i64,
+    /// The process has seen the API's clock.
+    is_clock_compared: bool,
     pub model: Model,
     pub violations: Vec<String>,
     pub requests: Vec<Instant>,
@@ -88,6 +91,10 @@ pub struct World {
     pub reads: BTreeMap<u64, usize>,
     answered: Vec<Instant>,
     held_until: Option<Instant>,
+    /// The end of the last poll.
+    pub ended: Option<Instant>,
+    /// The key was refused in the poll under way, or in the last one.
+    pub has_refused_key: bool,
     read: Read,
 }
 
@@ -100,7 +107,8 @@ impl World {
             key: 0,
             is_revoked: false,
             reloaded_at: None,
-            was_set: false,
+            ahead_by: 0,
+            is_clock_compared: false,
             model: Model::new(),
             violations: Vec::new(),
             requests: Vec::new(),
@@ -108,6 +116,8 @@ impl World {
             reads: BTreeMap::new(),
             answered: Vec::new(),
             held_until: None,
+            ended: None,
+            has_refused_key: false,
             read: Read::default(),
         }
     }
@@ -117,13 +127,23 @@ impl World {
         self.violations.push(format!("at {at:.3} s: {what}"));
     }
 
-    /// The right time.
-    pub fn now(&self) -> Timestamp {
-        self.at(Instant::now())
+    /// Returns whether the process knows that the clock of the machine is wrong.
+    pub fn is_clock_wrong(&self) -> bool {
+        self.is_clock_compared && self.ahead_by.abs() > 60
     }
 
-    pub fn at(&self, at: Instant) -> Timestamp {
-        START.saturating_add(at - self.begun)
+    /// Returns the time that the process has: that of the machine, if it is not known to be wrong.
+    pub fn now(&self) -> Timestamp {
+        let ahead_by = if self.is_clock_wrong() {
+            0
+        } else {
+            self.ahead_by
+        };
+        Timestamp::from_millis(self.right_time().as_millis() + ahead_by * 60_000)
+    }
+
+    fn right_time(&self) -> Timestamp {
+        START.saturating_add(self.begun.elapsed())
     }
 
     pub fn is_listing_complete(&self) -> bool {
@@ -141,6 +161,9 @@ impl World {
     /// Follows the start of a process. The state keeps no hold, and polled repositories only.
     pub fn start(&mut self, filters: Filters) {
         self.held_until = None;
+        self.is_clock_compared = false;
+        self.ended = None;
+        self.model.process += 1;
         let Model { listed, polled, .. } = &mut self.model;
         listed.retain(|id, _| polled.contains_key(id));
         self.model.select(filters);
@@ -180,6 +203,7 @@ impl World {
     fn failure(&mut self, how: How, key: u32) -> Option<RequestFailure> {
         let now = Instant::now();
         if self.is_revoked || key != self.key {
+            self.has_refused_key = true;
             return Some(status(401, None));
         }
         Some(match how {
@@ -227,6 +251,7 @@ impl World {
                 created_at: None,
             }));
         }
+        self.is_clock_compared = true;
         if next == Next::End {
             self.read.is_open = false;
             self.read.is_complete = true;
@@ -236,7 +261,7 @@ impl World {
         Page {
             listing,
             next,
-            sent_at: Some(self.now()),
+            sent_at: Some(self.right_time()),
         }
     }
 
@@ -257,7 +282,8 @@ impl World {
             ..LanguageList::default()
         };
         *self.reads.entry(id.get()).or_default() += 1;
-        self.model.said(id.get(), said);
+        let (scale, now) = (self.read.scale, self.now());
+        self.model.said(id.get(), said, scale, now);
         Ok(list)
     }
 }
@@ -272,6 +298,7 @@ pub struct Seen {
     pub world: Arc<Mutex<World>>,
     pub pace: Arc<Pace>,
     pub filters: Filters,
+    pub scale: f64,
 }
 
 impl Seen {
@@ -306,7 +333,11 @@ impl Seen {
         // Without trouble, a key may still be wrong.
         let how = how.unwrap_or(How::Sometimes(500, 0));
         let answer = match world.failure(how, key) {
-            Some(failure) => Err(failure),
+            Some(failure) => {
+                let is_forbidden = failure.status == Some(StatusCode::FORBIDDEN);
+                world.has_refused_key |= repository.is_none() && is_forbidden;
+                Err(failure)
+            }
             None => answer(&mut world),
         };
         if answer.is_ok() {
@@ -323,9 +354,12 @@ impl Api for Seen {
         let mut world = self.world();
         world.end_listing();
         world.in_poll = 0;
+        world.ended = None;
+        world.has_refused_key = false;
         world.reads.clear();
         world.read = Read {
             filters: self.filters,
+            scale: self.scale,
             is_open: true,
             key: world.key,
             ..Read::default()

@@ -1,0 +1,123 @@
+//! The claims of the diagnosis in each publication.
+
+use super::*;
+use crate::{
+    diagnosis::{Finding, findings, headline, why_not_ready},
+    domain::{
+        PollFailure,
+        ProblemKind::{self, ApiKey, ClockWrong, CompletionScale, DataStale, PollsFailing},
+        snapshot::Shown,
+    },
+    metrics::instruments::Facts,
+};
+
+/// The diagnosis of a publication, and the claims that do not hold.
+struct Diagnosis {
+    findings: Vec<Finding>,
+    headline: String,
+    wrong: Vec<&'static str>,
+}
+
+impl Diagnosis {
+    fn expect(&mut self, claim: &'static str, holds: bool) {
+        if !holds {
+            self.wrong.push(claim);
+        }
+    }
+
+    fn of(&self, kind: ProblemKind) -> Option<&Finding> {
+        self.findings.iter().find(|finding| finding.kind == kind)
+    }
+
+    fn says(&self, words: &str) -> bool {
+        self.findings
+            .iter()
+            .any(|finding| finding.what.contains(words))
+    }
+}
+
+impl World {
+    pub(super) fn check_diagnosis(
+        &self,
+        snapshot: &Snapshot,
+        status: &PollStatus,
+        found: &mut Vec<String>,
+    ) {
+        let now = snapshot.taken_at;
+        let findings = findings(snapshot, status, &Facts::default(), now);
+        let mut diagnosis = Diagnosis {
+            headline: headline(&findings, snapshot, status),
+            findings,
+            wrong: Vec::new(),
+        };
+        self.check_data(snapshot, &mut diagnosis);
+        let reason = why_not_ready(&diagnosis.findings, snapshot, status);
+        diagnosis.expect("a reason is given", !reason.is_empty());
+        if let (Activity::Waiting(Some(_)), Some(last)) = (status.activity, &status.last) {
+            self.check_last_poll(snapshot, status, last, &mut diagnosis);
+        }
+        let Diagnosis {
+            findings,
+            headline,
+            wrong,
+        } = diagnosis;
+        for claim in wrong {
+            let lines: Vec<_> = findings.iter().map(Finding::line).collect();
+            found.push(format!("not so: {claim}: {headline:?}, {lines:?}"));
+        }
+    }
+
+    fn check_data(&self, snapshot: &Snapshot, diagnosis: &mut Diagnosis) {
+        let mut since = diagnosis.findings.iter().map(|finding| finding.since);
+        let is_past = since.all(|since| since <= Some(snapshot.taken_at));
+        diagnosis.expect("findings begin in the past", is_past);
+        let is_found = diagnosis.of(ClockWrong).is_some();
+        diagnosis.expect("the clock is judged", is_found == self.is_clock_wrong());
+        let completions: Vec<_> = snapshot.completions().collect();
+        let largest = completions.iter().copied().fold(0.0, f64::max);
+        let is_suspect = largest > snapshot.completion_scale || 0.0 < largest && largest <= 1.0;
+        let is_found = diagnosis.of(CompletionScale).is_some();
+        diagnosis.expect("the scale is judged", is_found == is_suspect);
+        let stale = snapshot.count(|condition| condition.label() == "stale");
+        let is_said = diagnosis.says("stale and no longer shown");
+        diagnosis.expect("stale data are named", is_said == (stale > 0));
+    }
+
+    fn check_last_poll(
+        &self,
+        snapshot: &Snapshot,
+        status: &PollStatus,
+        last: &PollOutcome,
+        diagnosis: &mut Diagnosis,
+    ) {
+        let unread = self.model.polled.len() - self.reads.len();
+        let is_well = self.is_listing_complete() && unread == 0;
+        let kinds = [ApiKey, PollsFailing, DataStale];
+        let failing: Vec<_> = kinds
+            .iter()
+            .filter_map(|kind| diagnosis.of(*kind))
+            .collect();
+        let counts = failing.iter().map(|finding| finding.repositories);
+        let count = counts.max().unwrap_or_default();
+        diagnosis.expect("the last poll failed", failing.is_empty() == is_well);
+        let is_all_well = diagnosis.headline.starts_with("All is well");
+        diagnosis.expect("all is well", !is_all_well || is_well);
+        let is_refused = diagnosis.of(ApiKey).is_some();
+        diagnosis.expect("the key is refused", is_refused == self.has_refused_key);
+        let stop = last.stop.as_ref().map(|stop| stop.reason);
+        let is_counted = last.cut_short().is_some() || count == unread;
+        diagnosis.expect("so many repositories fail", is_counted);
+        let is_held = stop == Some(PollFailure::Held) && status.held_until.is_some();
+        let is_said = diagnosis.says("takes no requests until");
+        diagnosis.expect("the API takes no requests", is_said == is_held);
+        let is_older = |shown: &&Shown| {
+            let is_read = self.reads.contains_key(&shown.repository.id.get());
+            shown.condition.languages().is_some() && !is_read
+        };
+        let older = snapshot.repositories.iter().filter(is_older).count();
+        let is_said = diagnosis.says("the others show older data");
+        diagnosis.expect("others show older data", !is_said || older > 0);
+        let is_said = diagnosis.says("the data shown are from the last poll");
+        diagnosis.expect("no others show older data", !is_said || older == 0);
+    }
+}
