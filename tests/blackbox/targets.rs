@@ -209,7 +209,7 @@ fn targets_and_links_of_a_reload_are_published_at_once() {
     );
     let urls = ["docs", "shop"].map(|name| format!("https://t.example.com/acme%2F{name}"));
     assert_eq!(metrics.label_values(INFO, "url"), urls);
-    assert_eq!(metrics.polls(), 1.0, "no poll was needed");
+    assert!(metrics.polls() <= 1.0, "no further poll was needed");
 }
 
 #[test]
@@ -219,7 +219,9 @@ fn an_entry_that_matches_nothing_is_reported_by_page_log_and_once() {
     let (exporter, file) = reloadable(&api, text);
     let what = "1 entry of targets applies to no language: xx";
     exporter.wait_for_line(&["level=warn", what]);
-    assert!(exporter.get("/").text().contains(what));
+    until("the page says it", || {
+        exporter.get("/").text().contains(what)
+    });
     assert!(once(&api, text).stderr.contains(what));
     reload(&exporter, &file, "");
     exporter.wait_for_line(&["every entry of targets applies to a language"]);
