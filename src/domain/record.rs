@@ -3,8 +3,8 @@
 //!
 //! A record belongs to an id and a code, so that renames, failures and outages do not touch it. It
 //! compares completions as the API reports them, so that a change of `api.completion_scale` moves
-//! no clock, begins and ends no fall, and hides none. Recorded times never change: a time in the future, which a wrong
-//! clock has left behind, counts as now until the next progress replaces it.
+//! no clock, begins and ends no fall, and hides none. Recorded times never change: a time in the
+//! future, which a wrong clock has left behind, counts as now until the next progress replaces it.
 
 use super::{Completion, Language};
 use crate::support::clock::Timestamp;

@@ -416,16 +416,14 @@ impl<'a, A: Api> Poll<'a, A> {
 /// Returns the end of the poll, if a failure concerns all requests.
 fn end_of_poll(operation: Operation, failure: &RequestFailure) -> Option<PollEnd> {
     let hold = failure.hold.unwrap_or_default();
-    let (reason, what, hint) = match (failure.reason, operation) {
+    let (reason, what) = match (failure.reason, operation) {
         (Reason::Unauthorized, _) => (
             PollFailure::Unauthorized,
             "the API refuses the key (401 Unauthorized)".to_owned(),
-            failure.hint,
         ),
         (Reason::Forbidden, Operation::ListRepositories) => (
             PollFailure::Unauthorized,
             "the API forbids the listing (403 Forbidden)".to_owned(),
-            "give the account of the key access, or use the key of another account",
         ),
         _ if hold > LONGEST_HOLD => {
             let hold = humantime::format_duration(Duration::from_secs(hold.as_secs()));
@@ -433,12 +431,12 @@ fn end_of_poll(operation: Operation, failure: &RequestFailure) -> Option<PollEnd
                 "Retry-After holds all requests for {hold} ({})",
                 failure.what
             );
-            (PollFailure::Held, what, failure.hint)
+            (PollFailure::Held, what)
         }
         _ => return None,
     };
     Some(PollEnd {
         reason,
-        failure: Failure::new(what, hint),
+        failure: Failure::new(what, failure.hint),
     })
 }
