@@ -128,7 +128,8 @@ pub fn read_text(reader: &mut Reader, text: &str, path: &Path) -> Option<()> {
         Node::Mapping(entries) => entries,
         _ => {
             let sections = known.join(", ");
-            let problem = format!("is no mapping of keys; {SECTIONS}; the sections are {sections}");
+            let problem =
+                format!("is not a mapping of keys; {SECTIONS}; the sections are {sections}");
             reader.note("", &place(root.referenced.line()), problem);
             return None;
         }

@@ -205,8 +205,8 @@ pub const KEYS: &[Key] = &[
         "thresholds.regressed_by",
         FALL,
         "0.2",
-        "a translation that is this much below its ratio before it fell, within the last 7 \
-         days, has regressed",
+        "a translation has regressed if its ratio is this much lower than before a fall within \
+         the last 7 days",
     ),
     key(
         "thresholds.at_risk_within",
@@ -250,7 +250,8 @@ pub const KEYS: &[Key] = &[
         "web.listen_addresses",
         ADDRESSES,
         ":10018",
-        "host:port; without a host all addresses, IPv6 and IPv4, or IPv4 if there is no IPv6",
+        "host:port; without a host, all IPv6 and IPv4 addresses, or IPv4 alone if the machine \
+         has no IPv6",
     )
     .flag("--web.listen-address", "ADDR", "host:port; repeatable")
     .needs_restart(),

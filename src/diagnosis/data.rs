@@ -109,7 +109,7 @@ pub fn nothing_selected(snapshot: &Snapshot) -> Option<Finding> {
         ),
         (0, all) => (
             format!(
-                "No entry of the listing has a readable name, {} in all",
+                "No entry in the listing has a readable name ({} in all)",
                 grouped(all)
             ),
             "report the bad entries in the log to the API's operators",

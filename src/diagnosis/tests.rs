@@ -226,7 +226,7 @@ fn a_listing_without_names_is_not_an_empty_account() {
         known.snapshot.unnamed = 3;
     });
     let headline = known.headline();
-    assert!(headline.contains("No entry of the listing has a readable name"));
+    assert!(headline.contains("No entry in the listing has a readable name"));
 }
 
 #[test]

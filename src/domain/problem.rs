@@ -99,8 +99,8 @@ problem_kinds! {
          removal",
         Some("no removal waits for confirmation");
     ClockWrong: "clock_wrong", None,
-        "the clock of this machine and that of the API differ by more than an hour; the time of \
-         the API is used",
+        "this machine's clock and the API's differ by more than an hour; the API's time is \
+         used",
         Some("the clock of this machine is right again");
     LogLinesDropped: "log_lines_dropped", None,
         "lines of the log were dropped within the last 15 minutes",

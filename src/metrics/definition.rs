@@ -348,8 +348,8 @@ metrics! {
         STATE_DISCARDED = gauge(
             "translation_exporter_state_discarded",
             &[],
-            "1 if the state file was set aside at the start, because it was damaged or of another \
-             API; 0 if not",
+            "1 if the state file was set aside at startup because it was damaged or belonged to \
+             another API; 0 if not",
         )
         .unused("the diagnosis says so, as the problem state_discarded");
         LOG_LINES_DROPPED = counter(

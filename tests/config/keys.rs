@@ -67,7 +67,7 @@ fn a_key_under_an_unknown_name_is_not_shown() {
     let nearest = r#"exporter.yml:1: unknown key "api.kee"; did you mean "api.key"?"#;
     let no_section =
         "api (exporter.yml:1): is no mapping; write its keys below it, indented, each as";
-    let no_sections = "exporter.yml:1: is no mapping of keys; write sections with their keys \
+    let no_sections = "exporter.yml:1: is not a mapping of keys; write sections with their keys \
                        below them…the sections are api, poll";
     refused_names(&[
         ("api: {kee: s3cret}\n", nearest),

@@ -147,10 +147,9 @@ fn nothing(view: &View<'_>, language: Option<&str>) -> String {
         return "Unknown: no repository could be read".to_owned();
     }
     match language {
-        Some(code) if read < all => format!(
-            "Unknown{yet}: none of the {} read has the language “{code}”",
-            repositories(read)
-        ),
+        Some(code) if read < all => {
+            format!("Not known{yet}: no repository read so far has the language “{code}”")
+        }
         Some(code) => format!("No repository has the language “{code}”"),
         None if read < all => format!(
             "Unknown{yet}: {} of {} read",

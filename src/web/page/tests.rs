@@ -841,7 +841,7 @@ async fn a_language_that_nobody_has_is_not_nothing_to_ship() {
         .repositories
         .push(shown(2, "a/b", Condition::Pending(None)));
     let words = text(&page_of(unread, "/?language=xx").await);
-    let unknown = "Unknown yet: none of the 1 repository read has the language “xx”";
+    let unknown = "Not known yet: no repository read so far has the language “xx”";
     assert!(words.contains(unknown), "{words}");
 }
 
