@@ -136,8 +136,8 @@ pub const KEYS: &[Key] = &[
         "api.ca_file",
         File,
         "",
-        "PEM roots trusted in addition to the system's; a certificate that is itself in the \
-         file is trusted as it is; read again at each poll",
+        "PEM roots trusted in addition to the system's, or the self-signed certificate of the \
+         API's server; read again at each poll",
     ),
     key(
         "api.omits_zeros",
