@@ -56,23 +56,23 @@ pub struct Options {
 /// A valid configuration, and the source of each value.
 #[derive(Debug)]
 pub struct Config {
-    pub api: ApiConfig,
+    pub(crate) api: ApiConfig,
     pub poll: PollConfig,
     /// The filter on repositories.
-    pub filter: Filter,
+    pub(crate) filter: Filter,
     /// `filter.exclude_languages`
-    pub excluded_languages: LanguageFilter,
+    pub(crate) excluded_languages: LanguageFilter,
     /// The URLs at which translators work.
-    pub links: Arc<Links>,
+    pub(crate) links: Arc<Links>,
     /// The target ratio and due date of each language.
-    pub targets: Arc<Targets>,
-    pub thresholds: Thresholds,
+    pub(crate) targets: Arc<Targets>,
+    pub(crate) thresholds: Thresholds,
     /// `state.file`
-    pub state_file: Option<PathBuf>,
-    pub web: WebConfig,
-    pub log: LogSettings,
+    pub(crate) state_file: Option<PathBuf>,
+    pub(crate) web: WebConfig,
+    pub(crate) log: LogSettings,
     /// Every key once, in the order of [`KEYS`], and the targets.
-    pub settings: Vec<Setting>,
+    pub(crate) settings: Vec<Setting>,
 }
 
 /// An active value.

@@ -21,22 +21,20 @@
 //!
 //! Each recipe names the files to change, in order. `cargo check` and `cargo test --lib` notice a
 //! forgotten step, except for those after "finally": at most `tests/run.sh` notices them.
-//!
-//! `UPDATE=1 cargo test --lib tables_of_the_metrics` writes the tables of `deploy/metrics.md`;
-//! `UPDATE=1 cargo test --lib of_the_keys` and `deploy/helm/schema.py` write the table of keys and
-//! the schemas. A metric that no panel shows, or that a healthy exporter omits, says why in its
-//! definition.
+//! `tests/generate.sh` writes all generated files: tables, schemas, dashboards and rules.
 //!
 //! - **A gauge of a repository or language**: its definition in `metrics/definition.rs`, its
-//!   samples in `metrics/exposition/translations.rs`; finally a panel in `grafana/generate`.
-//! - **A gauge of the exporter's own**: its definition, its value in
-//!   `metrics/instruments/polling.rs`, or `metrics/instruments/facts.rs` if no poll determines it.
-//! - **A counter of the exporter's own**: its definition, its field and method in
-//!   `metrics/instruments.rs`, the call where the event happens; finally a panel.
-//! - **A kind of problem**: its definition in `domain/problem.rs`, the function in `diagnosis` that
-//!   finds it, its case in `diagnosis/tests/kinds.rs`; for an alert also the recipe below.
-//! - **An alert on a kind**: `deploy/prometheus/alerts.yaml`, its runbook in the README beside it,
-//!   and a situation in `tests/rules/kinds.py`.
+//!   samples in `metrics/exposition/translations.rs`, and its panel.
+//! - **A gauge of the exporter's own**: its definition, its panel, and its value in
+//!   `metrics/instruments/polling.rs`, or in [`metrics::instruments::Facts`] if it is of no poll.
+//! - **A counter of the exporter's own**: its definition, its panel, field, method and call; see
+//!   `metrics/instruments.rs`, which also says when `once` shows it.
+//! - **A panel** of a metric: a query in `grafana/generate/exporter.py`, or a file beside it. A
+//!   panel of its own is also named in `grafana/README.md`. `.unused("reason")` asks for none.
+//! - **A kind of problem**: its definition in `domain/problem.rs`, its function in `diagnosis` with
+//!   the call in `findings`, its case in `diagnosis/tests/kinds.rs`; for an alert also this:
+//! - **An alert on a kind**: `deploy/prometheus/alerts.yaml`; finally its runbook in the README
+//!   beside it, and a situation in `tests/rules/kinds.py`.
 //! - **A key of the configuration**: its definition in `config/keys.rs`, its field in
 //!   `config/sections.rs`, the code that uses it.
 //! - **An output of `once`**: its file in `report/`, its name in `cli.rs`, its case in

@@ -9,7 +9,19 @@ use crate::{
     },
     support::clock::Timestamp,
 };
-use std::{collections::BTreeSet, sync::Arc, time::Duration};
+use std::{collections::BTreeSet, fs, path::Path, sync::Arc, time::Duration};
+
+/// Compares a shipped file with the text that the definitions give, or writes it. `path` begins at
+/// the root of the repository. `tests/generate.sh` runs the tests whose names contain `generated`.
+#[track_caller]
+pub fn assert_generated(path: &str, text: &str) {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
+    if std::env::var_os("UPDATE").is_some() {
+        fs::write(&file, text).unwrap();
+    }
+    let shipped = fs::read_to_string(&file).unwrap();
+    assert!(shipped == text, "{path} is outdated: run tests/generate.sh");
+}
 
 /// 2023-11-14T22:13:20Z.
 pub const NOW: Timestamp = Timestamp::from_millis(1_700_000_000_000);

@@ -1,9 +1,8 @@
 //! The keys of the configuration: one definition each.
 //!
 //! Variables, options, help, suggestions, parsers and hints come from the definitions, and so do
-//! the JSON Schema of the file (deploy/config.schema.json) and the table of keys in
-//! deploy/configuration.md: a test compares both, and `UPDATE=1 cargo test --lib of_the_keys`
-//! writes them.
+//! the JSON Schemas of the file and of the chart's values, and the table of keys in
+//! deploy/configuration.md, which `tests/generate.sh` writes.
 
 use super::values::{
     ADDRESSES, FALL, LANGUAGES, RATIO, REPOSITORIES,

@@ -29,29 +29,29 @@ const HOUR: Duration = Duration::from_secs(3600);
 #[derive(Debug, Clone)]
 pub struct ApiConfig {
     /// Root of the API: http or https, no user, query or fragment; its path ends with a slash.
-    pub base_url: Url,
-    pub key: KeySource,
+    pub(crate) base_url: Url,
+    pub(crate) key: KeySource,
     /// 1 to 1000.
-    pub page_size: u16,
+    pub(crate) page_size: u16,
     /// 1 to 1024.
-    pub concurrency: usize,
+    pub(crate) concurrency: usize,
     /// `None` is unlimited; otherwise finite and above 0.
-    pub requests_per_second: Option<f64>,
-    pub connect_timeout: Duration,
-    pub timeout: Duration,
+    pub(crate) requests_per_second: Option<f64>,
+    pub(crate) connect_timeout: Duration,
+    pub(crate) timeout: Duration,
     /// 1 to 10.
-    pub max_attempts: u32,
+    pub(crate) max_attempts: u32,
     /// The longest Retry-After that is obeyed: 1 second to 24 hours.
-    pub max_retry_after: Duration,
+    pub(crate) max_retry_after: Duration,
     /// Bytes.
-    pub max_response_size: u64,
+    pub(crate) max_response_size: u64,
     /// 1 to 10,000,000.
-    pub max_repositories: usize,
-    pub ca_file: Option<PathBuf>,
+    pub(crate) max_repositories: usize,
+    pub(crate) ca_file: Option<PathBuf>,
     /// Finite, at least 1.
-    pub completion_scale: f64,
+    pub(crate) completion_scale: f64,
     /// Set if the API leaves out fields whose value is 0 or false.
-    pub omits_zeros: bool,
+    pub(crate) omits_zeros: bool,
 }
 
 /// The times of polling, and of showing its data.
@@ -65,10 +65,10 @@ pub struct PollConfig {
 #[derive(Debug, Clone)]
 pub struct WebConfig {
     /// host:port each; without a host all addresses.
-    pub listen_addresses: Vec<String>,
-    pub telemetry_path: String,
-    pub config_file: Option<PathBuf>,
-    pub enable_lifecycle: bool,
+    pub(crate) listen_addresses: Vec<String>,
+    pub(crate) telemetry_path: String,
+    pub(crate) config_file: Option<PathBuf>,
+    pub(crate) enable_lifecycle: bool,
 }
 
 /// Builds a struct from fields that are `None` after a mistake. Reads all fields before the first

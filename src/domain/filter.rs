@@ -14,11 +14,11 @@ use std::{
 #[derive(Debug, Clone)]
 pub struct Filter {
     /// Globs on `owner/repo`; an empty set matches every repository.
-    pub include: GlobSet,
+    pub(crate) include: GlobSet,
     /// Globs on `owner/repo`; they win over `include`.
-    pub exclude: GlobSet,
+    pub(crate) exclude: GlobSet,
     /// Includes private repositories, and repositories of unknown visibility.
-    pub private: bool,
+    pub(crate) private: bool,
 }
 
 impl Default for Filter {

@@ -15,9 +15,9 @@ const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Links {
     /// `links.repository`; it has no placeholder for a language.
-    pub repository: Option<Template>,
+    pub(crate) repository: Option<Template>,
     /// `links.language`
-    pub language: Option<Template>,
+    pub(crate) language: Option<Template>,
 }
 
 impl Links {

@@ -11,11 +11,11 @@ use std::time::Duration;
 #[derive(Debug, Clone, Copy)]
 pub struct Target {
     /// The lowest completion ratio that is ready: 0 to 1.
-    pub ratio: f64,
-    pub due: Option<Timestamp>,
+    pub(crate) ratio: f64,
+    pub(crate) due: Option<Timestamp>,
     /// The time without progress after which a language has stalled; `None` if the general
     /// threshold counts.
-    pub stalled_after: Option<Duration>,
+    pub(crate) stalled_after: Option<Duration>,
 }
 
 impl Default for Target {
@@ -68,9 +68,9 @@ pub struct TargetEntry {
     /// The globs of the entry, for people.
     pub globs: String,
     /// Globs on `owner/repo`; an empty set matches every repository.
-    pub repositories: GlobSet,
+    pub(crate) repositories: GlobSet,
     /// Globs on codes; an empty set matches every language.
-    pub languages: GlobSet,
+    pub(crate) languages: GlobSet,
     pub target: Target,
 }
 

@@ -9,11 +9,11 @@ const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 pub struct Thresholds {
     /// The time without progress after which a translation has stalled, unless its target has
     /// another one.
-    pub stalled_after: Duration,
+    pub(crate) stalled_after: Duration,
     /// The difference of ratios, above 0 and at most 1, by which a translation has regressed.
-    pub regressed_by: f64,
+    pub(crate) regressed_by: f64,
     /// The time before its date within which a translation can be at risk.
-    pub at_risk_within: Duration,
+    pub(crate) at_risk_within: Duration,
 }
 
 impl Default for Thresholds {

@@ -1,8 +1,8 @@
 //! The definition of each metric: name, type, labels and meaning.
 //!
 //! A definition supplies HELP and TYPE, its row in `deploy/metrics.md`, and the lists of the tests
-//! that compare the running program with docs and dashboards. `UPDATE=1 cargo test --lib
-//! tables_of_the_metrics` writes the tables.
+//! that compare the running program with docs and dashboards. `tests/generate.sh` writes the
+//! tables.
 
 /// The type of a metric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -239,7 +239,8 @@ metrics! {
             &[],
             "When the poll under way began",
         )
-        .only("while there is one");
+        .only("while there is one")
+        .unused("the diagnosis says when a poll hangs, as the problem polls_failing");
         LAST_POLL = gauge(
             "translation_exporter_last_poll_timestamp_seconds",
             &[],
@@ -311,7 +312,8 @@ metrics! {
             &[],
             "When the hold that Retry-After demanded ends",
         )
-        .only("during a hold");
+        .only("during a hold")
+        .unused("the diagnosis says so, as the problem polls_failing");
         INVALID_ENTRIES = counter(
             "translation_exporter_invalid_entries_total",
             &["operation", "reason"],
@@ -368,7 +370,8 @@ metrics! {
             &[],
             "When the served TLS certificate expires",
         )
-        .only("with TLS");
+        .only("with TLS")
+        .unused("the diagnosis says so, as the problem certificate");
         CONFIG_LAST_RELOAD_SUCCESSFUL = gauge(
             "translation_exporter_config_last_reload_successful",
             &[],

@@ -59,7 +59,8 @@ pub struct Instruments {
     state_writes: Counter,
     state_write_failures: Counter,
     problems: Family<Labels<2>, Gauge>,
-    /// Counters of the web side. A process without one creates no labels, so they stay hidden.
+    /// Counters of the web side. Only [`Instruments::new`] creates their labels, so `once` does not
+    /// show them; it shows every counter without labels.
     http_requests: Labelled<2>,
     tls_handshake_failures: Labelled<1>,
     /// Locked for each change and each read.
@@ -141,7 +142,7 @@ impl Instruments {
     /// Returns the instruments of a single poll whose metrics are printed. They have no web side
     /// and no `process_*`: these would collide with the metrics of the program that exposes the
     /// text, such as the node exporter.
-    pub fn of_one_poll() -> Self {
+    pub(crate) fn of_one_poll() -> Self {
         let mut registry = Registry::default();
         let r = &mut registry;
         register_build_info(r);
@@ -176,7 +177,7 @@ impl Instruments {
     }
 
     /// Counts a poll that has ended, and its failure if it did not read everything.
-    pub fn poll_ended(&self, failure: Option<PollFailure>) {
+    pub(crate) fn poll_ended(&self, failure: Option<PollFailure>) {
         self.polls.inc();
         if let Some(failure) = failure {
             at(&self.poll_failures, [("reason", failure.label())]).inc();
@@ -184,12 +185,12 @@ impl Instruments {
     }
 
     /// Counts a poll that took longer than the interval.
-    pub fn poll_overran(&self) {
+    pub(crate) fn poll_overran(&self) {
         self.poll_overruns.inc();
     }
 
     /// Counts a request to the API. `code` is `None` if it failed before it had a status.
-    pub fn api_request(&self, operation: Operation, code: Option<u16>, took: Duration) {
+    pub(crate) fn api_request(&self, operation: Operation, code: Option<u16>, took: Duration) {
         let operation = ("operation", operation.label());
         let code = code.map_or_else(|| "error".to_owned(), |code| code.to_string());
         at(&self.api.durations, [operation]).observe(took.as_secs_f64());
@@ -197,7 +198,7 @@ impl Instruments {
     }
 
     /// Counts a failed request to the API.
-    pub fn api_failure(&self, operation: Operation, reason: Reason) {
+    pub(crate) fn api_failure(&self, operation: Operation, reason: Reason) {
         at(
             &self.api.failures,
             [("operation", operation.label()), ("reason", reason.label())],
@@ -206,12 +207,12 @@ impl Instruments {
     }
 
     /// Counts a retry of a request to the API.
-    pub fn api_retry(&self, operation: Operation) {
+    pub(crate) fn api_retry(&self, operation: Operation) {
         at(&self.api.retries, [("operation", operation.label())]).inc();
     }
 
     /// Counts an entry or a field in a response that could not be used.
-    pub fn invalid_entry(&self, operation: Operation, defect: Defect) {
+    pub(crate) fn invalid_entry(&self, operation: Operation, defect: Defect) {
         at(
             &self.api.invalid_entries,
             [("operation", operation.label()), ("reason", defect.label())],
@@ -220,7 +221,7 @@ impl Instruments {
     }
 
     /// Counts a write of the state file and records its outcome.
-    pub fn state_written(&self, result: Result<(), Failure>, now: Timestamp) {
+    pub(crate) fn state_written(&self, result: Result<(), Failure>, now: Timestamp) {
         self.state_writes.inc();
         if result.is_err() {
             self.state_write_failures.inc();
@@ -230,13 +231,13 @@ impl Instruments {
 
     /// Records that the state file was set aside at the start, because it was damaged or of another
     /// API.
-    pub fn state_discarded(&self, failure: Lasting) {
+    pub(crate) fn state_discarded(&self, failure: Lasting) {
         lock(&self.facts).state_discarded = Some(failure);
     }
 
     /// Records that a configuration was loaded or refused at `at`: at the start, by a reload, or
     /// because a file changed.
-    pub fn config_loaded(&self, result: Result<(), Failure>, at: Timestamp) {
+    pub(crate) fn config_loaded(&self, result: Result<(), Failure>, at: Timestamp) {
         let mut facts = lock(&self.facts);
         if result.is_ok() {
             facts.loaded_at = Some(at);
@@ -245,7 +246,7 @@ impl Instruments {
     }
 
     /// Records the kinds of problems that the diagnosis has found.
-    pub fn judged(&self, problems: &BTreeSet<ProblemKind>) {
+    pub(crate) fn judged(&self, problems: &BTreeSet<ProblemKind>) {
         for kind in ProblemKind::ALL {
             self.problem(*kind).set(problems.contains(kind).into());
         }
@@ -257,22 +258,22 @@ impl Instruments {
     }
 
     /// Returns the current facts.
-    pub fn facts(&self) -> Facts {
+    pub(crate) fn facts(&self) -> Facts {
         facts::current(&self.facts)
     }
 
     /// Counts a failed TLS handshake.
-    pub fn tls_handshake_failed(&self, failure: HandshakeFailure) {
+    pub(crate) fn tls_handshake_failed(&self, failure: HandshakeFailure) {
         at(&self.tls_handshake_failures, [("reason", failure.label())]).inc();
     }
 
     /// Records the expiry of the served certificate; `None` without one.
-    pub fn certificate_expires(&self, at: Option<Timestamp>) {
+    pub(crate) fn certificate_expires(&self, at: Option<Timestamp>) {
         lock(&self.facts).certificate_expires_at = at;
     }
 
     /// Counts a response to a client. `path` is the path of a route, or "other".
-    pub fn http_request(&self, path: &str, code: u16) {
+    pub(crate) fn http_request(&self, path: &str, code: u16) {
         at(
             &self.http_requests,
             [("path", path), ("code", &code.to_string())],

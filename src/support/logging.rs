@@ -43,9 +43,9 @@ const OURS: &str = env!("CARGO_CRATE_NAME");
 /// The level and format of the log.
 #[derive(Debug, Clone)]
 pub struct LogSettings {
-    pub level: Level,
+    pub(crate) level: Level,
     /// JSON instead of logfmt.
-    pub json: bool,
+    pub(crate) json: bool,
 }
 
 /// A handle that changes level and format.

@@ -59,7 +59,6 @@ rendered=$work/rendered native=$work/native stage=$work/stage image_root=$work/i
 case $(uname -m) in x86_64) arch=amd64 ;; aarch64) arch=arm64 ;; *) arch=$(uname -m) ;; esac
 program=$stage/$arch/image/usr/bin/translation-exporter
 chart=$deploy/helm/translation-exporter
-config_schema=$deploy/config.schema.json
 suites=(bookworm trixie)
 # Renderings.
 pods=(base demo chart-no-persistence chart-openshift chart-tls chart-client-certificates)
@@ -87,8 +86,6 @@ check "the overlays of deploy/kubernetes/README.md need no edit of this tree" re
 check "the PrometheusRules are generated from deploy/prometheus" rules_are_those_of_prometheus
 check "the chart is the base and each overlay, object by object" "$python" "$here/chart.py" same "$helm" "$chart" "$rendered"
 check "every value of the chart shows in its objects" "$python" "$here/chart.py" changes "$helm" "$chart"
-check "the chart's schema is generated, with that of the configuration" \
-    "$python" "$here/chart.py" schema "$helm" "$chart" "$deploy/helm/schema.py" "$config_schema" "$work"
 check "the chart refuses wrong values and names them" "$python" "$here/chart.py" refuses "$helm" "$chart"
 check "the chart does without values that are null or new, or names them" "$python" "$here/chart.py" lacks "$helm" "$chart"
 check "the chart takes a release name of any length, and leaves the user to the cluster" "$python" "$here/chart.py" names "$helm" "$chart"

@@ -1,14 +1,15 @@
-//! deploy/config.schema.json and the table in deploy/configuration.md, generated from the keys.
+//! The schemas of file and chart, and the table in deploy/configuration.md, generated from keys.
 //!
 //! The schema is as lenient as the program: null is not set, and another layer may set a key that
 //! the file lacks.
 
 use super::*;
+use crate::testing::assert_generated;
 use serde_json::{Map, Value, json};
 use std::fs;
 
-const SCHEMA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/deploy/config.schema.json");
-const DOCS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/deploy/configuration.md");
+const SCHEMA: &str = "deploy/config.schema.json";
+const DOCS: &str = "deploy/configuration.md";
 const TABLE: &str = "| key | default | meaning and bounds |\n|---|---|---|\n";
 const OF_TARGETS: &str =
     "when a translation is ready; the first entry that matches a language counts";
@@ -176,7 +177,7 @@ fn mapping(keys: &[&Key]) -> Value {
 }
 
 /// Returns the JSON Schema of the configuration file.
-fn schema() -> String {
+fn schema() -> Value {
     let mut properties = Map::new();
     for section in sections() {
         let keys: Vec<_> = KEYS.iter().filter(|key| key.split().0 == section).collect();
@@ -193,14 +194,13 @@ fn schema() -> String {
         "items": entry,
     });
     properties.insert(TARGETS.to_owned(), targets);
-    let schema = json!({
+    json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Configuration of translation-exporter",
         "type": ["object", "null"],
         "additionalProperties": false,
         "properties": properties,
-    });
-    format!("{schema:#}\n")
+    })
 }
 
 /// Returns deploy/configuration.md with the table of keys as they are.
@@ -220,25 +220,34 @@ fn docs() -> String {
     format!("{before}{table}\n{after}")
 }
 
-/// Compares a shipped file with the text that the keys give.
-/// `UPDATE=1 cargo test --lib of_the_keys` writes the file instead.
-fn compare(file: &str, text: &str) {
-    if std::env::var_os("UPDATE").is_some() {
-        fs::write(file, text).unwrap();
+#[test]
+fn the_table_of_keys_is_generated() {
+    assert_generated(DOCS, &docs());
+}
+
+#[test]
+fn the_schema_of_the_file_is_generated() {
+    assert_generated(SCHEMA, &format!("{:#}\n", schema()));
+}
+
+/// Helm reads no file beside this one, so it holds the schema of the configuration, too.
+#[test]
+fn the_schema_of_the_chart_is_generated() {
+    let base = fs::read_to_string("deploy/helm/values.schema.base.json").unwrap();
+    let mut values: Value = serde_json::from_str(&base).unwrap();
+    let mut config = schema();
+    config.as_object_mut().unwrap().shift_remove("$schema");
+    values["properties"]["config"] = config;
+    let path = "deploy/helm/translation-exporter/values.schema.json";
+    assert_generated(path, &format!("{values:#}\n"));
+}
+
+/// `cargo check` warns of a field that nothing reads.
+#[test]
+fn each_key_has_a_field() {
+    let sections = include_str!("../sections.rs");
+    for key in KEYS.iter().chain(TARGET_KEYS) {
+        let path = format!("{:?}", key.path);
+        assert!(sections.contains(&path), "sections.rs does not read {path}");
     }
-    let shipped = fs::read_to_string(file).unwrap_or_default();
-    assert!(
-        shipped == text,
-        "run `UPDATE=1 cargo test --lib of_the_keys`"
-    );
-}
-
-#[test]
-fn the_table_in_the_docs_is_that_of_the_keys() {
-    compare(DOCS, &docs());
-}
-
-#[test]
-fn the_shipped_schema_is_that_of_the_keys() {
-    compare(SCHEMA, &schema());
 }

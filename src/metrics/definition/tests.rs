@@ -1,5 +1,5 @@
 use super::*;
-use crate::domain::ProblemKind;
+use crate::{domain::ProblemKind, testing::assert_generated};
 use std::{collections::BTreeSet, fs};
 
 const PAGE: &str = "deploy/metrics.md";
@@ -73,13 +73,25 @@ fn tables_of_the_metrics_are_generated() {
     let page = with_table(&shipped, "## Translations", &rows(TRANSLATIONS));
     let page = with_table(&page, "## The exporter itself", &rows(EXPORTER));
     let page = with_table(&page, "## Problems", &kinds);
-    if std::env::var_os("UPDATE").is_some() {
-        fs::write(PAGE, page).unwrap();
-    } else {
-        assert!(
-            page == shipped,
-            "{PAGE} is outdated: run `UPDATE=1 cargo test --lib tables_of_the_metrics`"
-        );
+    assert_generated(PAGE, &page);
+}
+
+#[test]
+fn each_metric_has_a_panel_or_an_alert_or_says_why_not() {
+    let dashboards = fs::read_dir("grafana/dashboards").unwrap();
+    let mut texts: Vec<_> = dashboards
+        .map(|file| fs::read_to_string(file.unwrap().path()).unwrap())
+        .collect();
+    texts.push(fs::read_to_string("deploy/prometheus/alerts.yaml").unwrap());
+    let texts = texts.concat();
+    let is_of_names = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let read: BTreeSet<_> = texts.split(|c| !is_of_names(c)).collect();
+    for metric in [TRANSLATIONS, EXPORTER, PROCESS].concat() {
+        let name = match metric.kind {
+            Type::Histogram => format!("{}_bucket", metric.name),
+            Type::Gauge | Type::Counter => metric.name.to_owned(),
+        };
+        assert_eq!(read.contains(&*name), metric.unused.is_none(), "{name}");
     }
 }
 

@@ -1,9 +1,12 @@
 //! The exposition, compared with literal text.
 
 use super::*;
-use crate::domain::{
-    links::{Links, Template},
-    targets::{Targets, tests::entry},
+use crate::{
+    domain::{
+        links::{Links, Template},
+        targets::{Targets, tests::entry},
+    },
+    metrics::definition::{EXPORTER, PROCESS, TRANSLATIONS},
 };
 use std::collections::BTreeSet;
 
@@ -275,4 +278,17 @@ fn the_first_scrape_of_a_fresh_exporter() {
     let ours = sorted(&ours.join("\n"));
     let expected = include_str!("first_scrape.txt");
     assert_eq!(families_of(expected, &ours), expected);
+}
+
+#[test]
+fn a_healthy_exporter_exposes_each_metric_of_no_situation() {
+    let instruments = Instruments::new("/metrics");
+    instruments.config_loaded(Ok(()), at(0));
+    let known = languages(0, vec![record("de", "German", Some(50.0), 0)]);
+    let snapshot = snapshot(vec![shown(1, "a/b", Condition::Fresh(known))]);
+    let text = text(&published(snapshot, polled()), Format::Text, &instruments);
+    for metric in [TRANSLATIONS, EXPORTER, PROCESS].concat() {
+        let head = format!("# TYPE {} {}\n", metric.name, metric.kind.label());
+        assert!(text.contains(&head) || metric.only.is_some(), "{head}");
+    }
 }
