@@ -18,15 +18,16 @@ mod session;
 mod tls;
 pub mod wire;
 
-pub use error::{CURSOR_HINT, PollEnd, RequestFailure};
+pub use error::{CURSOR_HINT, RequestFailure};
 pub use pace::Pace;
 pub use session::PollSession;
 pub use tls::{BuildError, check_ca_file};
 
 use crate::{
     config::{ApiConfig, KeyError, read_key},
-    domain::{Failure, LanguageList, Page, PollFailure, RepositoryId},
+    domain::{Failure, LanguageList, Page, PollFailure, RepositoryId, Stop},
     metrics::instruments::Instruments,
+    support::clock::Timestamp,
 };
 use reqwest::Url;
 use std::sync::Arc;
@@ -37,12 +38,12 @@ use tokio::{sync::Mutex, task::spawn_blocking, time::timeout};
 pub trait Api: Send + Sync + 'static {
     type Session: Session;
 
-    /// Opens a poll.
+    /// Opens a poll, at `now`.
     ///
     /// # Errors
     ///
     /// The key or the certificates cannot be read, so that no request can be sent.
-    fn begin(&self) -> impl Future<Output = Result<Self::Session, PollEnd>> + Send;
+    fn begin(&self, now: Timestamp) -> impl Future<Output = Result<Self::Session, Stop>> + Send;
 
     /// Returns the pace of all requests.
     fn pace(&self) -> &Pace;
@@ -130,7 +131,7 @@ impl Client {
 impl Api for Client {
     type Session = PollSession;
 
-    async fn begin(&self) -> Result<PollSession, PollEnd> {
+    async fn begin(&self, now: Timestamp) -> Result<PollSession, Stop> {
         let key = self.read_file(|config| read_key(&config.key)).await;
         let key = key.unwrap_or_else(|| {
             Err(KeyError {
@@ -138,23 +139,24 @@ impl Api for Client {
                 hint: "check why the disk that holds it does not respond",
             })
         });
-        let key = key.map_err(|KeyError { what, hint }| PollEnd {
+        let key = key.map_err(|KeyError { what, hint }| Stop {
             reason: PollFailure::KeyFile,
-            failure: Failure::new(what, hint),
+            failure: Failure::new(what, hint, now),
         })?;
         let session = match self.read_file(Connector::load).await {
             Some(connector) => connector
                 .and_then(|connector| PollSession::new(self.clone(), key, connector))
                 .map_err(|error| {
                     let hint = "correct it; the next poll reads it again";
-                    Failure::new(error.to_string(), hint)
+                    Failure::new(error.to_string(), hint, now)
                 }),
             None => Err(Failure::new(
                 "the trusted certificates could not be read within api.timeout",
                 "check why the disk that holds them does not respond",
+                now,
             )),
         };
-        session.map_err(|failure| PollEnd {
+        session.map_err(|failure| Stop {
             reason: PollFailure::Unavailable,
             failure,
         })

@@ -180,7 +180,7 @@ fn open_state(
     if let Some(set_aside) = opened.set_aside {
         tracing::error!("{set_aside}");
         let hint = "no action is needed, unless you can repair the file that was set aside";
-        instruments.state_discarded(Failure::new(set_aside.to_string(), hint).since(now));
+        instruments.state_discarded(Failure::new(set_aside.to_string(), hint, now));
     }
     Ok((Some(opened.file), opened.memory))
 }

@@ -15,7 +15,7 @@ pub use log::Watch;
 pub use polling::{headline, is_named, why_not_ready};
 
 use crate::{
-    domain::{Lasting, ProblemKind, Severity, polling::PollStatus, snapshot::Snapshot},
+    domain::{Failure, ProblemKind, Severity, polling::PollStatus, snapshot::Snapshot},
     metrics::instruments::Facts,
     support::{
         clock::{Timestamp, WrongClock},
@@ -68,10 +68,9 @@ impl Finding {
         }
     }
 
-    fn of(kind: ProblemKind, what: impl Into<String>, lasting: &Lasting) -> Self {
-        let failure = &lasting.failure;
+    fn of(kind: ProblemKind, what: impl Into<String>, failure: &Failure) -> Self {
         Self {
-            since: Some(lasting.since),
+            since: Some(failure.since),
             detail: Some(Arc::clone(&failure.what)),
             ..Self::new(kind, what, &failure.hint)
         }
@@ -143,7 +142,7 @@ fn wrong_clock(WrongClock { machine, api }: WrongClock) -> Finding {
 
 /// Returns the findings about the exporter itself.
 fn of_facts(facts: &Facts, now: Timestamp) -> impl Iterator<Item = Finding> {
-    let is_recent = |failure: &&Lasting| now.since(failure.since) < DAY;
+    let is_recent = |failure: &&Failure| now.since(failure.since) < DAY;
     [
         (
             ProblemKind::StateNotSaved,

@@ -124,57 +124,41 @@ pub struct Failure {
     pub what: Arc<str>,
     /// The remedy.
     pub hint: Arc<str>,
-}
-
-impl Failure {
-    pub fn new(what: impl Into<Arc<str>>, hint: impl Into<Arc<str>>) -> Self {
-        let (what, hint) = (what.into(), hint.into());
-        Self { what, hint }
-    }
-
-    /// Dates the failure to `since`.
-    pub fn since(self, since: Timestamp) -> Lasting {
-        let failure = self;
-        Lasting { failure, since }
-    }
-
-    /// Dates the failure to the start of the failure `before` it, or to `now` if it is the first.
-    pub fn lasting(self, before: Option<&Lasting>, now: Timestamp) -> Lasting {
-        // If the clock was set back in the meantime, `before` would lie in the future.
-        self.since(before.map_or(now, |before| before.since.min(now)))
-    }
-}
-
-/// A failure, and the start of the series of failures that it belongs to.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Lasting {
-    pub failure: Failure,
+    /// The reason why a request to the API failed; `None` for other failures, and for a request
+    /// before a restart.
+    pub reason: Option<Reason>,
+    /// True for a read of a repository that failed with the API as a whole, or with the network
+    /// between: the failure that ended the poll covers it.
+    pub is_of_api: bool,
+    /// The start of the series of failures that it belongs to.
     pub since: Timestamp,
 }
 
-/// The failure of the last read of a repository's languages.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ReadFailure {
-    pub lasting: Lasting,
-    /// `None` if the failure ended the poll, or dates from before a restart.
-    pub reason: Option<Reason>,
-    pub fault: Fault,
+impl Failure {
+    pub fn new(what: impl Into<Arc<str>>, hint: impl Into<Arc<str>>, since: Timestamp) -> Self {
+        Self {
+            what: what.into(),
+            hint: hint.into(),
+            reason: None,
+            is_of_api: false,
+            since,
+        }
+    }
+
+    /// Dates the failure to the start of the failure `before` it, if there was one.
+    #[must_use]
+    pub fn continuing(self, before: Option<&Self>) -> Self {
+        // If the clock was set back in the meantime, `before` would lie in the future.
+        let since = before.map_or(self.since, |before| before.since.min(self.since));
+        Self { since, ..self }
+    }
 }
 
-/// The side that caused a failed read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fault {
-    /// The API responds, but refuses or breaks this repository.
-    Repository,
-    /// The API as a whole failed, or the network between.
-    Api,
-}
-
-/// The reason why a poll ended early or read nothing.
+/// The failure that ended a poll early, or because of which it read nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stop {
     pub reason: PollFailure,
-    pub lasting: Lasting,
+    pub failure: Failure,
 }
 
 macro_rules! labels {

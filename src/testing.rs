@@ -2,7 +2,7 @@
 
 use crate::{
     domain::{
-        Completion, Failure, Fault, Language, ReadFailure, Reason, Repository, RepositoryId, Zeros,
+        Completion, Failure, Language, Reason, Repository, RepositoryId, Zeros,
         polling::{Activity, PollOutcome, PollStatus},
         record::{Languages, Record},
         snapshot::{Condition, Shown, Snapshot},
@@ -66,7 +66,7 @@ pub fn read(id: u64, name: &str, languages: &[(&str, Option<f64>)]) -> Shown {
 }
 
 /// Makes the condition of a repository without languages whose data are too old.
-pub fn stale(read_at: Timestamp, failure: Option<ReadFailure>) -> Condition {
+pub fn stale(read_at: Timestamp, failure: Option<Failure>) -> Condition {
     let languages = Languages {
         read_at,
         records: Arc::default(),
@@ -91,10 +91,9 @@ pub fn failed(id: u64, name: &str, what: &str, hint: &str) -> Shown {
         "wait" => Reason::Timeout,
         _ => Reason::NotFound,
     };
-    let failure = ReadFailure {
-        lasting: Failure::new(what, hint).since(NOW),
+    let failure = Failure {
         reason: Some(reason),
-        fault: Fault::Repository,
+        ..Failure::new(what, hint, NOW)
     };
     in_condition(repository(id, name), Condition::Pending(Some(failure)))
 }

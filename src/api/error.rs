@@ -2,21 +2,14 @@
 
 use super::wire::DecodeError;
 use crate::{
-    domain::{Failure, Operation, PollFailure, Reason},
-    support::hint::os_hint,
+    domain::{Failure, Operation, Reason},
+    support::{clock::Timestamp, hint::os_hint},
 };
 use reqwest::{StatusCode, Url};
 use std::{error::Error, io, iter::successors, time::Duration};
 
 /// The hint for a listing with a bad cursor.
 pub const CURSOR_HINT: &str = "the listing of the API is broken: report it to the API's operators";
-
-/// The reason for which a poll ends before it has requested everything.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PollEnd {
-    pub reason: PollFailure,
-    pub failure: Failure,
-}
 
 /// The failure of one request. It never quotes the key or text of the API.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -117,8 +110,12 @@ impl RequestFailure {
         self.status.is_some_and(|status| refusals.contains(&status))
     }
 
-    pub fn failure(&self) -> Failure {
-        Failure::new(self.what.as_str(), self.hint)
+    /// Returns the failure as people read it, dated to `since`.
+    pub fn dated(&self, since: Timestamp) -> Failure {
+        Failure {
+            reason: Some(self.reason),
+            ..Failure::new(self.what.as_str(), self.hint, since)
+        }
     }
 
     /// Returns the failure of a request of `operation`, with the hint for it. A failed listing may

@@ -203,8 +203,8 @@ fn verdict(
         return Err(anyhow!("stopped by {signal} after {read}").into());
     }
     check_read(results.findings.clone(), results.poll.is_success())?;
-    if let Some(lasting) = results.instruments.facts().state_not_saved {
-        let what = lasting.failure.what;
+    if let Some(failure) = results.instruments.facts().state_not_saved {
+        let what = failure.what;
         return Err(anyhow!("the result was printed, but the state was not saved: {what}").into());
     }
     // A gate never passes because of a typo.

@@ -1,11 +1,14 @@
 //! `check-config --online`: one request of each kind, and a report on the responses.
 
 use crate::{
-    api::{Api as _, CURSOR_HINT, Client, PollEnd, RequestFailure, Session as _},
+    api::{Api as _, CURSOR_HINT, Client, RequestFailure, Session as _},
     config::Config,
     diagnosis,
-    domain::{Completion, Next, ZeroCount, filter::select, snapshot::Snapshot},
-    support::humanize::{counted, grouped, repositories},
+    domain::{Completion, Next, Stop, ZeroCount, filter::select, snapshot::Snapshot},
+    support::{
+        clock::Clock,
+        humanize::{counted, grouped, repositories},
+    },
 };
 use anyhow::anyhow;
 
@@ -13,9 +16,9 @@ use anyhow::anyhow;
 /// the lines of the report.
 pub async fn check(config: &Config, client: &Client) -> anyhow::Result<Vec<String>> {
     let session = client
-        .begin()
+        .begin(Clock::system().now())
         .await
-        .map_err(|PollEnd { failure, .. }| anyhow!("{}; {}", failure.what, failure.hint))?;
+        .map_err(|Stop { failure, .. }| anyhow!("{}; {}", failure.what, failure.hint))?;
     let page = session
         .list_repositories(None)
         .await

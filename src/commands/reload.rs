@@ -97,7 +97,7 @@ impl Reloader {
             let now = Clock::system().now();
             let hint = "correct it, then reload; the web configuration file needs no reload, \
                         because the exporter notices changes of it";
-            let outcome = outcome.map_err(|error| Failure::new(error.to_string(), hint));
+            let outcome = outcome.map_err(|error| Failure::new(error.to_string(), hint, now));
             let refusal = outcome
                 .as_ref()
                 .err()

@@ -38,10 +38,10 @@ pub(super) fn stale(snapshot: &Snapshot, status: &PollStatus, now: Timestamp) ->
             }
             // The finding about the outage covers failures of the whole API.
             Condition::Pending(Some(failure))
-                if is_named(failure, status) && now.since(failure.lasting.since) > limit =>
+                if is_named(failure, status) && now.since(failure.since) > limit =>
             {
                 unread += 1;
-                since = since.min(failure.lasting.since);
+                since = since.min(failure.since);
             }
             _ => {}
         }
@@ -74,7 +74,6 @@ pub(super) fn failing(snapshot: &Snapshot, status: &PollStatus, now: Timestamp) 
         .iter()
         .filter_map(|shown| shown.condition.failure())
         .filter(|failure| is_named(failure, status))
-        .map(|failure| &failure.lasting)
         .collect();
     let longest = failures.iter().min_by_key(|failure| failure.since)?;
     let (failing, all) = (
@@ -151,8 +150,9 @@ pub(super) fn shape(snapshot: &Snapshot, status: &PollStatus) -> Option<Finding>
     let failures = failures
         .filter_map(|shown| shown.condition.failure()?.reason)
         .map(|reason| (Operation::ListLanguages, reason));
-    let last = status.last.as_ref().and_then(|last| last.listing_reason);
-    let listing = last.map(|reason| (Operation::ListRepositories, reason));
+    let last = status.last.as_ref();
+    let listing = last.and_then(|last| last.listing_failure.as_ref()?.reason);
+    let listing = listing.map(|reason| (Operation::ListRepositories, reason));
     let bad_responses: BTreeSet<_> = failures
         .chain(listing)
         .filter(|(_, reason)| matches!(reason, Reason::Decode | Reason::Cursor))

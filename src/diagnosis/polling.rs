@@ -3,7 +3,7 @@
 use super::Finding;
 use crate::{
     domain::{
-        Fault, Lasting, PollFailure, ProblemKind, ReadFailure, Severity,
+        Failure, PollFailure, ProblemKind, Severity,
         polling::{PollOutcome, PollStatus, Running, Step},
         snapshot::{Condition, Snapshot},
     },
@@ -93,7 +93,7 @@ pub(super) fn finding(snapshot: &Snapshot, status: &PollStatus, now: Timestamp) 
 }
 
 /// Returns the last poll and its failure, if it ended early or its listing did.
-fn cut_short(status: &PollStatus) -> Option<(&PollOutcome, &Lasting)> {
+fn cut_short(status: &PollStatus) -> Option<(&PollOutcome, &Failure)> {
     let last = status.last.as_ref()?;
     Some((last, last.cut_short()?))
 }
@@ -255,8 +255,8 @@ pub fn why_not_ready(findings: &[Finding], snapshot: &Snapshot, status: &PollSta
 
 /// Returns whether to name a repository's failure. A finding about the whole API covers the
 /// failures that come with it.
-pub fn is_named(failure: &ReadFailure, status: &PollStatus) -> bool {
-    failure.fault == Fault::Repository || !is_outage(status)
+pub fn is_named(failure: &Failure, status: &PollStatus) -> bool {
+    !failure.is_of_api || !is_outage(status)
 }
 
 /// Returns whether the API or the key failed as a whole, or the first poll has not shown yet that

@@ -4,8 +4,7 @@ mod problems;
 
 use super::*;
 use crate::domain::{
-    Defect, Failure, Fault, Operation, PollFailure, ReadFailure, Reason, Repository, RepositoryId,
-    Stop,
+    Defect, Failure, Operation, PollFailure, Reason, Repository, RepositoryId, Stop,
     polling::{Activity, PollOutcome, Running, Step},
     record::Languages,
     snapshot::{Condition, Shown},
@@ -22,24 +21,23 @@ fn ago(hours: u32) -> Timestamp {
     Timestamp::from_millis(NOW.as_millis() - i64::from(hours) * 3_600_000)
 }
 
-fn failure() -> Lasting {
+fn failure() -> Failure {
     let what = "GET https://api.test/v1/repositories: it failed";
-    Failure::new(what, "do something").since(ago(2))
+    Failure::new(what, "do something", ago(2))
 }
 
-fn failed_with_the_api(reason: Reason) -> ReadFailure {
-    ReadFailure {
-        lasting: failure(),
+fn failed_with_the_api(reason: Reason) -> Failure {
+    Failure {
         reason: Some(reason),
-        fault: Fault::Api,
+        is_of_api: true,
+        ..failure()
     }
 }
 
-fn failed_by_itself(hours: u32) -> ReadFailure {
-    ReadFailure {
-        lasting: Failure::new("404", "look for it").since(ago(hours)),
+fn failed_by_itself(hours: u32) -> Failure {
+    Failure {
         reason: Some(Reason::NotFound),
-        fault: Fault::Repository,
+        ..Failure::new("404", "look for it", ago(hours))
     }
 }
 
@@ -70,7 +68,6 @@ fn poll() -> PollOutcome {
         ended_at: NOW,
         duration: Duration::from_secs(10),
         listing_failure: None,
-        listing_reason: None,
         stop: None,
         read: 2,
         failed: 0,
@@ -147,7 +144,7 @@ fn running(since: Timestamp, is_listed: bool, read: usize) -> Activity {
 fn stop(reason: PollFailure) -> Stop {
     Stop {
         reason,
-        lasting: failure(),
+        failure: failure(),
     }
 }
 
@@ -382,8 +379,10 @@ fn a_response_that_cannot_be_decoded_is_of_another_shape() {
     let shape = shapes.iter().find(|one| one.kind == ProblemKind::ApiShape);
     assert!(shape.unwrap().what.ends_with(": decode (list_languages)"));
     let known = Known::ended(PollOutcome {
-        listing_failure: Some(failure()),
-        listing_reason: Some(Reason::Cursor),
+        listing_failure: Some(Failure {
+            reason: Some(Reason::Cursor),
+            ..failure()
+        }),
         ..poll()
     });
     assert!(known.kinds().contains(&ProblemKind::ApiShape));

@@ -1,7 +1,7 @@
 //! The status of polling: the poll under way and the outcome of the last one.
 
 use crate::{
-    domain::{Defect, Lasting, Operation, PollFailure, Reason, Stop, Zeros},
+    domain::{Defect, Failure, Operation, PollFailure, Stop, Zeros},
     support::clock::{Timestamp, WrongClock},
 };
 use std::{collections::BTreeSet, time::Duration};
@@ -15,9 +15,7 @@ pub struct PollOutcome {
     pub ended_at: Timestamp,
     pub duration: Duration,
     /// The failure of the listing; `None` if the listing reached its end.
-    pub listing_failure: Option<Lasting>,
-    /// The reason of `listing_failure`, if a response was the reason.
-    pub listing_reason: Option<Reason>,
+    pub listing_failure: Option<Failure>,
     /// The reason why the poll ended early or read nothing; `None` otherwise.
     pub stop: Option<Stop>,
     /// The number of repositories read in full.
@@ -32,8 +30,8 @@ pub struct PollOutcome {
 
 impl PollOutcome {
     /// Returns the failure that ended the poll early, or else the failure that ended the listing.
-    pub fn cut_short(&self) -> Option<&Lasting> {
-        let stop = self.stop.as_ref().map(|stop| &stop.lasting);
+    pub fn cut_short(&self) -> Option<&Failure> {
+        let stop = self.stop.as_ref().map(|stop| &stop.failure);
         stop.or(self.listing_failure.as_ref())
     }
 

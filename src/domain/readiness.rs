@@ -3,7 +3,7 @@
 
 use crate::{
     domain::{
-        Completion, Lasting, ReadFailure, Reason, Repository, TranslationProblem,
+        Completion, Failure, Reason, Repository, TranslationProblem,
         judgement::{Earlier, Evidence, Judgement, Standards},
         record::{Record, find},
         snapshot::{Shown, Snapshot},
@@ -384,24 +384,23 @@ pub struct Cause<'a> {
     /// The names of the repositories that fail for this reason.
     pub repositories: Vec<&'a str>,
     /// The failure that has lasted longest.
-    pub lasting: &'a Lasting,
+    pub failure: &'a Failure,
 }
 
 /// Groups the failures that pass `accepts` by their reasons, the most frequent first.
-pub fn causes(snapshot: &Snapshot, accepts: impl Fn(&ReadFailure) -> bool) -> Vec<Cause<'_>> {
+pub fn causes(snapshot: &Snapshot, accepts: impl Fn(&Failure) -> bool) -> Vec<Cause<'_>> {
     let mut causes: BTreeMap<Option<Reason>, Cause<'_>> = BTreeMap::new();
     for shown in &snapshot.repositories {
         if let Some(failure) = shown.condition.failure()
             && accepts(failure)
         {
-            let lasting = &failure.lasting;
             let cause = causes.entry(failure.reason).or_insert(Cause {
                 repositories: Vec::new(),
-                lasting,
+                failure,
             });
             cause.repositories.push(&shown.repository.name);
-            if lasting.since < cause.lasting.since {
-                cause.lasting = lasting;
+            if failure.since < cause.failure.since {
+                cause.failure = failure;
             }
         }
     }

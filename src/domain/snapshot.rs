@@ -5,7 +5,7 @@
 
 use crate::{
     domain::{
-        Completion, ReadFailure, Repository, Thresholds,
+        Completion, Failure, Repository, Thresholds,
         judgement::Standards,
         links::Links,
         record::{Languages, Record},
@@ -20,17 +20,17 @@ use std::{collections::BTreeMap, ptr, sync::Arc};
 #[derive(Debug, Clone)]
 pub enum Condition {
     /// No read has succeeded yet; the failure is present once one has failed.
-    Pending(Option<ReadFailure>),
+    Pending(Option<Failure>),
     /// The data come from the state file; this process has not read the repository yet.
     Restored(Arc<Languages>),
     /// The last read succeeded.
     Fresh(Arc<Languages>),
     /// The last read failed; the data of an earlier read are not stale yet.
-    Failing(Arc<Languages>, ReadFailure),
+    Failing(Arc<Languages>, Failure),
     /// The data are too old to be shown; their problems stay for a day.
     Stale {
         languages: Arc<Languages>,
-        failure: Option<ReadFailure>,
+        failure: Option<Failure>,
     },
 }
 
@@ -79,7 +79,7 @@ impl Condition {
         self.known().map(|languages| languages.read_at)
     }
 
-    pub fn failure(&self) -> Option<&ReadFailure> {
+    pub fn failure(&self) -> Option<&Failure> {
         match self {
             Self::Fresh(_) | Self::Restored(_) => None,
             Self::Failing(_, failure) => Some(failure),

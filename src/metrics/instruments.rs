@@ -13,7 +13,7 @@ use self::{
     process::ProcessCollector,
 };
 use crate::{
-    domain::{Defect, Failure, Lasting, Operation, PollFailure, ProblemKind, Reason},
+    domain::{Defect, Failure, Operation, PollFailure, ProblemKind, Reason},
     metrics::definition::{self, MetricDefinition, Type},
     support::{clock::Timestamp, handshake::HandshakeFailure, lock::lock},
 };
@@ -221,17 +221,17 @@ impl Instruments {
     }
 
     /// Counts a write of the state file and records its outcome.
-    pub(crate) fn state_written(&self, result: Result<(), Failure>, now: Timestamp) {
+    pub(crate) fn state_written(&self, result: Result<(), Failure>) {
         self.state_writes.inc();
         if result.is_err() {
             self.state_write_failures.inc();
         }
-        note(&mut lock(&self.facts).state_not_saved, result.err(), now);
+        note(&mut lock(&self.facts).state_not_saved, result.err());
     }
 
     /// Records that the state file was set aside at the start, because it was damaged or of another
     /// API.
-    pub(crate) fn state_discarded(&self, failure: Lasting) {
+    pub(crate) fn state_discarded(&self, failure: Failure) {
         lock(&self.facts).state_discarded = Some(failure);
     }
 
@@ -242,7 +242,7 @@ impl Instruments {
         if result.is_ok() {
             facts.loaded_at = Some(at);
         }
-        note(&mut facts.reload_refused, result.err(), at);
+        note(&mut facts.reload_refused, result.err());
     }
 
     /// Records the kinds of problems that the diagnosis has found.

@@ -13,8 +13,8 @@ pub use listing::{NAME_BYTES, is_too_large};
 use super::log::PollLog;
 use crate::{
     domain::{
-        Defect, Failure, Fault, KnownLanguages, LanguageList, Operation, ReadFailure, Reason,
-        Repository, RepositoryId, TargetLanguage, Thresholds, ZeroCount, Zeros,
+        Defect, Failure, KnownLanguages, LanguageList, Operation, Repository, RepositoryId,
+        TargetLanguage, Thresholds, ZeroCount, Zeros,
         links::Links,
         snapshot::{Condition, Shown, Snapshot},
         targets::Targets,
@@ -38,15 +38,6 @@ const MOST_FAILURES: u32 = 10;
 /// The maximum number of languages in the ledger: two million series, or four with targets.
 pub const MOST_LANGUAGES: usize = 1_000_000;
 
-/// A failed read of a repository's languages.
-#[derive(Debug)]
-pub struct FailedRead {
-    pub id: RepositoryId,
-    pub failure: Failure,
-    /// The kind of the failure; `None` if it ended the poll.
-    pub reason: Option<Reason>,
-}
-
 /// A repository to read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ToRead {
@@ -64,7 +55,7 @@ struct Polled {
     /// on jumps of the wall clock.
     read_at: Option<Instant>,
     /// The failure of the last read, if it failed.
-    failure: Option<ReadFailure>,
+    failure: Option<Failure>,
     /// The digest of the bad entries of the last response, so that they are logged once per change.
     bad_entries: u64,
     /// The defects of the last response.
@@ -125,12 +116,8 @@ impl Ledger {
             let failure = (kept.failures > 0).then(|| {
                 let what = "its last read before the restart failed";
                 let hint = "nothing to do: it is read again soon";
-                ReadFailure {
-                    lasting: Failure::new(what, hint)
-                        .since(kept.failing_since.map_or(now, |since| since.min(now))),
-                    reason: None,
-                    fault: Fault::Repository,
-                }
+                let since = kept.failing_since.map_or(now, |since| since.min(now));
+                Failure::new(what, hint, since)
             });
             let polled = Polled {
                 kept,
@@ -268,7 +255,7 @@ impl Ledger {
         } = list;
         let repo = &known.kept.repository.name;
         log.bad_entries(repo, &bad.described, &mut known.bad_entries);
-        if matches!(known.failure.take(), Some(failure) if failure.fault == Fault::Repository) {
+        if matches!(known.failure.take(), Some(failure) if !failure.is_of_api) {
             log.recovered(repo, id);
         }
         known.defects = bad.kinds;
@@ -286,37 +273,23 @@ impl Ledger {
 
     /// Notes a poll that could not read a repository, so that the next poll requests it after all
     /// others. Logs a failure of the repository itself when it begins.
-    pub fn failed(
-        &mut self,
-        FailedRead {
-            id,
-            failure,
-            reason,
-        }: FailedRead,
-        fault: Fault,
-        now: Timestamp,
-        log: &mut PollLog,
-    ) {
+    pub fn failed(&mut self, id: RepositoryId, failure: Failure, log: &mut PollLog) {
         let Some(known) = self.polled.get_mut(&id) else {
             return;
         };
         known.kept.failures = (known.kept.failures + 1).min(MOST_FAILURES);
         let before = known.failure.as_ref();
-        let own_before = before.filter(|before| before.fault == Fault::Repository);
-        if own_before.is_some() && fault == Fault::Api {
+        let own_before = before.filter(|before| !before.is_of_api);
+        if own_before.is_some() && failure.is_of_api {
             return;
         }
-        let is_new = own_before.is_none_or(|before| before.reason != reason);
-        if is_new && fault == Fault::Repository {
+        let is_new = own_before.is_none_or(|before| before.reason != failure.reason);
+        if is_new && !failure.is_of_api {
             log.failing(&known.kept.repository.name, id, &failure);
         }
-        let lasting = failure.lasting(before.map(|before| &before.lasting), now);
-        known.kept.failing_since = Some(lasting.since);
-        known.failure = Some(ReadFailure {
-            lasting,
-            reason,
-            fault,
-        });
+        let failure = failure.continuing(before);
+        known.kept.failing_since = Some(failure.since);
+        known.failure = Some(failure);
     }
 
     /// Tells whether data of any repository became stale between two moments.
@@ -395,8 +368,7 @@ impl Polled {
         let mut languages = self.kept.languages.clone();
         // No timestamp is shown in the future.
         if let Some(failure) = &mut failure {
-            let since = &mut failure.lasting.since;
-            *since = (*since).min(now.wall);
+            failure.since = failure.since.min(now.wall);
         }
         if let Some(languages) = languages.as_mut().filter(|one| one.read_at > now.wall) {
             Arc::make_mut(languages).read_at = now.wall;

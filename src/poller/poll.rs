@@ -2,15 +2,15 @@
 
 use super::{
     Poller,
-    ledger::{FailedRead, MOST_LANGUAGES, NAME_BYTES, is_too_large},
+    ledger::{MOST_LANGUAGES, NAME_BYTES, is_too_large},
     log::{self, PollLog},
     queue::{Queue, backoff},
 };
 use crate::{
-    api::{Api, CURSOR_HINT, PollEnd, RequestFailure, Session},
+    api::{Api, CURSOR_HINT, RequestFailure, Session},
     domain::{
-        Defect, Failure, Fault, LanguageList, Listing, Next, Operation, Page, PollFailure, Reason,
-        RepositoryId,
+        Defect, Failure, LanguageList, Listing, Next, Operation, Page, PollFailure, Reason,
+        RepositoryId, Stop,
         polling::{PollOutcome, Step},
     },
     support::humanize::repositories,
@@ -56,10 +56,6 @@ impl<A: Api> Poller<A> {
 struct Poll<'a, A> {
     poller: &'a mut Poller<A>,
     outcome: PollOutcome,
-    /// The failure that ended the listing before its end.
-    listing_failure: Option<Failure>,
-    /// The reason for which the poll ends early.
-    end: Option<PollEnd>,
     log: PollLog,
     /// Publishes the progress of the poll at each tick.
     publications: Interval,
@@ -76,8 +72,6 @@ impl<'a, A: Api> Poll<'a, A> {
         Self {
             poller,
             outcome: PollOutcome::default(),
-            listing_failure: None,
-            end: None,
             log: PollLog::default(),
             publications,
             last_failure: None,
@@ -87,21 +81,20 @@ impl<'a, A: Api> Poll<'a, A> {
 
     async fn run(&mut self) {
         let settings = Arc::clone(&self.poller.poll_settings);
+        let now = self.poller.clock.now();
         // The key and the certificates may be on a disk that hangs.
-        match self.wait_for(settings.api.begin()).await {
+        match self.wait_for(settings.api.begin(now)).await {
             Ok(session) => {
                 let listing_failure = self.list(&session).await.err();
-                if let Some(failure) = &listing_failure {
-                    self.listing_failure = Some(failure.failure());
-                    let reason = Some(failure.reason);
-                    self.outcome.listing_reason = reason.filter(|_| self.end.is_none());
-                }
+                let now = self.poller.clock.now();
+                self.outcome.listing_failure =
+                    listing_failure.as_ref().map(|failure| failure.dated(now));
                 self.read(&session, listing_failure).await;
             }
-            Err(end) => {
+            Err(stop) => {
                 self.outcome.unreached = self.poller.ledger.polled();
-                self.listing_failure = Some(end.failure.clone());
-                self.end = Some(end);
+                self.outcome.listing_failure = Some(stop.failure.clone());
+                self.outcome.stop = Some(stop);
             }
         }
     }
@@ -110,12 +103,7 @@ impl<'a, A: Api> Poll<'a, A> {
     fn conclude(self) -> PollOutcome {
         let poller = self.poller;
         let before = poller.timeline.last.clone();
-        let outcome = poller.timeline.end(
-            self.outcome,
-            self.listing_failure,
-            self.end,
-            poller.clock.moment(),
-        );
+        let outcome = poller.timeline.end(self.outcome, poller.clock.moment());
         // A poll of a few chosen repositories has not read everything.
         if poller.poll_settings.only.is_empty() {
             poller.timeline.note_success(&outcome);
@@ -237,8 +225,8 @@ impl<'a, A: Api> Poll<'a, A> {
                 Ok(page) => return Ok(page),
                 Err(failure) => failure,
             };
-            self.end = self.end.take().or_else(|| end_of_poll(operation, &failure));
-            let is_final = !failure.is_momentary || self.end.is_some();
+            self.outcome.stop = self.stop(operation, &failure);
+            let is_final = !failure.is_momentary || self.outcome.stop.is_some();
             if is_final || attempt >= self.poller.poll_settings.max_attempts {
                 return Err(failure);
             }
@@ -255,7 +243,7 @@ impl<'a, A: Api> Poll<'a, A> {
         let (of, is_listed) = (order.len(), listing_failure.is_none());
         let mut queue = Queue::new(&order, listing_failure.as_ref(), settings.max_attempts);
         let mut requests = FuturesUnordered::new();
-        while self.end.is_none() {
+        while self.outcome.stop.is_none() {
             self.poller.timeline.step.send_replace(Step::Reading {
                 is_listed,
                 of,
@@ -294,10 +282,10 @@ impl<'a, A: Api> Poll<'a, A> {
         }
         self.outcome.failed = self.failures.len();
         let left = of - self.outcome.read - self.outcome.failed;
-        if self.end.is_none() {
-            self.end = self.outage(listing_failure.as_ref(), queue.is_outage());
+        if self.outcome.stop.is_none() {
+            self.outcome.stop = self.outage(listing_failure.as_ref(), queue.is_outage());
         }
-        if self.end.is_some() {
+        if self.outcome.stop.is_some() {
             self.outcome.unreached = left;
         } else {
             self.outcome.postponed = left;
@@ -318,8 +306,8 @@ impl<'a, A: Api> Poll<'a, A> {
                 poller.saving.is_changed = true;
             }
             Err(failure) => {
-                self.end = end_of_poll(Operation::ListLanguages, &failure);
-                self.last_failure = Some(failure.failure());
+                self.outcome.stop = self.stop(Operation::ListLanguages, &failure);
+                self.last_failure = Some(failure.dated(self.poller.clock.now()));
                 self.failures.insert(id, failure);
             }
         }
@@ -332,18 +320,39 @@ impl<'a, A: Api> Poll<'a, A> {
         let now = poller.clock.now();
         poller.saving.is_changed |= !self.failures.is_empty();
         for (id, failure) in std::mem::take(&mut self.failures) {
-            let is_own = matches!(failure.reason, Reason::Forbidden | Reason::NotFound);
-            let fault = match self.end {
-                Some(_) if !is_own => Fault::Api,
-                _ => Fault::Repository,
+            let is_refused = matches!(failure.reason, Reason::Forbidden | Reason::NotFound);
+            let failure = Failure {
+                is_of_api: self.outcome.stop.is_some() && !is_refused,
+                ..failure.dated(now)
             };
-            let failed = FailedRead {
-                id,
-                failure: failure.failure(),
-                reason: Some(failure.reason),
-            };
-            poller.ledger.failed(failed, fault, now, log);
+            poller.ledger.failed(id, failure, log);
         }
+    }
+
+    /// Returns the end of the poll, if a failure concerns all requests.
+    fn stop(&self, operation: Operation, failure: &RequestFailure) -> Option<Stop> {
+        let hold = failure.hold.unwrap_or_default();
+        let (reason, what) = match (failure.reason, operation) {
+            (Reason::Unauthorized, _) => (
+                PollFailure::Unauthorized,
+                "the API refuses the key (401 Unauthorized)".to_owned(),
+            ),
+            (Reason::Forbidden, Operation::ListRepositories) => (
+                PollFailure::Unauthorized,
+                "the API forbids the listing (403 Forbidden)".to_owned(),
+            ),
+            _ if hold > LONGEST_HOLD => {
+                let hold = humantime::format_duration(Duration::from_secs(hold.as_secs()));
+                let what = format!(
+                    "Retry-After holds all requests for {hold} ({})",
+                    failure.what
+                );
+                (PollFailure::Held, what)
+            }
+            _ => return None,
+        };
+        let failure = Failure::new(what, failure.hint, self.poller.clock.now());
+        Some(Stop { reason, failure })
     }
 
     /// Returns the end of a poll in which the API failed as a whole: failures in a row ended it, or
@@ -352,18 +361,19 @@ impl<'a, A: Api> Poll<'a, A> {
         &self,
         listing_failure: Option<&RequestFailure>,
         is_ended_by_row: bool,
-    ) -> Option<PollEnd> {
+    ) -> Option<Stop> {
+        let now = self.poller.clock.now();
         let is_nothing_read = self.outcome.read == 0;
         let failure = match (listing_failure, &self.last_failure) {
-            (Some(failure), _) if is_nothing_read || is_ended_by_row => failure.failure(),
-            (None, Some(Failure { what, hint })) if is_nothing_read || is_ended_by_row => {
+            (Some(failure), _) if is_nothing_read || is_ended_by_row => failure.dated(now),
+            (None, Some(Failure { what, hint, .. })) if is_nothing_read || is_ended_by_row => {
                 let failed = repositories(self.failures.len());
                 let what = format!("{failed} in a row cannot be read, the last: {what}");
-                Failure::new(what, Arc::clone(hint))
+                Failure::new(what, Arc::clone(hint), now)
             }
             _ => return None,
         };
-        Some(PollEnd {
+        Some(Stop {
             reason: PollFailure::Unavailable,
             failure,
         })
@@ -411,32 +421,4 @@ impl<'a, A: Api> Poll<'a, A> {
             self.poller.instruments.invalid_entry(operation, *defect);
         }
     }
-}
-
-/// Returns the end of the poll, if a failure concerns all requests.
-fn end_of_poll(operation: Operation, failure: &RequestFailure) -> Option<PollEnd> {
-    let hold = failure.hold.unwrap_or_default();
-    let (reason, what) = match (failure.reason, operation) {
-        (Reason::Unauthorized, _) => (
-            PollFailure::Unauthorized,
-            "the API refuses the key (401 Unauthorized)".to_owned(),
-        ),
-        (Reason::Forbidden, Operation::ListRepositories) => (
-            PollFailure::Unauthorized,
-            "the API forbids the listing (403 Forbidden)".to_owned(),
-        ),
-        _ if hold > LONGEST_HOLD => {
-            let hold = humantime::format_duration(Duration::from_secs(hold.as_secs()));
-            let what = format!(
-                "Retry-After holds all requests for {hold} ({})",
-                failure.what
-            );
-            (PollFailure::Held, what)
-        }
-        _ => return None,
-    };
-    Some(PollEnd {
-        reason,
-        failure: Failure::new(what, failure.hint),
-    })
 }

@@ -123,8 +123,9 @@ async fn write_all(
             tracing::error!(%error, "cannot save the state at the end; the last good file stays");
         }
         let hint = "it is tried again every minute";
-        let result = result.map_err(|error| Failure::new(error.to_string(), hint));
-        instruments.state_written(result, Clock::system().now());
+        let now = Clock::system().now();
+        let result = result.map_err(|error| Failure::new(error.to_string(), hint, now));
+        instruments.state_written(result);
     }
 }
 

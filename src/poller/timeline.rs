@@ -1,7 +1,6 @@
 //! The times and outcomes of polls: the poll under way, the last polls and the next one.
 
 use crate::{
-    api::PollEnd,
     domain::{
         Failure, Stop,
         polling::{Activity, PollOutcome, Running, Step},
@@ -51,27 +50,22 @@ impl Timeline {
         self.step.send_replace(Step::Listing { shown: 0 });
     }
 
-    /// Notes that the poll under way has ended. Completes its outcome with the times, and with the
-    /// failure that cut its listing or the poll itself short.
-    pub fn end(
-        &mut self,
-        mut outcome: PollOutcome,
-        listing_failure: Option<Failure>,
-        end: Option<PollEnd>,
-        now: Moment,
-    ) -> PollOutcome {
+    /// Notes that the poll under way has ended. Completes its outcome with the times. A failure
+    /// lasts since the first of the consecutive polls that failed at the same step.
+    pub fn end(&mut self, mut outcome: PollOutcome, now: Moment) -> PollOutcome {
         outcome.ended_at = now.wall;
         outcome.duration = self.duration(now).unwrap_or_default();
-        // A failure lasts since the first of the consecutive polls that failed at this step.
-        let before = self.last.as_ref();
-        let listing_before = before.and_then(|before| before.listing_failure.as_ref());
-        outcome.listing_failure =
-            listing_failure.map(|failure| failure.lasting(listing_before, now.wall));
-        let stop_before = before.and_then(|before| before.stop.as_ref());
-        outcome.stop = end.map(|PollEnd { reason, failure }| Stop {
-            reason,
-            lasting: failure.lasting(stop_before.map(|stop| &stop.lasting), now.wall),
-        });
+        if let Some(before) = &self.last {
+            let listing_before = before.listing_failure.as_ref();
+            let listing_failure = outcome.listing_failure;
+            outcome.listing_failure =
+                listing_failure.map(|failure| failure.continuing(listing_before));
+            let stop_before = before.stop.as_ref().map(|stop| &stop.failure);
+            outcome.stop = outcome.stop.map(|stop| Stop {
+                failure: stop.failure.continuing(stop_before),
+                ..stop
+            });
+        }
         self.began = None;
         self.next_poll = None;
         self.last = Some(outcome.clone());
@@ -98,8 +92,8 @@ impl Timeline {
         match *self.step.borrow() {
             Step::Listing { .. } => {
                 let hint = "poll again, without ending it early";
-                let failure = Failure::new("the poll was stopped", hint);
-                outcome.listing_failure = Some(failure.since(now.wall));
+                let failure = Failure::new("the poll was stopped", hint, now.wall);
+                outcome.listing_failure = Some(failure);
                 outcome.unreached = polled;
             }
             Step::Reading {

@@ -8,7 +8,7 @@
 
 use super::Since;
 use crate::domain::{
-    Completion, Failure, Lasting, TranslationProblem,
+    Completion, Failure, TranslationProblem,
     excerpt::Excerpt,
     judgement::Standards,
     polling::PollOutcome,
@@ -235,7 +235,7 @@ fn head(snapshot: &Snapshot, poll: Option<&PollOutcome>, totals: &Totals) -> Str
         },
         poll: poll.map(|poll| JsonPoll {
             duration_seconds: (poll.duration.as_secs_f64() * 1e3).round() / 1e3,
-            error: poll.stop.as_ref().map(|stop| problem(&stop.lasting)),
+            error: poll.stop.as_ref().map(|stop| problem(&stop.failure)),
             failed: poll.failed,
             postponed: poll.postponed,
             read: poll.read,
@@ -281,7 +281,7 @@ fn repository(snapshot: &Snapshot, row: &Row<'_>, since: Option<&Since>) -> Json
         created_at: time(repository.created_at),
         url: snapshot.links.repository_url(repository),
         state: condition.label(),
-        error: condition.failure().map(|failure| problem(&failure.lasting)),
+        error: condition.failure().map(problem),
         summary: summary(&row.totals),
         languages: row
             .is_read()
@@ -328,8 +328,7 @@ fn time(at: Option<impl fmt::Display>) -> Option<String> {
     at.map(|at| at.to_string())
 }
 
-fn problem(Lasting { failure, .. }: &Lasting) -> Problem {
-    let Failure { what, hint } = failure;
+fn problem(Failure { what, hint, .. }: &Failure) -> Problem {
     Problem {
         hint: hint.to_string(),
         what: what.to_string(),

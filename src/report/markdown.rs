@@ -2,7 +2,7 @@
 
 use super::{Digest, Report, Since, cell};
 use crate::domain::{
-    Lasting, Repository, TranslationProblem,
+    Repository, TranslationProblem,
     polling::PollOutcome,
     readiness::{self, Due, Row, Translation, day, days, percent},
 };
@@ -78,7 +78,7 @@ fn heading(digest: &Digest<'_>) -> String {
 }
 
 fn failure(poll: &PollOutcome, unread: usize) -> String {
-    if let Some(Lasting { failure, .. }) = poll.cut_short() {
+    if let Some(failure) = poll.cut_short() {
         return escaped(&format!("{}; {}", failure.what, failure.hint));
     }
     let left = poll.failed + poll.unreached + poll.postponed;

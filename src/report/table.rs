@@ -5,7 +5,7 @@ use super::{Digest, cell, verdict};
 use crate::{
     diagnosis,
     domain::{
-        Failure, Lasting, TranslationProblem,
+        Failure, TranslationProblem,
         polling::PollOutcome,
         readiness::{self, Cause, Row, Totals, day, days, percent},
         snapshot::Snapshot,
@@ -205,10 +205,10 @@ fn failures(snapshot: &Snapshot, poll: &PollOutcome, terminal: Terminal) -> Vec<
         let line = format!("{whose}{}; {}", failure.what, failure.hint);
         "  ".to_owned() + &terminal.paint(RED, &cell(&line))
     };
-    lines.extend(poll.cut_short().map(|lasting| line("", &lasting.failure)));
+    lines.extend(poll.cut_short().map(|failure| line("", failure)));
     for Cause {
         repositories,
-        lasting: Lasting { failure, .. },
+        failure,
     } in readiness::causes(snapshot, |_| true)
     {
         if let [only] = repositories[..] {

@@ -235,12 +235,12 @@ Beware: no repository matches acme/*p; check the spelling and the filters
 
 #[test]
 fn a_failed_listing_does_not_look_like_an_empty_account() {
-    let failure = Failure::new("status 401", "wait").since(NOW);
+    let failure = Failure::new("status 401", "wait", NOW);
     let refused = PollOutcome {
         listing_failure: Some(failure.clone()),
         stop: Some(Stop {
             reason: PollFailure::Unauthorized,
-            lasting: failure,
+            failure,
         }),
         ..poll(0)
     };

@@ -275,17 +275,16 @@ mod tests {
              (since 2026-11-23T00:00:00Z)\n"
         );
         let what = "GET /v1/repositories: 401 Unauthorized";
-        let failure = Failure::new(what, "check api.key_file").since(Timestamp::from_millis(0));
+        let failure = Failure::new(what, "check api.key_file", Timestamp::from_millis(0));
         fixture.publish(|status| {
             status.activity = Activity::Waiting(Some(Timestamp::from_millis(300_000)));
             status.last = Some(PollOutcome {
                 ended_at: Timestamp::from_millis(1000),
                 duration: Duration::from_secs(1),
                 listing_failure: Some(failure.clone()),
-                listing_reason: None,
                 stop: Some(Stop {
                     reason: PollFailure::Unauthorized,
-                    lasting: failure,
+                    failure,
                 }),
                 read: 0,
                 failed: 0,

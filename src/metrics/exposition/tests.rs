@@ -8,8 +8,7 @@ mod own;
 use super::*;
 use crate::{
     domain::{
-        Completion, Failure, Fault, Lasting, ReadFailure, Reason, Repository, RepositoryId,
-        Thresholds,
+        Completion, Failure, Reason, Repository, RepositoryId, Thresholds,
         polling::PollOutcome,
         record::{Languages, Record},
         snapshot::{Condition, Shown},
@@ -77,15 +76,14 @@ fn starting() -> PollStatus {
     }
 }
 
-fn failure() -> Lasting {
-    Failure::new("the API failed", "wait").since(at(0))
+fn failure() -> Failure {
+    Failure::new("the API failed", "wait", at(0))
 }
 
-fn read_failure() -> ReadFailure {
-    ReadFailure {
-        lasting: failure(),
+fn read_failure() -> Failure {
+    Failure {
         reason: Some(Reason::ServerError),
-        fault: Fault::Repository,
+        ..failure()
     }
 }
 
@@ -96,7 +94,6 @@ fn polled() -> PollStatus {
             ended_at: at(1_795_224_645_123),
             duration: Duration::from_millis(1500),
             listing_failure: None,
-            listing_reason: None,
             stop: None,
             read: 1,
             failed: 1,

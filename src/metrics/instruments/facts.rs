@@ -4,7 +4,7 @@
 use super::{counter, gauge};
 use crate::metrics::definition;
 use crate::{
-    domain::{Failure, Lasting},
+    domain::Failure,
     support::{clock::Timestamp, lock::lock, logging},
 };
 use prometheus_client::{collector::Collector, encoding::DescriptorEncoder};
@@ -17,11 +17,11 @@ use std::{
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Facts {
     /// The failure of the last reload; the active configuration is older.
-    pub reload_refused: Option<Lasting>,
+    pub reload_refused: Option<Failure>,
     /// The failure of the last write of the state file.
-    pub state_not_saved: Option<Lasting>,
+    pub state_not_saved: Option<Failure>,
     /// The reason why the state file was set aside at the start. It lasts until the next start.
-    pub state_discarded: Option<Lasting>,
+    pub state_discarded: Option<Failure>,
     /// Log lines dropped because stderr was not read.
     pub log_lines_dropped: u64,
     /// The time of the last dropped line.
@@ -45,9 +45,9 @@ pub fn current(facts: &Mutex<Facts>) -> Facts {
     }
 }
 
-/// Records the outcome of an operation at `now`. A repeated failure keeps the time of the first.
-pub fn note(known: &mut Option<Lasting>, failure: Option<Failure>, now: Timestamp) {
-    *known = failure.map(|failure| failure.lasting(known.as_ref(), now));
+/// Records the outcome of an operation. A repeated failure keeps the time of the first.
+pub fn note(known: &mut Option<Failure>, failure: Option<Failure>) {
+    *known = failure.map(|failure| failure.continuing(known.as_ref()));
 }
 
 /// Omits unknown values.

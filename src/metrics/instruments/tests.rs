@@ -72,13 +72,13 @@ fn requests_are_counted_by_outcome() {
 }
 
 fn failure() -> Failure {
-    Failure::new("it failed", "try again")
+    Failure::new("it failed", "try again", Timestamp::from_millis(0))
 }
 
 #[test]
 fn a_discarded_state_file_shows() {
     let instruments = Instruments::new("/metrics");
-    instruments.state_discarded(failure().since(Timestamp::from_millis(0)));
+    instruments.state_discarded(failure());
     assert_samples(&instruments, &["state_discarded 1"]);
 }
 
@@ -209,7 +209,7 @@ fn two_failed_saves_an_hour_apart_are_one_failure_since_the_first() {
     let instruments = Instruments::new("/metrics");
     for hour in [0, 1] {
         let at = Timestamp::from_millis(hour * 3_600_000);
-        instruments.state_written(Err(Failure::new("the disk is full", "free up space")), at);
+        instruments.state_written(Err(Failure::new("the disk is full", "free up space", at)));
     }
     let failure = instruments.facts().state_not_saved.unwrap();
     assert_eq!(failure.since, Timestamp::from_millis(0));

@@ -2,10 +2,10 @@
 
 use super::*;
 use crate::{
-    api::{Pace, PollEnd, RequestFailure, Session},
+    api::{Pace, RequestFailure, Session},
     domain::{
         BadEntry, Completion, Defects, Language, LanguageList, Listing, Next, Page, PollFailure,
-        Reason, Repository, RepositoryId, TargetLanguage, Thresholds,
+        Reason, Repository, RepositoryId, Stop, TargetLanguage, Thresholds,
         filter::{Filter, LanguageFilter},
     },
 };
@@ -119,11 +119,11 @@ pub struct FakeSession {
 impl Api for FakeApi {
     type Session = FakeSession;
 
-    async fn begin(&self) -> Result<FakeSession, PollEnd> {
+    async fn begin(&self, now: Timestamp) -> Result<FakeSession, Stop> {
         if self.responses().has_no_key {
-            return Err(PollEnd {
+            return Err(Stop {
                 reason: PollFailure::KeyFile,
-                failure: Failure::new("the key file is empty", "fill it"),
+                failure: Failure::new("the key file is empty", "fill it", now),
             });
         }
         Ok(FakeSession {

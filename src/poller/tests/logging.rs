@@ -277,7 +277,7 @@ fn a_refused_reload_is_not_logged_twice() {
     let mut watch = Watch::default();
     let log = Log::collect();
     let instruments = Instruments::new("/metrics");
-    instruments.config_loaded(Err(Failure::new("line 3", "correct it")), START);
+    instruments.config_loaded(Err(Failure::new("line 3", "correct it", START)), START);
     let poller = Bench::new().poller;
     let facts = instruments.facts();
     let mut findings = findings(&poller.snapshot(), &poller.status(), &facts, START);

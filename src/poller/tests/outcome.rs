@@ -56,11 +56,11 @@ async fn a_lasting_failure_keeps_the_time_of_its_first_poll() {
     let second = bench.poll().await;
     assert_eq!(second.ended_at.since(first.ended_at), HOUR);
     assert_eq!(second.listing_failure.map(|failure| failure.since), since);
-    let stop = second.stop.map(|stop| stop.lasting.since);
+    let stop = second.stop.map(|stop| stop.failure.since);
     assert_eq!(stop, since);
     bench.change(|api| api.end = None);
     bench.poll().await;
     let snapshot = bench.poller.snapshot();
     let failure = snapshot.repositories[1].condition.failure().unwrap();
-    assert_eq!(Some(failure.lasting.since), since);
+    assert_eq!(Some(failure.since), since);
 }

@@ -2,10 +2,10 @@
 
 use super::*;
 use crate::{
-    api::{Pace, PollEnd, RequestFailure, Session},
+    api::{Pace, RequestFailure, Session},
     domain::{
         Completion, Language, LanguageList, Listing, Next, Page, Reason, Repository, RepositoryId,
-        TargetLanguage,
+        Stop, TargetLanguage,
     },
 };
 use reqwest::StatusCode;
@@ -117,7 +117,7 @@ impl Scripted {
 impl Api for Scripted {
     type Session = Self;
 
-    async fn begin(&self) -> Result<Self, PollEnd> {
+    async fn begin(&self, _: Timestamp) -> Result<Self, Stop> {
         Ok(self.clone())
     }
 

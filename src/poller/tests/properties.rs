@@ -3,8 +3,9 @@
 
 use super::api::Setup;
 use crate::{
-    api::{Api, Pace, PollEnd, RequestFailure, Session, wire},
-    domain::{LanguageList, Page, RepositoryId, polling::PollOutcome, snapshot::Snapshot},
+    api::{Api, Pace, RequestFailure, Session, wire},
+    domain::{LanguageList, Page, RepositoryId, Stop, polling::PollOutcome, snapshot::Snapshot},
+    support::clock::Timestamp,
 };
 use proptest::{collection, option, prelude::*};
 use serde_json::{Value, json};
@@ -87,7 +88,7 @@ struct World {
 impl Api for Account {
     type Session = Self;
 
-    async fn begin(&self) -> Result<Self, PollEnd> {
+    async fn begin(&self, _: Timestamp) -> Result<Self, Stop> {
         Ok(self.clone())
     }
 

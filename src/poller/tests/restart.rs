@@ -112,7 +112,7 @@ async fn restored_repositories_are_failing_or_pending() {
     let failing_since = |bench: &Bench| {
         let snapshot = bench.poller.snapshot();
         let failure = snapshot.repositories[1].condition.failure().unwrap();
-        failure.lasting.since
+        failure.since
     };
     let since = failing_since(&bench);
     pass(30).await;

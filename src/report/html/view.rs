@@ -10,7 +10,7 @@ use super::{
 use crate::{
     diagnosis::{self, Finding},
     domain::{
-        ReadFailure, Repository, TranslationProblem,
+        Failure, Repository, TranslationProblem,
         polling::Activity,
         readiness::{self, Cause, Due, Row, Totals, Translation},
         snapshot::{Condition, Snapshot},
@@ -184,7 +184,7 @@ impl<'a> PageTemplate<'a> {
     }
 
     /// Returns whether the row of a repository shows this failure.
-    fn is_named(&self, failure: &ReadFailure) -> bool {
+    fn is_named(&self, failure: &Failure) -> bool {
         diagnosis::is_named(failure, self.view.status)
     }
 

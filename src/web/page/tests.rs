@@ -1,8 +1,8 @@
 use crate::{
     diagnosis,
     domain::{
-        Defect, Failure, Fault, Lasting, Operation, PollFailure, ReadFailure, Reason, Repository,
-        RepositoryId, Stop, TranslationProblem,
+        Defect, Failure, Operation, PollFailure, Reason, Repository, RepositoryId, Stop,
+        TranslationProblem,
         polling::{PollOutcome, PollStatus},
         readiness::rows,
         record::{Languages, Record},
@@ -209,15 +209,15 @@ fn an_incomplete_translation_without_progress_for_7_days_is_stalled() {
     );
 }
 
-fn failure(what: &str, days: i64) -> Lasting {
-    Failure::new(what, "fix it").since(days_ago(days))
+fn failure(what: &str, days: i64) -> Failure {
+    Failure::new(what, "fix it", days_ago(days))
 }
 
-fn read_failure(lasting: Lasting, reason: Reason, fault: Fault) -> ReadFailure {
-    ReadFailure {
-        lasting,
+fn read_failure(failure: Failure, reason: Reason, is_of_api: bool) -> Failure {
+    Failure {
         reason: Some(reason),
-        fault,
+        is_of_api,
+        ..failure
     }
 }
 
@@ -226,7 +226,6 @@ fn outcome() -> PollOutcome {
         ended_at: NOW,
         duration: Duration::from_secs(2),
         listing_failure: None,
-        listing_reason: None,
         stop: None,
         read: 1,
         failed: 0,
@@ -241,7 +240,7 @@ fn failing(id: u64, what: &str, days: i64) -> Shown {
         records: Arc::new([]),
     });
     let failure = failure(what, days);
-    let failure = read_failure(failure, Reason::ServerError, Fault::Repository);
+    let failure = read_failure(failure, Reason::ServerError, false);
     shown(
         id,
         &format!("a/{id}"),
@@ -297,7 +296,7 @@ async fn an_outage_is_one_item_for_any_number_of_repositories() {
         (1..=10)
             .map(|id| {
                 let failure = failure(&format!("GET {id}: 503"), 1);
-                let failure = read_failure(failure, Reason::ServerError, Fault::Api);
+                let failure = read_failure(failure, Reason::ServerError, true);
                 let languages = fresh(Vec::new()).languages().cloned().unwrap();
                 shown(
                     id,
@@ -310,10 +309,9 @@ async fn an_outage_is_one_item_for_any_number_of_repositories() {
     let failure = failure("GET /v1/repositories: 503", 1);
     let outcome = PollOutcome {
         listing_failure: Some(failure.clone()),
-        listing_reason: None,
         stop: Some(Stop {
             reason: PollFailure::Unavailable,
-            lasting: failure,
+            failure,
         }),
         read: 0,
         ..outcome()
@@ -329,20 +327,20 @@ async fn an_outage_is_one_item_for_any_number_of_repositories() {
 
 #[tokio::test(start_paused = true)]
 async fn a_failure_of_another_reason_is_named_during_an_outage() {
-    let failing = |id, hint, days, reason, fault| {
-        let failure = Failure::new(format!("GET {id}"), hint).since(days_ago(days));
-        let failure = read_failure(failure, reason, fault);
+    let failing = |id, hint, days, reason, is_of_api| {
+        let failure = Failure::new(format!("GET {id}"), hint, days_ago(days));
+        let failure = read_failure(failure, reason, is_of_api);
         shown(id, &format!("a/{id}"), Condition::Pending(Some(failure)))
     };
     let snapshot = snapshot(vec![
-        failing(1, "wait", 3, Reason::ServerError, Fault::Api),
-        failing(2, "wait", 2, Reason::ServerError, Fault::Repository),
-        failing(3, "fix it", 1, Reason::NotFound, Fault::Repository),
+        failing(1, "wait", 3, Reason::ServerError, true),
+        failing(2, "wait", 2, Reason::ServerError, false),
+        failing(3, "fix it", 1, Reason::NotFound, false),
     ]);
     let outcome = PollOutcome {
         stop: Some(Stop {
             reason: PollFailure::Unavailable,
-            lasting: failure("GET /v1/repositories: 503", 3),
+            failure: failure("GET /v1/repositories: 503", 3),
         }),
         ..outcome()
     };
@@ -357,11 +355,11 @@ async fn an_outage_of_days_says_of_each_row_that_its_data_are_too_old() {
         let condition = testing::stale(days_ago(2), None);
         shown(id, &format!("a/{id}"), condition)
     };
-    let lasting = failure("GET /v1/repositories: Connection refused", 2);
+    let failure = failure("GET /v1/repositories: Connection refused", 2);
     let outage = PollOutcome {
         stop: Some(Stop {
             reason: PollFailure::Unavailable,
-            lasting,
+            failure,
         }),
         read: 0,
         ..outcome()
@@ -725,7 +723,7 @@ fn answers() -> [(Snapshot, PollOutcome, char, &'static str); 9] {
     let refused = PollOutcome {
         stop: Some(Stop {
             reason: PollFailure::Unauthorized,
-            lasting: failure("401", 1),
+            failure: failure("401", 1),
         }),
         ..outcome()
     };

@@ -5,10 +5,10 @@ use super::{
     model::{Filters, Model},
 };
 use crate::{
-    api::{Pace, PollEnd, RequestFailure, Session, wire::DecodeError},
+    api::{Pace, RequestFailure, Session, wire::DecodeError},
     domain::{
         Completion, Language, LanguageList, Listing, Next, Page, Reason, Repository, RepositoryId,
-        TargetLanguage,
+        Stop, TargetLanguage,
     },
 };
 use reqwest::StatusCode;
@@ -350,7 +350,7 @@ impl Seen {
 impl Api for Seen {
     type Session = Self;
 
-    async fn begin(&self) -> Result<Self, PollEnd> {
+    async fn begin(&self, _: Timestamp) -> Result<Self, Stop> {
         let mut world = self.world();
         world.end_listing();
         world.in_poll = 0;

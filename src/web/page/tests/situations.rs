@@ -143,13 +143,10 @@ fn minutes_ago(minutes: i64) -> Timestamp {
 fn out(reason: PollFailure, what: &str, hint: &str, minutes: i64, status: &mut PollStatus) {
     ended(status);
     status.last_success_at = Some(minutes_ago(minutes + 5));
-    let failure = Failure::new(what, hint).since(minutes_ago(minutes));
+    let failure = Failure::new(what, hint, minutes_ago(minutes));
     status.last = Some(PollOutcome {
         listing_failure: Some(failure.clone()),
-        stop: Some(Stop {
-            reason,
-            lasting: failure,
-        }),
+        stop: Some(Stop { reason, failure }),
         read: 0,
         unreached: 10,
         ..good()
@@ -304,10 +301,9 @@ fn outage(mut outage: Snapshot) -> Snapshot {
                 "GET /v1/repositories/{}/languages: 503 Service Unavailable",
                 shown.repository.id
             );
-            let failure = ReadFailure {
-                lasting: failure(&what, 0),
-                reason: None,
-                fault: crate::domain::Fault::Api,
+            let failure = Failure {
+                is_of_api: true,
+                ..failure(&what, 0)
             };
             shown.condition = Condition::Failing(Arc::clone(languages), failure);
         }
