@@ -33,6 +33,8 @@ use crate::{
         humanize::{counted, grouped},
     },
 };
+use rustix::termios::tcgetwinsize;
+use std::io::{IsTerminal as _, stdout};
 
 /// The result of a poll, for table and Markdown.
 #[derive(Debug, Clone, Copy)]
@@ -108,16 +110,15 @@ impl Terminal {
     /// Describes stdout. The width is that of the terminal, else `COLUMNS`, else 80. Colour needs a
     /// terminal other than `dumb`, and no `NO_COLOR`.
     pub fn of_stdout() -> Self {
-        let terminal = console::Term::stdout();
-        let width = match terminal.size_checked() {
-            Some((_, columns)) => columns.into(),
-            None => std::env::var("COLUMNS")
+        let width = match tcgetwinsize(stdout()) {
+            Ok(size) if size.ws_col > 0 => size.ws_col.into(),
+            _ => std::env::var("COLUMNS")
                 .ok()
                 .and_then(|columns| columns.parse().ok())
                 .unwrap_or(80),
         };
         let can_color =
-            terminal.is_term() && std::env::var("TERM").is_ok_and(|term| term != "dumb");
+            stdout().is_terminal() && std::env::var("TERM").is_ok_and(|term| term != "dumb");
         // An empty NO_COLOR counts as not set: see <https://no-color.org>.
         let must_not = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         Self {

@@ -16,8 +16,12 @@ use axum::{
     response::Response,
 };
 use futures_util::{TryStreamExt as _, stream};
-use hyper::{body::Incoming, server::conn::http1, service::service_fn};
-use hyper_util::rt::TokioIo;
+use hyper::{
+    body::Incoming,
+    server::conn::http1,
+    service::{Service as _, service_fn},
+};
+use hyper_util::{rt::TokioIo, service::TowerToHyperService};
 use std::{convert::Infallible, iter, net::SocketAddr, pin::pin, sync::Arc};
 use tokio::{
     io::{AsyncRead, AsyncWrite},
@@ -25,7 +29,6 @@ use tokio::{
     time::Instant,
 };
 use tokio_util::sync::CancellationToken;
-use tower::ServiceExt as _;
 
 /// The size of hyper's read and write buffers. hyper accepts any head that fits and refuses one of
 /// twice the size.
@@ -123,7 +126,8 @@ async fn respond(
     };
     let request = Request::from_parts(head, Body::empty());
     // Each request takes the active router: a reload takes effect on open connections.
-    let mut response = server.router().oneshot(request).await?;
+    let router = TowerToHyperService::new(server.router());
+    let mut response = router.call(request).await?;
     let memory = response.extensions_mut().remove();
     let memory = memory.unwrap_or_else(|| ResponseMemory {
         own: response.body().size_hint().exact().unwrap_or_default(),
