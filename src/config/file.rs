@@ -33,7 +33,7 @@ impl Node {
     fn kind(&self) -> String {
         match self {
             Self::Null => "nothing".to_owned(),
-            Self::Text(_) => "an empty item".to_owned(),
+            Self::Text(_) => "empty".to_owned(),
             Self::Bare(kind, _) => format!("a {kind}, not text in quotes"),
             Self::List(_) => "a list".to_owned(),
             Self::Mapping(_) => "a mapping".to_owned(),
@@ -245,10 +245,10 @@ fn text(node: Node, takes: &Takes) -> Result<Option<String>, String> {
         (Node::Bare(_, text), takes) if takes.is_bare() => Ok(Some(text)),
         (Node::List(items), Takes::List(..)) => {
             let mut texts = Vec::new();
-            for item in items {
+            for (number, item) in (1..).zip(items) {
                 match item.value {
                     Node::Text(text) if !text.trim().is_empty() => texts.push(text),
-                    other => return Err(format!("holds {}", other.kind())),
+                    other => return Err(format!("item {number} is {}", other.kind())),
                 }
             }
             Ok(Some(texts.join(",")))

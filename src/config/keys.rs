@@ -256,10 +256,7 @@ pub const KEYS: &[Key] = &[
     .needs_restart(),
     key(
         "web.telemetry_path",
-        Text(
-            "a path such as /metrics: one slash, then letters, digits and -._~/, no part . or .., \
-             and not a path of the exporter itself",
-        ),
+        Text("a path such as /metrics"),
         "/metrics",
         "path of the metrics",
     )

@@ -126,7 +126,7 @@ const MISTAKES_IN_TARGETS: &[(&str, &str)] = &[
     ),
     (
         "due: 24.12.2026",
-        "targets.due (FILE:4): is \"24.12.2026\"; give a date such as 2026-12-24",
+        "targets.due (FILE:4): is a text of 10 characters; give a date such as 2026-12-24",
     ),
     (
         "due: 2026-12-24T18:00:00",
@@ -147,17 +147,17 @@ const MISTAKES_IN_TARGETS: &[(&str, &str)] = &[
     ),
     (
         "repositories: [acme]",
-        "targets.repositories (FILE:4): holds \"acme\", which matches no owner/repo; write \
+        "targets.repositories (FILE:4): item 1 (\"acme\") matches no owner/repo: write \
              \"*/acme\" for a repository, \"acme/*\" for all of an owner",
     ),
     (
         "repositories: [7]",
-        "targets.repositories (FILE:4): holds a number, not text in quotes; give globs on \
+        "targets.repositories (FILE:4): item 1 is a number, not text in quotes; give globs on \
              owner/repo, such as [\"acme/*\"] in the file, acme/* elsewhere",
     ),
     (
         "repositories: [\"a/{b\"]",
-        "targets.repositories (FILE:4): holds \"a/{b\": ",
+        "targets.repositories (FILE:4): item 1 (\"a/{b\") is no glob: ",
     ),
     (
         "repository: [acme/app]",

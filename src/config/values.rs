@@ -8,8 +8,13 @@ use crate::{
     support::glob,
 };
 use figment::value::{Empty, Value};
-use globset::GlobSet;
-use std::{net::SocketAddr, ops::RangeInclusive, str::FromStr};
+use globset::{Glob, GlobSet};
+use std::{
+    fmt::Display,
+    net::{Ipv6Addr, SocketAddr},
+    ops::RangeInclusive,
+    str::FromStr,
+};
 use url::{ParseError, Position, Url};
 
 /// The type of a key's values with its bounds; with words for the valid values where the bounds do
@@ -113,9 +118,9 @@ impl Takes {
     }
 }
 
-/// Returns true for a text that is too short for an API key.
+/// Returns true for a text that is too short for an API key: 8 characters hold at most 52 bits.
 fn is_short(text: &str) -> bool {
-    text.chars().count() <= 16
+    text.chars().count() <= 8
 }
 
 /// Quotes a text, or describes one that could be the API key by its length.
@@ -216,69 +221,97 @@ pub fn link(
     })
 }
 
+/// Parses each item of a list. The problem that `parse` returns is a predicate of the item.
+fn each<T, E: Display>(text: &str, parse: impl Fn(&str) -> Result<T, E>) -> Result<Vec<T>, String> {
+    let parsed = (1..).zip(items(text)).map(|(number, item)| {
+        parse(item).map_err(|problem| format!("item {number} ({}) {problem}", quoted(item)))
+    });
+    parsed.collect()
+}
+
 /// Parses globs on owner/repo.
 pub fn repository_globs(text: &str) -> Result<GlobSet, String> {
-    let set = globs(text)?;
-    let mut items = items(text).into_iter();
-    match items.find(|glob| !glob.contains('/') && !glob.contains("**")) {
-        None => Ok(set),
-        Some(glob) if is_short(glob) => Err(format!(
-            "holds {glob:?}, which matches no owner/repo; write \"*/{glob}\" for a repository, \
-             \"{glob}/*\" for all of an owner"
-        )),
-        Some(glob) => Err(format!(
-            "holds {}, which matches no owner/repo",
-            quoted(glob)
-        )),
-    }
+    set(&each(text, |item| {
+        let glob = glob(item)?;
+        if item.contains('/') || item.contains("**") {
+            return Ok(glob);
+        }
+        let name = if is_short(item) { item } else { "NAME" };
+        Err(format!(
+            "matches no owner/repo: write \"*/{name}\" for a repository, \"{name}/*\" for all of \
+             an owner"
+        ))
+    })?)
 }
 
 /// Parses globs on codes of languages.
 pub fn globs(text: &str) -> Result<GlobSet, String> {
-    let mut globs = Vec::new();
-    for item in items(text) {
-        // It matches one character, which is no owner/repo and no code.
-        let is_class = item.starts_with('[') && item.find(']') == Some(item.len() - 1);
-        if is_class || item.contains([' ', '"', '\'']) {
-            let why = "which contains a blank or a quote, or has brackets around it";
-            return Err(format!("holds {}, {why}", quoted(item)));
+    set(&each(text, glob)?)
+}
+
+fn set(globs: &[Glob]) -> Result<GlobSet, String> {
+    glob::glob_set(globs).map_err(|error| format!("is too large: {error}"))
+}
+
+fn glob(item: &str) -> Result<Glob, String> {
+    for (sign, name) in [(' ', "a blank"), ('"', "a double quote"), ('\'', "a quote")] {
+        if item.contains(sign) {
+            return Err(format!("contains {name}"));
         }
-        globs.push(glob::glob(item).map_err(|error| format!("holds {}: {error}", quoted(item)))?);
     }
-    glob::glob_set(&globs).map_err(|error| format!("is too large: {error}"))
+    // It matches one character, which is no owner/repo and no code.
+    if item.starts_with('[') && item.find(']') == Some(item.len() - 1) {
+        return Err("has brackets around it".to_owned());
+    }
+    glob::glob(item).map_err(|error| format!("is no glob: {error}"))
 }
 
 /// Parses addresses to listen on: host:port each. The host may be missing; an IPv6 address is in
 /// brackets.
 pub fn addresses(text: &str) -> Result<Vec<String>, String> {
-    let is_address = |address: &str| {
-        let of_name = |byte: u8| byte.is_ascii_alphanumeric() || b".-_".contains(&byte);
-        let is_host =
-            |host: &str| address.parse::<SocketAddr>().is_ok() || host.bytes().all(of_name);
-        let (host, port) = address.rsplit_once(':')?;
-        (port.parse::<u16>().is_ok() && is_host(host)).then(|| address.to_owned())
-    };
-    let mut addresses = Vec::new();
-    for item in items(text) {
-        let problem = || format!("holds {}, which is not host:port", quoted(item));
-        addresses.push(is_address(item).ok_or_else(problem)?);
-    }
+    let addresses = each(text, |item| match wrong_address(item) {
+        Some(problem) => Err(problem),
+        None => Ok(item.to_owned()),
+    })?;
     if addresses.is_empty() {
         return Err("is empty".to_owned());
     }
     Ok(addresses)
 }
 
+fn wrong_address(address: &str) -> Option<&'static str> {
+    let Some((host, port)) = address.rsplit_once(':') else {
+        return Some("is not host:port");
+    };
+    let is_of_name = |byte: u8| byte.is_ascii_alphanumeric() || b".-_".contains(&byte);
+    if port.parse::<u16>().is_err() {
+        Some("has a port that is not a number from 0 to 65535")
+    } else if host.bytes().all(is_of_name) || address.parse::<SocketAddr>().is_ok() {
+        None
+    } else if host.parse::<Ipv6Addr>().is_ok() {
+        Some("has an IPv6 address without brackets")
+    } else {
+        Some("has a host that is neither a name nor an IP address")
+    }
+}
+
 /// Parses the path of the metrics, which must not be another path of the exporter.
 pub fn telemetry_path(path: &str) -> Result<String, String> {
     let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte);
     let is_taken = ["/", "/translations.json"].contains(&path) || path.starts_with("/-/");
-    // Browsers expect a host after two slashes, and clients resolve dots.
-    let is_resolved =
-        path.starts_with("//") || path.split('/').any(|part| [".", ".."].contains(&part));
-    if path.starts_with('/') && path.bytes().all(is_allowed) && !is_taken && !is_resolved {
-        Ok(path.to_owned())
+    let problem = if !path.starts_with('/') {
+        "does not begin with a slash"
+    } else if path.starts_with("//") {
+        // Browsers expect a host after them.
+        "begins with two slashes"
+    } else if path.split('/').any(|part| [".", ".."].contains(&part)) {
+        "has a part . or .., which clients resolve"
+    } else if !path.bytes().all(is_allowed) {
+        "holds another character than letters, digits and -._~/"
+    } else if is_taken {
+        "is a path of the exporter itself"
     } else {
-        Err(is(path))
-    }
+        return Ok(path.to_owned());
+    };
+    Err(format!("{}, which {problem}", is(path)))
 }

@@ -20,5 +20,5 @@ pub fn glob_set<'a>(globs: impl IntoIterator<Item = &'a Glob>) -> Result<GlobSet
     for glob in globs {
         set.add(glob.clone());
     }
-    set.build().map_err(|error| error.to_string())
+    set.build().map_err(|error| error.kind().to_string())
 }

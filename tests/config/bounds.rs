@@ -155,25 +155,36 @@ fn a_filter_that_is_not_a_list_of_globs_is_refused() {
         (
             "filter.include",
             &["['acme/[']"],
-            "\"acme/[\"…missing ']'…[\"acme/*\"]",
+            "item 1 (\"acme/[\") is no glob: …missing ']'…[\"acme/*\"]",
         ),
         (
             "filter.exclude",
-            &["['{acme']"],
-            "\"{acme\"…missing '}'…[\"acme/*\"]",
+            &["[acme/*, '{a/b']"],
+            "item 2 (\"{a/b\") is no glob: …missing '}'…[\"acme/*\"]",
         ),
         (
             "filter.exclude",
             &["[acme]", "acme"],
-            "\"acme\", which matches no owner/repo; write \"*/acme\" for a \
-             repository, \"acme/*\" for all of an owner",
+            "item 1 (\"acme\") matches no owner/repo: write \"*/acme\" for a repository, \
+             \"acme/*\" for all of an owner",
+        ),
+        (
+            "filter.exclude",
+            &["[a/b, translations]"],
+            "item 2 (a text of 12 characters) matches no owner/repo: write \"*/NAME\" for a \
+             repository",
         ),
         (
             "filter.include",
             &["'\"acme/*\"'", "\"'acme/*'\""],
             "quote…such as [\"acme/*\"] in the file",
         ),
-        ("filter.include", &["[~]"], "holds nothing…[\"acme/*\"]"),
+        ("filter.include", &["[~]"], "item 1 is nothing…[\"acme/*\"]"),
+        (
+            "filter.include",
+            &["[a/*, ' ']"],
+            "item 2 is empty…[\"acme/*\"]",
+        ),
     ]);
 }
 
@@ -188,60 +199,54 @@ fn an_address_that_cannot_be_listened_on_is_refused() {
         (
             "web.listen_addresses",
             &["['10018']"],
-            "holds \"10018\", which is not host:port; give host:port, such as [\":10018\", ",
+            "item 1 (\"10018\") is not host:port; give host:port, such as [\":10018\", ",
         ),
         (
             "web.listen_addresses",
-            &["['localhost']"],
-            "\"localhost\", which is not host:port",
+            &["[':1', 'localhost']"],
+            "item 2 (a text of 9 characters) is not host:port",
         ),
         (
             "web.listen_addresses",
             &["['::1:80']"],
-            "\"::1:80\", which is not host:port…\"[::1]:10018\"",
+            "(\"::1:80\") has an IPv6 address without brackets; …\"[::1]:10018\"",
         ),
         (
             "web.listen_addresses",
-            &["[':65536']"],
-            "\":65536\", which is not host:port",
+            &["[':65536']", "['x:http']", "['x:']"],
+            "has a port that is not a number from 0 to 65535; give",
         ),
         (
             "web.listen_addresses",
-            &["['http://x:1']"],
-            "\"http://x:1\", which is not host:port",
-        ),
-        (
-            "web.listen_addresses",
-            &["['*:1']", "['%31:1']", "['[x]:1']"],
-            "which is not host:port",
+            &["['http://x:1']", "['*:1']", "['%31:1']", "['[x]:1']"],
+            "has a host that is neither a name nor an IP address; give",
         ),
     ]);
 }
 
 #[test]
 fn a_path_that_cannot_be_served_is_refused() {
-    let rules = "is \"{}\"; give a path such as /metrics: one slash, then letters, digits and \
-                 -._~/, no part . or .., and not a path of the exporter itself";
-    let values = [
-        "metrics",
-        "''",
-        "/",
-        "/-/ready",
-        "//metrics",
-        "/./a",
-        "/a/..",
-        "/.",
-        "/a/../b",
-        "'/a?b'",
-        "'/a#b'",
-        "'/{a}'",
-        "'/a b'",
-    ];
-    let long = "is a text of 18 characters; give a path such as /metrics";
-    refused_values(&[
-        ("web.telemetry_path", &values, rules),
-        ("web.telemetry_path", &["/translations.json"], long),
-    ]);
+    for (values, problem) in [
+        (&["metrics", "''"][..], "does not begin with a slash"),
+        (&["//a", "//"], "begins with two slashes"),
+        (
+            &["/./a", "/a/..", "/.", "/a/../b"],
+            "has a part . or .., which clients resolve",
+        ),
+        (
+            &["'/a?b'", "'/a#b'", "'/{a}'", "'/a b'", "/ä"],
+            "holds another character than letters, digits and -._~/",
+        ),
+        (&["/", "/-/ready"], "is a path of the exporter itself"),
+    ] {
+        let words = format!("is \"{{}}\", which {problem}; give a path such as /metrics");
+        refused_values(&[("web.telemetry_path", values, &words)]);
+    }
+    refused_values(&[(
+        "web.telemetry_path",
+        &["/translations.json"],
+        "is a text of 18 characters, which is a path of the exporter itself",
+    )]);
 }
 
 #[test]
@@ -348,7 +353,7 @@ fn a_bare_number_or_boolean_in_place_of_text_must_be_quoted() {
         (
             "filter.include",
             &["[1]"],
-            "holds a number, not text in quotes; give globs",
+            "item 1 is a number, not text in quotes; give globs",
         ),
         (
             "log.level",

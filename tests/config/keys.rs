@@ -176,6 +176,7 @@ fn an_unusable_key_file_is_refused() {
 /// Forms of API keys, among them relative and absolute paths.
 const PASTED: &[&str] = &[
     "s3cretS3CRET0123456789abcdef0123456789",
+    "s3cret789",
     "s3cret/S3CRET+0123456789abcdefABCDEF==",
     "/s3cretS3CRET0123456789abcdefABCDEF==",
     "/s3cret/S3CRET0123456789/abcdefABCDEF=",

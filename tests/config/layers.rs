@@ -79,30 +79,30 @@ fn a_mistake_in_a_variable_names_it() {
         (
             GOOD,
             "POLL__INTERVAL",
-            "5 parsecs",
+            "5 parsec",
             "poll.interval",
-            "with its unit…\"5 parsecs\"",
+            "with its unit…\"5 parsec\"",
         ),
         (
             GOOD,
             "FILTER__INCLUDE",
             "{acme,other}/*,[",
             "filter.include",
-            "holds \"[\": …such as…acme/*",
+            "item 2 (\"[\") is no glob: …such as…acme/*",
         ),
         (
             GOOD,
             "FILTER__INCLUDE",
             "[\"acme/*\"]",
             "filter.include",
-            "\"[\\\"acme/*\\\"]\", which…quote…such as…acme/* elsewhere",
+            "item 1 (a text of 10 characters) contains a double quote; …such as…acme/* elsewhere",
         ),
         (
             GOOD,
             "FILTER__EXCLUDE",
             "acme/* other/*",
             "filter.exclude",
-            "\"acme/* other/*\"…blank…acme/* elsewhere",
+            "item 1 (a text of 14 characters) contains a blank; …acme/* elsewhere",
         ),
         (
             GOOD,
@@ -116,7 +116,7 @@ fn a_mistake_in_a_variable_names_it() {
             "WEB__LISTEN_ADDRESSES",
             ":1,2",
             "web.listen_addresses",
-            "holds \"2\", which is not host:port; give…:10018",
+            "item 2 (\"2\") is not host:port; give…:10018",
         ),
     ] {
         let name = format!("TRANSLATION_EXPORTER_{name}");
@@ -192,7 +192,7 @@ fn a_mistake_in_an_option_names_it() {
         ),
         (
             &["--web.listen-address=:1", "--web.listen-address=2"],
-            "web.listen_addresses (--web.listen-address)…holds \"2\", which is not host:port",
+            "web.listen_addresses (--web.listen-address)…item 2 (\"2\") is not host:port",
         ),
         (
             &["--web.enable-lifecycle=maybe"],
