@@ -23,7 +23,7 @@ use crate::{
     poller::{LiveSettings, PollSettings, Settings},
     report::{BadSince, NotReady},
     server::{listen, web_config::WebConfigFile},
-    state::{DEMO, Memory, StateError, StateFile},
+    state::{DEMO, SavedState, StateError, StateFile},
     support::{
         clock::Clock,
         logging::{self, LogSettings},
@@ -165,7 +165,7 @@ fn open_state(
     config: &Config,
     is_demo: bool,
     instruments: &Instruments,
-) -> Result<(Option<StateFile>, Option<Memory>), StateError> {
+) -> Result<(Option<StateFile>, Option<SavedState>), StateError> {
     let Some(path) = &config.state_file else {
         tracing::info!("without state.file, a run knows no earlier progress");
         return Ok((None, None));
@@ -182,7 +182,7 @@ fn open_state(
         let hint = "no action is needed, unless you can repair the file that was set aside";
         instruments.state_discarded(Failure::new(set_aside.to_string(), hint, now));
     }
-    Ok((Some(opened.file), opened.memory))
+    Ok((Some(opened.file), opened.saved))
 }
 
 /// Returns warnings about valid values that are probably mistakes.

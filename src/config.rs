@@ -25,14 +25,10 @@ mod sections;
 mod values;
 
 use crate::{
-    domain::{
-        Thresholds,
-        filter::{Filter, LanguageFilter},
-        links::Links,
-        targets::Targets,
-    },
+    domain::{Thresholds, filter::Filter, links::Links, targets::Targets},
     support::logging::LogSettings,
 };
+use globset::GlobSet;
 use secrecy::ExposeSecret;
 use std::{collections::BTreeMap, ffi::OsString, path::PathBuf, sync::Arc};
 
@@ -61,7 +57,7 @@ pub struct Config {
     /// The filter on repositories.
     pub(crate) filter: Filter,
     /// `filter.exclude_languages`
-    pub(crate) excluded_languages: LanguageFilter,
+    pub(crate) excluded_languages: GlobSet,
     /// The URLs at which translators work.
     pub(crate) links: Arc<Links>,
     /// The target ratio and due date of each language.

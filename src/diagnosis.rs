@@ -11,7 +11,7 @@ mod log;
 mod polling;
 
 pub use data::{nothing_selected, scale};
-pub use log::Watch;
+pub use log::ProblemLog;
 pub use polling::{headline, is_named, why_not_ready};
 
 use crate::{

@@ -29,7 +29,7 @@ use crate::{
         snapshot::Snapshot,
     },
     metrics::instruments::Instruments,
-    state::Memory,
+    state::SavedState,
     support::clock::{Clock, Moment},
 };
 use ledger::Ledger;
@@ -58,11 +58,11 @@ pub struct Poller<A> {
     ledger: Ledger,
     timeline: Timeline,
     saving: Saving,
-    publication: Publication,
+    publisher: Publisher,
 }
 
 /// The function that publishes, and the last publication.
-struct Publication {
+struct Publisher {
     publish: Publish,
     at: Moment,
     held_until: Option<Instant>,
@@ -70,22 +70,22 @@ struct Publication {
 }
 
 impl<A: Api> Poller<A> {
-    /// `memory` is the content of the state file, if there is any.
+    /// `state` is the content of the state file, if there is any.
     pub fn new(
         settings: watch::Receiver<Settings<A>>,
-        memory: Option<Memory>,
+        state: Option<SavedState>,
         saver: Option<Saver>,
         clock: Clock,
         instruments: Arc<Instruments>,
         publish: Publish,
     ) -> Self {
-        let memory = memory.unwrap_or_default();
+        let state = state.unwrap_or_default();
         let now = clock.moment();
         let poll_settings = Arc::clone(&settings.borrow().poll);
         let saving = Saving::new(saver);
-        let timeline = Timeline::new(&memory);
-        let mut ledger = Ledger::restore(memory, now.wall);
-        // The process that saved the state may have had other filters.
+        let timeline = Timeline::new(&state);
+        let mut ledger = Ledger::restore(state, now.wall);
+        // The process that state the state may have had other filters.
         ledger.reselect(&poll_settings.filter, now.wall);
         ledger.exclude(&settings.borrow().live.excluded_languages, now.wall);
         Self {
@@ -96,7 +96,7 @@ impl<A: Api> Poller<A> {
             ledger,
             timeline,
             saving,
-            publication: Publication {
+            publisher: Publisher {
                 publish,
                 at: now,
                 held_until: None,
@@ -153,21 +153,21 @@ impl<A: Api> Poller<A> {
     }
 
     fn publish(&mut self) {
-        self.publication.at = self.clock.moment();
-        self.publication.held_until = self.poll_settings.api.pace().held_until();
-        self.publication.is_clock_wrong = self.clock.wrong().is_some();
-        (self.publication.publish)(Arc::new(self.snapshot()), self.status());
+        self.publisher.at = self.clock.moment();
+        self.publisher.held_until = self.poll_settings.api.pace().held_until();
+        self.publisher.is_clock_wrong = self.clock.wrong().is_some();
+        (self.publisher.publish)(Arc::new(self.snapshot()), self.status());
     }
 
     /// Tells whether the last publication is outdated without a new read: a clock was set, a hold
     /// began or ended, data became stale, or the judgement is too old.
     fn is_outdated(&self) -> bool {
-        let Publication {
+        let Publisher {
             at,
             held_until,
             is_clock_wrong,
             ..
-        } = self.publication;
+        } = self.publisher;
         let now = self.clock.moment();
         let expected = at.wall_at(now.monotonic);
         let jump = now.wall.since(expected).max(expected.since(now.wall));
@@ -194,12 +194,12 @@ impl<A: Api> Poller<A> {
         self.saving.is_changed = true;
     }
 
-    /// Hands the memory to the saver, if there is a state file.
+    /// Hands the state to the saver, if there is a state file.
     pub fn save(&mut self) {
-        self.saving.save(|| Memory {
+        self.saving.save(|| SavedState {
             last_success_at: self.timeline.last_success_at,
             last_well_at: self.timeline.last_well_at,
-            ..self.ledger.memory()
+            ..self.ledger.to_save()
         });
     }
 

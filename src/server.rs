@@ -19,7 +19,7 @@ mod supervisor;
 mod testing;
 pub mod web_config;
 
-pub use accept::serve;
+pub use accept::run;
 pub use active::{Event, Server};
 pub use follow::follow;
 pub use protection::Protection;

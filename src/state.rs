@@ -1,4 +1,4 @@
-//! The state file, which carries the exporter's [`Memory`] across restarts.
+//! The state file, which carries the exporter's [`SavedState`] across restarts.
 //!
 //! # Writing
 //!
@@ -60,13 +60,13 @@ const MAX_BYTES: u64 = 256 * 1024 * 1024;
 
 /// Everything that survives a restart.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Memory {
+pub struct SavedState {
     /// The end of the last poll that read everything.
     pub last_success_at: Option<Timestamp>,
     /// The end of the last poll that read everything, apart from a few repositories.
     pub last_well_at: Option<Timestamp>,
     /// The polled repositories, each id once.
-    pub repositories: Vec<Remembered>,
+    pub repositories: Vec<SavedRepository>,
     /// Repositories that the last complete listing lacked. The next listing confirms their removal.
     pub missed: BTreeSet<RepositoryId>,
     /// The records of departed languages. A language departs with its repository, too.
@@ -75,7 +75,7 @@ pub struct Memory {
 
 /// A repository, with its languages if they were ever read, even if those are stale.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Remembered {
+pub struct SavedRepository {
     pub repository: Arc<Repository>,
     /// The number of the last attempt to read the repository. Attempts are counted over all
     /// repositories, so that a larger number is a later attempt; 0 means none.
@@ -91,8 +91,8 @@ pub struct Remembered {
 #[derive(Debug)]
 pub struct Opened {
     pub file: StateFile,
-    /// The memory of the last process; `None` without a file, or with one that was set aside.
-    pub memory: Option<Memory>,
+    /// The state of the last process; `None` without a file, or with one that was set aside.
+    pub saved: Option<SavedState>,
     /// The reason why a file was set aside, for the log.
     pub set_aside: Option<StateError>,
 }
@@ -133,13 +133,13 @@ impl StateFile {
         // The lock proves that the writer of a temporary file is gone. The first write reports a
         // file that cannot be removed.
         let _ = fs::remove_file(sibling(path, ".tmp"));
-        let (memory, set_aside) = match read(path, base_url)? {
-            Ok(memory) => (memory, None),
+        let (saved, set_aside) = match read(path, base_url)? {
+            Ok(saved) => (saved, None),
             Err(why) => (None, Some(set_aside(path, why, now)?)),
         };
         Ok(Opened {
             file,
-            memory,
+            saved,
             set_aside,
         })
     }
@@ -167,13 +167,13 @@ impl StateFile {
         }
     }
 
-    /// Replaces the state file with one that holds `memory`, and returns once it is on the disk.
+    /// Replaces the state file with one that holds `saved`, and returns once it is on the disk.
     ///
     /// # Errors
     ///
     /// A later call may succeed. A failed write leaves the last good file untouched, unless the
     /// error is that the folder cannot be synced: the new file is in place by then.
-    pub fn write(&self, memory: &Memory) -> Result<(), StateError> {
+    pub fn write(&self, saved: &SavedState) -> Result<(), StateError> {
         let temporary = sibling(&self.path, ".tmp");
         // A new file is sure to have the mode, and is no symbolic link that another user left here.
         let _ = fs::remove_file(&temporary);
@@ -183,7 +183,7 @@ impl StateFile {
             .rand_bytes(0)
             .permissions(Permissions::from_mode(MODE));
         replace_by_way_of(&builder, &self.path, |file| {
-            format::encode(memory, &self.base_url, &*file)?;
+            format::encode(saved, &self.base_url, &*file)?;
             if file.metadata()?.len() > MAX_BYTES {
                 return Err(ErrorKind::FileTooLarge.into());
             }
@@ -212,7 +212,10 @@ fn locate(path: &Path) -> Result<PathBuf, StateError> {
 
 /// Reads the state file at `path`; `None` without a file. The inner error is the reason to set the
 /// file aside.
-fn read(path: &Path, base_url: &str) -> Result<Result<Option<Memory>, FormatError>, StateError> {
+fn read(
+    path: &Path,
+    base_url: &str,
+) -> Result<Result<Option<SavedState>, FormatError>, StateError> {
     let left_alone = |why| {
         let path = path.to_owned();
         Err(StateError::LeftAlone { path, why })
@@ -224,7 +227,7 @@ fn read(path: &Path, base_url: &str) -> Result<Result<Option<Memory>, FormatErro
     }
     match fs::read(path) {
         Ok(bytes) => match format::decode(&bytes, base_url) {
-            Ok(memory) => Ok(Ok(Some(memory))),
+            Ok(saved) => Ok(Ok(Some(saved))),
             Err(why) if base_url == DEMO || matches!(why, FormatError::Newer(_)) => left_alone(why),
             Err(why) => Ok(Err(why)),
         },

@@ -9,7 +9,7 @@ use crate::{
     api::Client,
     cli::Once,
     config::{Config, Options},
-    diagnosis::{self, Finding, Watch},
+    diagnosis::{self, Finding, ProblemLog},
     domain::{
         ProblemKind,
         excerpt::Excerpt,
@@ -17,7 +17,7 @@ use crate::{
         snapshot::{Shown, Snapshot},
         targets::Targets,
     },
-    metrics::{exposition::Published, instruments::Instruments},
+    metrics::{exposition::Publication, instruments::Instruments},
     poller::{Poller, Saver},
     report::{self, Since},
     support::clock::Clock,
@@ -72,7 +72,7 @@ pub async fn once(options: &Options, arguments: Once) -> Result<(), RunError> {
     let foreign = since.take_if(|since| since.is_foreign(&snapshot));
     let foreign = foreign.map(|_| FOREIGN.to_owned());
     let results = Results {
-        published: Arc::new(Published::new(Arc::new(snapshot), poller.status())),
+        publication: Arc::new(Publication::new(Arc::new(snapshot), poller.status())),
         instruments,
         poll: result.outcome,
         findings: result.findings,
@@ -106,7 +106,7 @@ fn new_poller(
     instruments: &Arc<Instruments>,
 ) -> Result<(Poller<Client>, Option<JoinHandle<()>>), RunError> {
     let client = Client::new(&config.api, Arc::clone(instruments))?;
-    let (file, memory) = open_state(config, false, instruments)?;
+    let (file, state) = open_state(config, false, instruments)?;
     let (saver, saving) = match file {
         Some(file) => {
             let (saver, saving) = Saver::new(file, Arc::clone(instruments));
@@ -119,7 +119,7 @@ fn new_poller(
     let (_, settings) = watch::channel(poller_settings(config, client, only));
     let poller = Poller::new(
         settings,
-        memory,
+        state,
         saver,
         Clock::system(),
         Arc::clone(instruments),
@@ -196,7 +196,7 @@ fn verdict(
     signal: Option<&'static str>,
     arguments: &Once,
 ) -> Result<(), RunError> {
-    let snapshot = &results.published.snapshot;
+    let snapshot = &results.publication.snapshot;
     if let Some(signal) = signal {
         let (read, all) = (results.poll.read, snapshot.repositories.len());
         let read = format!("{read} of {all} repositories were read; the result so far was printed");
@@ -259,7 +259,7 @@ fn check_read(mut findings: Vec<Finding>, is_success: bool) -> anyhow::Result<()
     // No poll follows, so that none can start late.
     findings.retain(|finding| finding.kind != ProblemKind::PollsOverrun);
     let worst = (!is_success && !findings.is_empty()).then(|| findings.remove(0));
-    Watch::default().observe(&mut findings, Clock::system().now());
+    ProblemLog::default().observe(&mut findings, Clock::system().now());
     match worst {
         Some(worst) => bail!(worst.line()),
         None if is_success => Ok(()),

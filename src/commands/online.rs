@@ -4,7 +4,7 @@ use crate::{
     api::{Api as _, CURSOR_HINT, Client, RequestFailure, Session as _},
     config::Config,
     diagnosis,
-    domain::{Completion, Next, Stop, ZeroCount, filter::select, snapshot::Snapshot},
+    domain::{Completion, Next, Stop, ZeroCount, snapshot::Snapshot},
     support::{
         clock::Clock,
         humanize::{counted, grouped, repositories},
@@ -30,7 +30,7 @@ pub async fn check(config: &Config, client: &Client) -> anyhow::Result<Vec<Strin
         ));
     }
     let listed = page.listing.repositories;
-    let polled = select(&listed, &config.filter).polled;
+    let (polled, _) = config.filter.apply(&listed);
     let (all, left) = (repositories(listed.len()), grouped(polled.len()));
     let mut lines = vec![
         format!("{} answers and accepts the key", config.api.base_url),
@@ -57,7 +57,7 @@ pub async fn check(config: &Config, client: &Client) -> anyhow::Result<Vec<Strin
         lines.extend(omitted("0", "completion", read.completion));
         let mut languages = read.languages;
         let excluded = &config.excluded_languages;
-        languages.retain(|target| !excluded.matches(&target.language.code));
+        languages.retain(|target| !excluded.is_match(&*target.language.code));
         let completions: Vec<_> = languages
             .iter()
             .filter_map(|target| target.completion)

@@ -6,7 +6,7 @@ use crate::{
     diagnosis::Finding,
     domain::{excerpt::Excerpt, polling::PollOutcome},
     metrics::{
-        exposition::{Format, Published},
+        exposition::{Format, Publication},
         instruments::Instruments,
     },
     report::{self, Report, Since, Terminal},
@@ -28,7 +28,7 @@ const IN_A_FILE: Terminal = Terminal {
 #[derive(Debug, Clone)]
 pub struct Results {
     /// The chosen repositories and languages.
-    pub published: Arc<Published>,
+    pub publication: Arc<Publication>,
     pub instruments: Arc<Instruments>,
     pub poll: PollOutcome,
     pub findings: Vec<Finding>,
@@ -55,9 +55,9 @@ impl Results {
     }
 
     fn write(&self, format: Output, terminal: Terminal, mut out: &mut dyn Write) -> io::Result<()> {
-        let Published {
+        let Publication {
             snapshot, status, ..
-        } = &*self.published;
+        } = &*self.publication;
         let report = Report {
             snapshot,
             poll: &self.poll,
@@ -87,6 +87,6 @@ impl Results {
     }
 
     fn print(&self, format: Format, mut out: &mut dyn Write) -> io::Result<()> {
-        self.published.print(format, &self.instruments, &mut out)
+        self.publication.print(format, &self.instruments, &mut out)
     }
 }

@@ -3,11 +3,11 @@
 use super::off_the_runtime;
 use crate::{
     api::Client,
-    diagnosis::{self, Watch},
+    diagnosis::{self, ProblemLog},
     domain::{polling::PollStatus, snapshot::Snapshot},
-    metrics::{exposition::Published, instruments::Instruments},
+    metrics::{exposition::Publication, instruments::Instruments},
     poller::{PollLoop, Poller, Saver, Settings},
-    state::{Memory, StateFile},
+    state::{SavedState, StateFile},
     support::clock::Clock,
     web::Current,
 };
@@ -28,7 +28,7 @@ const JUDGE_EVERY: Duration = Duration::from_secs(5);
 /// publications and the poll loop's heartbeats.
 pub fn start(
     settings: watch::Receiver<Settings<Client>>,
-    (file, memory): (Option<StateFile>, Option<Memory>),
+    (file, state): (Option<StateFile>, Option<SavedState>),
     instruments: &Arc<Instruments>,
     stop: CancellationToken,
     tasks: &mut JoinSet<()>,
@@ -42,15 +42,15 @@ pub fn start(
     let hand_over = move |snapshot, status| drop(newest.send_replace(Some((snapshot, status))));
     let poller = Poller::new(
         settings,
-        memory,
+        state,
         saver,
         Clock::system(),
         Arc::clone(instruments),
         Box::new(hand_over),
     );
-    let first = Published::new(Arc::new(poller.snapshot()), poller.status());
-    let mut judge = Judge::new(Arc::clone(instruments));
-    let (publish, published) = watch::channel(judge.judge(Arc::new(first)));
+    let first = Publication::new(Arc::new(poller.snapshot()), poller.status());
+    let mut log = ProblemLog::default();
+    let (publish, current) = watch::channel(judge(Arc::new(first), instruments, &mut log));
     let poll_loop = PollLoop::new(poller);
     let alive = poll_loop.alive();
     // Polls have a dedicated thread, so that scrapes do not wait for them. Their tasks wake each
@@ -64,61 +64,52 @@ pub fn start(
         // A thread that waits for a resolver or a disk must not delay the exit.
         runtime.shutdown_background();
     });
-    tasks.spawn(publish_all(encoding, judge, publish));
-    Ok((published, alive))
+    tasks.spawn(publish_all(encoding, Arc::clone(instruments), log, publish));
+    Ok((current, alive))
 }
 
 /// Encodes, judges and publishes the newest snapshot of the poller.
 async fn publish_all(
     mut polled: watch::Receiver<Option<(Arc<Snapshot>, PollStatus)>>,
-    mut judge: Judge,
+    instruments: Arc<Instruments>,
+    mut log: ProblemLog,
     publish: watch::Sender<Arc<Current>>,
 ) {
     loop {
-        let mut published = Arc::clone(&publish.borrow().published);
+        let mut publication = Arc::clone(&publish.borrow().publication);
         // A problem can also begin or end between publications, such as an expired certificate.
         match timeout(JUDGE_EVERY, polled.changed()).await {
             Ok(Ok(())) => {}
             Ok(Err(_)) => return,
             Err(_) => {
-                publish.send_replace(judge.judge(published));
+                publish.send_replace(judge(publication, &instruments, &mut log));
                 continue;
             }
         }
         let newest = polled.borrow_and_update().clone();
         if let Some((snapshot, status)) = newest {
-            let encoded = off_the_runtime(|| Published::new(snapshot, status)).await;
-            published = Arc::new(encoded);
+            let encoded = off_the_runtime(|| Publication::new(snapshot, status)).await;
+            publication = Arc::new(encoded);
         }
-        publish.send_replace(judge.judge(published));
+        publish.send_replace(judge(publication, &instruments, &mut log));
     }
 }
 
-/// The task's part of the diagnosis: it logs problems when they begin and end, and updates their
-/// gauges.
-struct Judge {
-    instruments: Arc<Instruments>,
-    log: Watch,
-}
-
-impl Judge {
-    fn new(instruments: Arc<Instruments>) -> Self {
-        let log = Watch::default();
-        Self { instruments, log }
-    }
-
-    fn judge(&mut self, published: Arc<Published>) -> Arc<Current> {
-        let now = Clock::system().now();
-        let facts = self.instruments.facts();
-        let Published {
-            snapshot, status, ..
-        } = &*published;
-        let mut findings = diagnosis::findings(snapshot, status, &facts, now);
-        self.log.observe(&mut findings, now);
-        self.instruments.judged(&diagnosis::problems(&findings));
-        Arc::new(Current {
-            published,
-            findings,
-        })
-    }
+/// Judges a publication: logs the problems that begin and end, and updates their gauges.
+fn judge(
+    publication: Arc<Publication>,
+    instruments: &Instruments,
+    log: &mut ProblemLog,
+) -> Arc<Current> {
+    let now = Clock::system().now();
+    let Publication {
+        snapshot, status, ..
+    } = &*publication;
+    let mut findings = diagnosis::findings(snapshot, status, &instruments.facts(), now);
+    log.observe(&mut findings, now);
+    instruments.judged(&diagnosis::problems(&findings));
+    Arc::new(Current {
+        publication,
+        findings,
+    })
 }

@@ -90,20 +90,20 @@ fn start(options: Options, announce: Option<Announce>) -> Result<Started, RunErr
     let (stop, mut tasks) = (CancellationToken::new(), JoinSet::new());
     let (polling, settings) =
         watch::channel(poller_settings(&config, client.clone(), GlobSet::empty()));
-    let (published, alive) =
+    let (current, alive) =
         publish::start(settings, state_file, &instruments, stop.clone(), &mut tasks)?;
     let (reload, requests) = mpsc::channel(1);
-    let state = AppState::new(
-        published,
-        alive.clone(),
-        Arc::clone(&instruments),
+    let state = Arc::new(AppState {
+        current,
+        alive: alive.clone(),
+        instruments: Arc::clone(&instruments),
         reload,
-        Clock::system(),
-        config.web.clone(),
-    );
+        clock: Clock::system(),
+        settings: config.web.clone(),
+    });
     let server = new_server(web_file, &state, &instruments, &stop);
     let web_file_changed = Arc::new(Notify::new());
-    tasks.spawn(server::serve(listeners, server.clone()));
+    tasks.spawn(server::run(listeners, server.clone()));
     let follow = server::follow(server.clone(), Arc::clone(&web_file_changed));
     let stopped = stop.clone();
     tasks.spawn(async move {

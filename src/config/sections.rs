@@ -11,7 +11,7 @@ use super::{
 use crate::{
     domain::{
         Thresholds,
-        filter::{Filter, LanguageFilter},
+        filter::Filter,
         links::{Links, Template},
         targets::{Target, TargetEntry, Targets, globs_in_words, parse_due},
     },
@@ -113,9 +113,7 @@ fn sections(read: &mut Reader) -> Option<Config> {
             exclude: read.parse("filter.exclude", repository_globs),
             private: read.get("filter.private"),
         }),
-        excluded_languages: read
-            .parse("filter.exclude_languages", globs)
-            .map(LanguageFilter),
+        excluded_languages: read.parse("filter.exclude_languages", globs),
         thresholds: all!(Thresholds {
             stalled_after: read.get("thresholds.stalled_after"),
             regressed_by: read.get("thresholds.regressed_by"),

@@ -7,40 +7,32 @@ use crate::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The kinds of problems that were found last, so that only changes are logged.
+/// The kinds of problems that were found last, with their beginnings and severities, so that only
+/// changes are logged.
 #[derive(Debug, Default)]
-pub struct Watch(BTreeMap<ProblemKind, Watched>);
+pub struct ProblemLog(BTreeMap<ProblemKind, (Timestamp, Severity)>);
 
-#[derive(Debug)]
-struct Watched {
-    since: Timestamp,
-    severity: Severity,
-}
-
-impl Watch {
+impl ProblemLog {
     /// Logs the beginning, the end and each change of severity of a problem. Dates the findings
     /// whose beginning is unknown to the time at which they were first seen.
     pub fn observe(&mut self, findings: &mut [Finding], now: Timestamp) {
         let mut present = BTreeSet::new();
         for finding in findings {
             let since = finding.since.unwrap_or(now);
-            let watched = self.0.entry(finding.kind);
-            let is_new = matches!(watched, std::collections::btree_map::Entry::Vacant(_));
-            let watched = watched.or_insert(Watched {
-                since,
-                severity: finding.severity,
-            });
-            finding.since.get_or_insert(watched.since.min(now));
+            let is_new = !self.0.contains_key(&finding.kind);
+            let known = self.0.entry(finding.kind);
+            let (began, severity) = known.or_insert((since, finding.severity));
+            finding.since.get_or_insert(now.min(*began));
             // The worst finding of a kind comes first, and speaks for the others.
-            if present.insert(finding.kind) && (is_new || watched.severity != finding.severity) {
-                watched.severity = finding.severity;
+            if present.insert(finding.kind) && (is_new || *severity != finding.severity) {
+                *severity = finding.severity;
                 log_begin(finding);
             }
         }
-        self.0.retain(|kind, watched| {
+        self.0.retain(|kind, (began, _)| {
             let lasts = present.contains(kind);
             if !lasts && let Some(end) = kind.definition().end {
-                tracing::info!(after = %Rough(now.since(watched.since)), "{end}");
+                tracing::info!(after = %Rough(now.since(*began)), "{end}");
             }
             lasts
         });

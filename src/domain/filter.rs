@@ -1,4 +1,4 @@
-//! The filters of repositories and languages.
+//! The filters of repositories.
 //!
 //! Every repository that passes the filters is polled. If two repositories have the same name, the
 //! one with the higher id wins.
@@ -38,44 +38,31 @@ impl Filter {
             && (self.include.is_empty() || self.include.is_match(name))
             && !self.exclude.is_match(name)
     }
-}
 
-/// Globs on the codes of languages to leave out everywhere.
-#[derive(Debug, Clone, Default)]
-pub struct LanguageFilter(pub GlobSet);
-
-impl LanguageFilter {
-    /// Returns whether the language with this code is left out.
-    pub fn matches(&self, code: &str) -> bool {
-        self.0.is_match(code)
-    }
-}
-
-/// The repositories of a listing that pass the filters.
-#[derive(Debug)]
-pub struct Selection {
-    /// The repositories to poll, each name once.
-    pub polled: BTreeMap<RepositoryId, Arc<Repository>>,
-    /// Repositories whose name belongs to a repository with a higher id, too.
-    pub duplicates: Vec<Arc<Repository>>,
-}
-
-/// Applies the filters, then resolves duplicate names in favour of the higher id.
-pub fn select(listed: &BTreeMap<RepositoryId, Arc<Repository>>, filter: &Filter) -> Selection {
-    let mut polled = BTreeMap::new();
-    let mut duplicates = Vec::new();
-    let mut by_name = HashMap::new();
-    for (id, repository) in listed {
-        if !filter.accepts(repository) {
-            continue;
+    /// Applies the filters, then resolves duplicate names in favour of the higher id. Returns the
+    /// repositories to poll, and those that lost their name to a higher id.
+    pub fn apply(
+        &self,
+        listed: &BTreeMap<RepositoryId, Arc<Repository>>,
+    ) -> (
+        BTreeMap<RepositoryId, Arc<Repository>>,
+        Vec<Arc<Repository>>,
+    ) {
+        let mut polled = BTreeMap::new();
+        let mut duplicates = Vec::new();
+        let mut by_name = HashMap::new();
+        for (id, repository) in listed {
+            if !self.accepts(repository) {
+                continue;
+            }
+            // Ids rise, so that an earlier repository with this name has the lower id.
+            if let Some(lower) = by_name.insert(&repository.name, *id) {
+                duplicates.extend(polled.remove(&lower));
+            }
+            polled.insert(*id, Arc::clone(repository));
         }
-        // Ids rise, so that an earlier repository with this name has the lower id.
-        if let Some(lower) = by_name.insert(&repository.name, *id) {
-            duplicates.extend(polled.remove(&lower));
-        }
-        polled.insert(*id, Arc::clone(repository));
+        (polled, duplicates)
     }
-    Selection { polled, duplicates }
 }
 
 #[cfg(test)]
@@ -102,15 +89,11 @@ mod tests {
                 }),
             )
         });
-        let selection = select(&listed.into(), filter);
-        let duplicates = selection
-            .duplicates
-            .iter()
-            .map(|repository| repository.id.get())
-            .collect();
+        let (polled, duplicates) = filter.apply(&listed.into());
+        let duplicates = duplicates.iter().map(|repository| repository.id.get());
         (
-            selection.polled.keys().map(|id| id.get()).collect(),
-            duplicates,
+            polled.keys().map(|id| id.get()).collect(),
+            duplicates.collect(),
         )
     }
 

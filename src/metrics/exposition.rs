@@ -32,13 +32,13 @@ pub enum Format {
 
 /// A publication, which is served until the next one.
 #[derive(Debug)]
-pub struct Published {
+pub struct Publication {
     pub snapshot: Arc<Snapshot>,
     pub status: PollStatus,
     text: CompressedText,
 }
 
-impl Published {
+impl Publication {
     /// Encodes `snapshot` and `status` for all scrapes. This is CPU work: call it off the runtime's
     /// threads.
     pub fn new(snapshot: Arc<Snapshot>, status: PollStatus) -> Self {

@@ -19,7 +19,7 @@ use crate::{
         snapshot::{Condition, Shown, Snapshot},
         targets::Targets,
     },
-    state::{Memory, Remembered},
+    state::{SavedRepository, SavedState},
     support::clock::{Moment, Timestamp},
 };
 use departed::Departed;
@@ -50,7 +50,7 @@ pub struct ToRead {
 #[derive(Debug)]
 struct Polled {
     /// The part that the state file keeps.
-    kept: Remembered,
+    kept: SavedRepository,
     /// The time at which this process read the languages. It gives them an age that does not depend
     /// on jumps of the wall clock.
     read_at: Option<Instant>,
@@ -102,15 +102,15 @@ pub struct Ledger {
 
 impl Ledger {
     /// Restores the ledger from the content of the state file.
-    pub fn restore(memory: Memory, now: Timestamp) -> Self {
+    pub fn restore(saved: SavedState, now: Timestamp) -> Self {
         let mut ledger = Self {
             // `once` saves a state even where it could list nothing.
-            has_data: !memory.repositories.is_empty(),
-            departed: Departed(memory.departed),
+            has_data: !saved.repositories.is_empty(),
+            departed: Departed(saved.departed),
             ..Self::default()
         };
-        ledger.listing.missed = memory.missed;
-        for kept in memory.repositories {
+        ledger.listing.missed = saved.missed;
+        for kept in saved.repositories {
             let repository = Arc::clone(&kept.repository);
             ledger.attempts = ledger.attempts.max(kept.last_attempt);
             let failure = (kept.failures > 0).then(|| {
@@ -131,13 +131,13 @@ impl Ledger {
     }
 
     /// Returns the part of the ledger that survives a restart.
-    pub fn memory(&self) -> Memory {
+    pub fn to_save(&self) -> SavedState {
         let polled = self.polled.values();
-        Memory {
+        SavedState {
             repositories: polled.map(|known| known.kept.clone()).collect(),
             missed: self.listing.missed.clone(),
             departed: self.departed.0.clone(),
-            ..Memory::default()
+            ..SavedState::default()
         }
     }
 
@@ -198,7 +198,7 @@ impl Ledger {
             .filter(|kept| only.is_empty() || only.is_match(&*kept.repository.name))
             .collect();
         chosen.sort_by_key(|kept| kept.last_attempt);
-        let to_read = |kept: &Remembered| ToRead {
+        let to_read = |kept: &SavedRepository| ToRead {
             id: kept.repository.id,
             failures: kept.failures,
         };
@@ -338,7 +338,7 @@ impl Ledger {
 impl Polled {
     fn new(repository: Arc<Repository>) -> Self {
         Self {
-            kept: Remembered {
+            kept: SavedRepository {
                 repository,
                 last_attempt: 0,
                 failures: 0,

@@ -389,7 +389,7 @@ impl<'a, A: Api> Poll<'a, A> {
         self.count_defects(operation, &list.bad.all);
         let excluded = &self.poller.settings.borrow().live.excluded_languages;
         list.languages
-            .retain(|target| !excluded.matches(&target.language.code));
+            .retain(|target| !excluded.is_match(&*target.language.code));
         if self.poller.ledger.has_room(id, &mut list.languages) {
             return Ok(list);
         }

@@ -4,7 +4,7 @@
 use crate::{
     domain::Failure,
     metrics::instruments::Instruments,
-    state::{Memory, StateError, StateFile},
+    state::{SavedState, StateError, StateFile},
     support::clock::Clock,
 };
 use std::{future::pending, sync::Arc, time::Duration};
@@ -52,68 +52,68 @@ impl Saving {
         sleep_until(self.next).await;
     }
 
-    /// Hands the memory to the saver. Calls `memory` only if there is a state file, because the
-    /// memory is large.
-    pub fn save(&mut self, memory: impl FnOnce() -> Memory) {
+    /// Hands the state to the saver. Calls `state` only if there is a state file, because the state
+    /// is large.
+    pub fn save(&mut self, state: impl FnOnce() -> SavedState) {
         self.is_changed = false;
         self.next = Instant::now() + self.wait;
         self.wait = LONGEST_WAIT.min(self.wait * 2);
         if let Some(saver) = &self.saver {
-            saver.save(memory());
+            saver.save(state());
         }
     }
 }
 
-/// A handle to the task that writes the state file. The task writes only the newest memory.
+/// A handle to the task that writes the state file. The task writes only the newest state.
 #[derive(Debug)]
-pub struct Saver(watch::Sender<Arc<Memory>>);
+pub struct Saver(watch::Sender<Arc<SavedState>>);
 
 impl Saver {
-    /// Returns a saver, and the task that writes its memories. The task ends once the saver is
-    /// dropped and the newest memory is written. The caller must watch it: if it ends earlier,
+    /// Returns a saver, and the task that writes its states. The task ends once the saver is
+    /// dropped and the newest state is written. The caller must watch it: if it ends earlier,
     /// nothing is saved any more.
     pub fn new(
         file: StateFile,
         instruments: Arc<Instruments>,
     ) -> (Self, impl Future<Output = ()> + Send + 'static) {
-        let (newest, memories) = watch::channel(Arc::default());
+        let (newest, states) = watch::channel(Arc::default());
         let file = Arc::new(file);
-        let write = move |memory: &Memory| file.write(memory);
-        (Self(newest), write_all(write, memories, instruments))
+        let write = move |saved: &SavedState| file.write(saved);
+        (Self(newest), write_all(write, states, instruments))
     }
 
     /// Returns a saver that replaces `saved` in memory.
     #[cfg(test)]
-    pub fn in_memory(saved: Memory) -> (Self, watch::Receiver<Arc<Memory>>) {
-        let (newest, memories) = watch::channel(Arc::new(saved));
-        (Self(newest), memories)
+    pub fn in_memory(saved: SavedState) -> (Self, watch::Receiver<Arc<SavedState>>) {
+        let (newest, states) = watch::channel(Arc::new(saved));
+        (Self(newest), states)
     }
 
-    fn save(&self, memory: Memory) {
-        self.0.send_replace(Arc::new(memory));
+    fn save(&self, saved: SavedState) {
+        self.0.send_replace(Arc::new(saved));
     }
 }
 
 async fn write_all(
-    write: impl Fn(&Memory) -> Result<(), StateError> + Clone + Send + 'static,
-    mut memories: watch::Receiver<Arc<Memory>>,
+    write: impl Fn(&SavedState) -> Result<(), StateError> + Clone + Send + 'static,
+    mut states: watch::Receiver<Arc<SavedState>>,
     instruments: Arc<Instruments>,
 ) {
     let mut is_failing = false;
     let mut is_last = false;
     while !is_last {
         tokio::select! {
-            // An error means that the saver is dropped. A memory that it left behind comes first.
-            changed = memories.changed() => is_last = changed.is_err(),
+            // An error means that the saver is dropped. A state that it left behind comes first.
+            changed = states.changed() => is_last = changed.is_err(),
             () = sleep(RETRY), if is_failing => {}
         }
-        // The newest memory has been written, unless that failed: then one more attempt follows.
+        // The newest state has been written, unless that failed: then one more attempt follows.
         if is_last && !is_failing {
             return;
         }
-        let memory = Arc::clone(&memories.borrow_and_update());
+        let saved = Arc::clone(&states.borrow_and_update());
         let write = write.clone();
-        let written = tokio::task::spawn_blocking(move || write(&memory)).await;
+        let written = tokio::task::spawn_blocking(move || write(&saved)).await;
         let result = written.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()));
         is_failing = result.is_err();
         if let Err(error) = &result
@@ -139,7 +139,7 @@ mod tests {
         let mut saving = Saving::new(None);
         let mut at = Vec::new();
         for _ in 0..11 {
-            saving.save(Memory::default);
+            saving.save(SavedState::default);
             saving.is_changed = true;
             saving.due().await;
             at.push(start.elapsed().as_secs());
@@ -149,10 +149,10 @@ mod tests {
 
     #[tokio::test]
     async fn a_panic_while_writing_ends_the_task_that_is_watched() {
-        let (newest, memories) = watch::channel(Arc::default());
-        let write = |_: &Memory| panic!("a bug");
+        let (newest, states) = watch::channel(Arc::default());
+        let write = |_: &SavedState| panic!("a bug");
         let instruments = Arc::new(Instruments::new("/metrics"));
-        let task = tokio::spawn(write_all(write, memories, instruments));
+        let task = tokio::spawn(write_all(write, states, instruments));
         newest.send_replace(Arc::default());
         assert!(task.await.unwrap_err().is_panic());
         assert!(newest.is_closed());

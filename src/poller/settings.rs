@@ -1,11 +1,6 @@
 //! The settings of the poller. A reload replaces them as a whole.
 
-use crate::domain::{
-    Thresholds,
-    filter::{Filter, LanguageFilter},
-    links::Links,
-    targets::Targets,
-};
+use crate::domain::{Thresholds, filter::Filter, links::Links, targets::Targets};
 use globset::GlobSet;
 use std::{sync::Arc, time::Duration};
 
@@ -22,7 +17,8 @@ pub struct LiveSettings {
     /// The time from the start of one poll to the start of the next.
     pub interval: Duration,
     pub targets: Arc<Targets>,
-    pub excluded_languages: LanguageFilter,
+    /// Globs on the codes of languages to leave out everywhere.
+    pub excluded_languages: GlobSet,
     pub links: Arc<Links>,
     pub thresholds: Thresholds,
 }

@@ -80,18 +80,18 @@ impl Bench {
     }
 
     /// Returns the content of the state file.
-    fn memory(&self) -> Memory {
-        Memory {
+    fn saved(&self) -> SavedState {
+        SavedState {
             last_success_at: self.poller.timeline.last_success_at,
             last_well_at: self.poller.timeline.last_well_at,
-            ..self.poller.ledger.memory()
+            ..self.poller.ledger.to_save()
         }
     }
 
     /// Starts the next process, with the state of this one.
     fn restart(&mut self, start: Timestamp) {
         let setup = Setup {
-            memory: Some(self.memory()),
+            saved: Some(self.saved()),
             start,
             completion_scale: self.completion_scale,
             ..Setup::of(self.api.clone())

@@ -5,7 +5,7 @@ use crate::{
         Failure, Stop,
         polling::{Activity, PollOutcome, Running, Step},
     },
-    state::Memory,
+    state::SavedState,
     support::clock::{Moment, Timestamp},
 };
 use std::time::Duration;
@@ -31,15 +31,15 @@ pub struct Timeline {
 }
 
 impl Timeline {
-    /// Continues the timeline of the process that wrote `memory`.
-    pub fn new(memory: &Memory) -> Self {
+    /// Continues the timeline of the process that wrote `saved`.
+    pub fn new(saved: &SavedState) -> Self {
         Self {
             began: None,
             step: watch::Sender::new(Step::Listing { shown: 0 }),
             next_poll: None,
             last: None,
-            last_success_at: memory.last_success_at,
-            last_well_at: memory.last_well_at,
+            last_success_at: saved.last_success_at,
+            last_well_at: saved.last_well_at,
             slowed_to: None,
         }
     }

@@ -2,9 +2,9 @@
 
 mod answer;
 pub mod data;
+pub(crate) mod grid;
 mod look;
 pub mod query;
-pub(crate) mod table;
 pub mod view;
 
 use crate::{

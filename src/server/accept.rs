@@ -19,7 +19,7 @@ const RECOVERY_TIME: Duration = Duration::from_secs(5);
 
 /// Accepts connections until `server.stop` is cancelled, then drains for up to 4 seconds.
 /// Connections that are still open after that end with the runtime.
-pub async fn serve(listeners: Vec<TcpListener>, server: Server) {
+pub async fn run(listeners: Vec<TcpListener>, server: Server) {
     let tasks = TaskTracker::new();
     for listener in listeners {
         tasks.spawn(accept(listener, server.clone(), tasks.clone()));
@@ -45,7 +45,7 @@ async fn accept(listener: TcpListener, server: Server, tasks: TaskTracker) {
                     last_failure = None;
                 }
                 let connection = server.supervisor.open(peer);
-                tasks.spawn(connection::serve(stream, server.clone(), connection));
+                tasks.spawn(connection::handle(stream, server.clone(), connection));
                 // Lets an evicted connection close before the next one is accepted.
                 tokio::task::yield_now().await;
             }

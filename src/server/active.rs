@@ -19,7 +19,7 @@ pub enum Event {
     },
 }
 
-/// A server that [`super::serve`] runs and a reload changes. Clones share everything.
+/// A server that [`super::run`] runs and a reload changes. Clones share everything.
 #[derive(Clone)]
 pub struct Server {
     active: watch::Sender<Active>,

@@ -40,7 +40,7 @@ const BUFFER: usize = 16 * 1024;
 const PIECE: usize = 128 * 1024;
 
 /// Serves a connection until it ends or is evicted.
-pub async fn serve(stream: TcpStream, server: Server, connection: Arc<Connection>) {
+pub async fn handle(stream: TcpStream, server: Server, connection: Arc<Connection>) {
     let serving = shake_hands_and_serve(stream, server, Arc::clone(&connection));
     tokio::select! {
         ended = serving => {

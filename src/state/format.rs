@@ -1,4 +1,4 @@
-//! The format of the state file: bytes to [`Memory`] and back.
+//! The format of the state file: bytes to [`SavedState`] and back.
 //!
 //! One JSON document:
 //!
@@ -46,7 +46,7 @@
 //! polls. Version 1, of the release 0.1.0, is read as well: it lacks `failures` too, and ends
 //! with a checksum.
 
-use super::{Memory, Remembered};
+use super::{SavedRepository, SavedState};
 use crate::{
     domain::{
         Completion, KnownLanguages, Language, Repository, RepositoryId,
@@ -163,17 +163,17 @@ impl<I: Iterator<Item: Serialize> + Clone> Serialize for Each<I> {
     }
 }
 
-/// Writes `memory` to `out` piece by piece, without holding the complete text.
-pub fn encode(memory: &Memory, base_url: &str, out: impl Write) -> io::Result<()> {
-    let departed = memory.departed.iter();
+/// Writes `saved` to `out` piece by piece, without holding the complete text.
+pub fn encode(saved: &SavedState, base_url: &str, out: impl Write) -> io::Result<()> {
+    let departed = saved.departed.iter();
     let document = StateDocument {
         format: FORMAT.to_owned(),
         version: VERSION,
         base_url: base_url.to_owned(),
-        last_success_at: memory.last_success_at,
-        last_well_at: memory.last_well_at,
-        repositories: Each(memory.repositories.iter().map(RepositoryEntry::from)),
-        missed: memory.missed.iter().map(|id| id.get()).collect(),
+        last_success_at: saved.last_success_at,
+        last_well_at: saved.last_well_at,
+        repositories: Each(saved.repositories.iter().map(RepositoryEntry::from)),
+        missed: saved.missed.iter().map(|id| id.get()).collect(),
         departed: Each(departed.map(|((id, _), record)| DepartedEntry {
             id: id.get(),
             record: record.into(),
@@ -185,21 +185,24 @@ pub fn encode(memory: &Memory, base_url: &str, out: impl Write) -> io::Result<()
     out.flush()
 }
 
-impl From<&Remembered> for RepositoryEntry {
-    fn from(remembered: &Remembered) -> Self {
-        let repository = &*remembered.repository;
+impl From<&SavedRepository> for RepositoryEntry {
+    fn from(saved_repository: &SavedRepository) -> Self {
+        let repository = &*saved_repository.repository;
         Self {
             id: repository.id.get(),
             name: Arc::clone(&repository.name),
             private: repository.private,
             created_at: repository.created_at,
-            attempt: remembered.last_attempt,
-            failures: remembered.failures,
-            failing_since: remembered.failing_since,
-            read: remembered.languages.as_deref().map(|languages| ReadEntry {
-                at: languages.read_at,
-                languages: languages.records.iter().map(RecordEntry::from).collect(),
-            }),
+            attempt: saved_repository.last_attempt,
+            failures: saved_repository.failures,
+            failing_since: saved_repository.failing_since,
+            read: saved_repository
+                .languages
+                .as_deref()
+                .map(|languages| ReadEntry {
+                    at: languages.read_at,
+                    languages: languages.records.iter().map(RecordEntry::from).collect(),
+                }),
         }
     }
 }
@@ -243,7 +246,7 @@ pub enum FormatError {
 }
 
 /// Reads the state of the API at `base_url`.
-pub fn decode(bytes: &[u8], base_url: &str) -> Result<Memory, FormatError> {
+pub fn decode(bytes: &[u8], base_url: &str) -> Result<SavedState, FormatError> {
     let Header { format, version } = serde_json::from_slice(bytes)?;
     if format != FORMAT {
         return Err(FormatError::OtherFormat);
@@ -256,10 +259,10 @@ pub fn decode(bytes: &[u8], base_url: &str) -> Result<Memory, FormatError> {
     if document.base_url != base_url {
         return Err(FormatError::OtherApi(document.base_url));
     }
-    let mut memory = Memory {
+    let mut saved = SavedState {
         last_success_at: document.last_success_at,
         last_well_at: document.last_well_at,
-        ..Memory::default()
+        ..SavedState::default()
     };
     let mut falls = Falls::new();
     for FallEntry { id, code, from, at } in document.falls {
@@ -268,11 +271,11 @@ pub fn decode(bytes: &[u8], base_url: &str) -> Result<Memory, FormatError> {
     let mut known = KnownLanguages::default();
     for entry in document.repositories {
         let entry: RepositoryEntry = serde_json::from_str(entry.get())?;
-        let remembered = entry.remembered(&mut known, &mut falls)?;
-        memory.repositories.push(remembered);
+        let saved_repository = entry.saved_repository(&mut known, &mut falls)?;
+        saved.repositories.push(saved_repository);
     }
     for id in document.missed {
-        memory.missed.insert(repository_id(id)?);
+        saved.missed.insert(repository_id(id)?);
     }
     for DepartedEntry { id, record: entry } in document.departed {
         let id = repository_id(id)?;
@@ -281,9 +284,9 @@ pub fn decode(bytes: &[u8], base_url: &str) -> Result<Memory, FormatError> {
         if record.known.is_none() || record.left_at().is_none() {
             return Err(impossible("departed language").into());
         }
-        memory.departed.insert(key, record);
+        saved.departed.insert(key, record);
     }
-    Ok(memory)
+    Ok(saved)
 }
 
 /// Returns the error for a value that the API can never have reported.
@@ -292,11 +295,11 @@ fn impossible(what: &str) -> serde_json::Error {
 }
 
 impl RepositoryEntry {
-    fn remembered(
+    fn saved_repository(
         self,
         known: &mut KnownLanguages,
         falls: &mut Falls,
-    ) -> Result<Remembered, serde_json::Error> {
+    ) -> Result<SavedRepository, serde_json::Error> {
         let id = repository_id(self.id)?;
         let repository = Repository {
             id,
@@ -308,7 +311,7 @@ impl RepositoryEntry {
             Some(read) => Some(Arc::new(read.languages(id, known, falls)?)),
             None => None,
         };
-        Ok(Remembered {
+        Ok(SavedRepository {
             repository: Arc::new(repository),
             last_attempt: self.attempt,
             failures: self.failures,

@@ -50,7 +50,7 @@ fn fallen(mut record: Record) -> Record {
     record
 }
 
-fn remembered(id: u64, name: &str, languages: Option<Vec<Record>>) -> Remembered {
+fn saved_repository(id: u64, name: &str, languages: Option<Vec<Record>>) -> SavedRepository {
     let repository = Repository {
         id: RepositoryId::new(id).unwrap(),
         name: name.into(),
@@ -63,7 +63,7 @@ fn remembered(id: u64, name: &str, languages: Option<Vec<Record>>) -> Remembered
             records: records.into(),
         })
     });
-    Remembered {
+    SavedRepository {
         repository: Arc::new(repository),
         last_attempt: 0,
         failures: 0,
@@ -82,8 +82,8 @@ fn departed(id: u64, mut record: Record) -> BTreeMap<(RepositoryId, Arc<str>), R
     BTreeMap::from([(key, record)])
 }
 
-/// Returns a memory with every kind of entry.
-fn small() -> Memory {
+/// Returns a state with every kind of entry.
+fn small() -> SavedState {
     let mut german = fallen(record("de", "German", 50.5, 1_650_000_000_000));
     let past = german.past.as_mut().unwrap();
     past.latest = Some(earlier(49.0, 1_649_900_000_000));
@@ -93,11 +93,11 @@ fn small() -> Memory {
         unreported("fr", "", 12.0, 1),
         unknown("nl", "Dutch \u{0}\"\\\u{2028}\u{1f980}"),
     ];
-    Memory {
+    SavedState {
         last_success_at: Some(time(6)),
         repositories: vec![
-            remembered(7, "owner/repo", Some(languages)),
-            remembered(RepositoryId::MAX, "owner/b", None),
+            saved_repository(7, "owner/repo", Some(languages)),
+            saved_repository(RepositoryId::MAX, "owner/b", None),
         ],
         missed: [RepositoryId::new(7).unwrap()].into(),
         departed: departed(7, fallen(record("it", "Italian", 12.0, 3))),
@@ -105,9 +105,9 @@ fn small() -> Memory {
     }
 }
 
-fn encoded(memory: &Memory) -> Vec<u8> {
+fn encoded(saved: &SavedState) -> Vec<u8> {
     let mut bytes = Vec::new();
-    format::encode(memory, API, &mut bytes).unwrap();
+    format::encode(saved, API, &mut bytes).unwrap();
     bytes
 }
 
@@ -156,12 +156,12 @@ fn a_file_larger_than_any_state_is_left_alone_without_being_read() {
 fn a_first_start_is_empty_and_the_next_one_remembers() {
     let folder = Folder::new();
     let opened = folder.open();
-    assert!(opened.memory.is_none() && opened.set_aside.is_none());
-    opened.file.write(&Memory::default()).unwrap();
+    assert!(opened.saved.is_none() && opened.set_aside.is_none());
+    opened.file.write(&SavedState::default()).unwrap();
     opened.file.write(&small()).unwrap();
     drop(opened);
     let opened = folder.open();
-    assert_eq!(opened.memory, Some(small()));
+    assert_eq!(opened.saved, Some(small()));
     assert!(opened.set_aside.is_none());
     assert_eq!(folder.names(), ["state", "state.lock"]);
 }
@@ -200,7 +200,7 @@ fn an_unusable_file_is_set_aside_and_never_overwritten() {
             fs::write(folder.path("state"), bytes).unwrap();
             let opened = folder.open();
             let aside = format!("state.set-aside-20251121T014256Z{again}");
-            assert!(opened.memory.is_none());
+            assert!(opened.saved.is_none());
             let message = opened.set_aside.unwrap().to_string();
             assert!(
                 message.contains(reason) && message.contains(&aside),
@@ -299,7 +299,7 @@ fn a_temporary_file_of_a_killed_process_is_removed() {
     fs::write(folder.path("state"), encoded(&small())).unwrap();
     fs::write(folder.path("state.tmp"), "{\"format\":").unwrap();
     fs::write(folder.path("state.tmp.mine"), "not ours").unwrap();
-    assert_eq!(folder.open().memory, Some(small()));
+    assert_eq!(folder.open().saved, Some(small()));
     assert_eq!(folder.names(), ["state", "state.lock", "state.tmp.mine"]);
 }
 

@@ -58,8 +58,8 @@ pub async fn show(State(state): State<Arc<AppState>>, uri: Uri, headers: HeaderM
         let shown = View {
             now,
             telemetry_path: Some(&state.settings.telemetry_path),
-            snapshot: &current.published.snapshot,
-            status: &current.published.status,
+            snapshot: &current.publication.snapshot,
+            status: &current.publication.status,
             findings: &current.findings,
         };
         let text = shown.render(&query).map_err(askama::Error::into_io_error)?;

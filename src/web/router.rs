@@ -3,7 +3,7 @@
 use super::{page, scrape, state::AppState, translations};
 use crate::{
     diagnosis,
-    metrics::{exposition::Published, instruments::Instruments},
+    metrics::{exposition::Publication, instruments::Instruments},
     server::{Event, Protection},
     support::humanize::Rough,
 };
@@ -113,9 +113,9 @@ async fn healthy(State(state): State<Arc<AppState>>) -> Response {
 
 async fn ready(State(state): State<Arc<AppState>>) -> Response {
     let current = state.current();
-    let Published {
+    let Publication {
         snapshot, status, ..
-    } = &*current.published;
+    } = &*current.publication;
     if status.has_data {
         return "ready\n".into_response();
     }

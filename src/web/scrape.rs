@@ -21,22 +21,22 @@ const INFLATING: usize = 160 * 1024;
 pub async fn scrape(State(state): State<Arc<AppState>>, headers: HeaderMap) -> Response {
     let (format, content_type) = negotiate::format(&headers);
     let gzip = negotiate::accepts_gzip(&headers);
-    let (published, instruments) = (state.published(), &state.instruments);
+    let (publication, instruments) = (state.publication(), &state.instruments);
     let (length, own, body) = if gzip {
-        let chunks = published.gzip(format, instruments);
+        let chunks = publication.gzip(format, instruments);
         let length: usize = chunks.iter().map(Bytes::len).sum();
-        let own = length - published.shared().len();
+        let own = length - publication.shared().len();
         (length as u64, own, body(chunks.into_iter()))
     } else {
-        let chunks = published.uncompressed(format, instruments);
+        let chunks = publication.uncompressed(format, instruments);
         (chunks.remaining(), INFLATING, body(chunks))
     };
     let memory = ResponseMemory {
         own: own as u64,
         shared: Some(Shared {
             // The address is unique as long as the body holds these bytes.
-            id: published.shared().as_ptr().addr(),
-            bytes: published.shared().len() as u64,
+            id: publication.shared().as_ptr().addr(),
+            bytes: publication.shared().len() as u64,
         }),
     };
     let encoding = gzip.then_some([(header::CONTENT_ENCODING, "gzip")]);

@@ -3,7 +3,7 @@
 use crate::{
     config::WebConfig,
     diagnosis::Finding,
-    metrics::{exposition::Published, instruments::Instruments},
+    metrics::{exposition::Publication, instruments::Instruments},
     support::clock::Clock,
 };
 use std::sync::Arc;
@@ -18,13 +18,13 @@ pub type ReloadRequest = oneshot::Sender<Result<(), String>>;
 /// The last publication with its diagnosis, which is renewed while the publication stays.
 #[derive(Debug)]
 pub struct Current {
-    pub published: Arc<Published>,
+    pub publication: Arc<Publication>,
     /// The findings, worst first.
     pub findings: Vec<Finding>,
 }
 
 /// The state of all handlers. A reload replaces it by one with other settings.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct AppState {
     pub current: watch::Receiver<Arc<Current>>,
     /// The last heartbeat of the task that polls.
@@ -37,34 +37,12 @@ pub struct AppState {
 }
 
 impl AppState {
-    pub fn new(
-        current: watch::Receiver<Arc<Current>>,
-        alive: watch::Receiver<Instant>,
-        instruments: Arc<Instruments>,
-        reload: mpsc::Sender<ReloadRequest>,
-        clock: Clock,
-        settings: WebConfig,
-    ) -> Arc<Self> {
-        Arc::new(Self {
-            current,
-            alive,
-            instruments,
-            reload,
-            clock,
-            settings,
-        })
-    }
-
     /// Returns the same state with other settings.
     pub fn reconfigured(&self, settings: WebConfig) -> Arc<Self> {
-        Self::new(
-            self.current.clone(),
-            self.alive.clone(),
-            Arc::clone(&self.instruments),
-            self.reload.clone(),
-            self.clock,
+        Arc::new(Self {
             settings,
-        )
+            ..self.clone()
+        })
     }
 
     /// Returns the last publication with its diagnosis.
@@ -73,7 +51,7 @@ impl AppState {
     }
 
     /// Returns the last publication.
-    pub fn published(&self) -> Arc<Published> {
-        Arc::clone(&self.current.borrow().published)
+    pub fn publication(&self) -> Arc<Publication> {
+        Arc::clone(&self.current.borrow().publication)
     }
 }

@@ -4,7 +4,7 @@ use crate::{
     config::{self, Options, WebConfig},
     diagnosis,
     domain::{polling::PollStatus, snapshot::Snapshot},
-    metrics::{exposition::Published, instruments::Instruments},
+    metrics::{exposition::Publication, instruments::Instruments},
     support::clock::{Clock, Timestamp},
 };
 use crate::{
@@ -71,14 +71,14 @@ impl Fixture {
         let current = watch::Sender::new(judged(&snapshot, &status, &instruments, clock));
         // A heartbeat in the future outlasts any test.
         let alive = watch::Sender::new(Instant::now() + Duration::from_secs(86_400));
-        let state = AppState::new(
-            current.subscribe(),
-            alive.subscribe(),
-            Arc::clone(&instruments),
+        let state = Arc::new(AppState {
+            current: current.subscribe(),
+            alive: alive.subscribe(),
+            instruments: Arc::clone(&instruments),
             reload,
             clock,
-            settings.clone(),
-        );
+            settings: settings.clone(),
+        });
         let protection = Protection::new(WebConfigFile::default());
         let server = Server::new(
             router(&state, &protection),
@@ -171,7 +171,7 @@ fn judged(
 ) -> Arc<Current> {
     Arc::new(Current {
         findings: diagnosis::findings(snapshot, status, &instruments.facts(), clock.now()),
-        published: Arc::new(Published::new(Arc::new(snapshot.clone()), status.clone())),
+        publication: Arc::new(Publication::new(Arc::new(snapshot.clone()), status.clone())),
     })
 }
 

@@ -39,11 +39,11 @@ pub async fn show(
         Ok(excerpt) => excerpt,
         Err(message) => return (StatusCode::BAD_REQUEST, message).into_response(),
     };
-    let published = state.published();
-    let memory = Extension(held(&published.snapshot));
+    let publication = state.publication();
+    let memory = Extension(held(&publication.snapshot));
     let made = render(move || {
-        let poll = published.status.last.as_ref();
-        report::json(Arc::clone(&published.snapshot), poll, excerpt, None)
+        let poll = publication.status.last.as_ref();
+        report::json(Arc::clone(&publication.snapshot), poll, excerpt, None)
     });
     let Ok(pieces) = made.await else {
         // A panic is logged where it happens.

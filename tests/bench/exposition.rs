@@ -17,7 +17,7 @@ use translation_exporter::{
         snapshot::{Condition, Shown, Snapshot},
     },
     metrics::{
-        exposition::{Format, Published},
+        exposition::{Format, Publication},
         instruments::Instruments,
     },
     support::clock::Timestamp,
@@ -118,19 +118,19 @@ fn exposition() {
     let instruments = Instruments::new("/metrics");
     for size in SIZES {
         let snapshot = Arc::new(snapshot(size));
-        let published = Published::new(Arc::clone(&snapshot), status());
+        let publication = Publication::new(Arc::clone(&snapshot), status());
         let elements = snapshot.repositories.len() * SERIES_OF_REPOSITORY;
         measure(&format!("publish/{size}"), elements, || {
-            Published::new(Arc::clone(&snapshot), status())
+            Publication::new(Arc::clone(&snapshot), status())
         });
         measure(&format!("scrape, uncompressed/{size}"), elements, || {
-            published
+            publication
                 .uncompressed(Format::Text, &instruments)
                 .map(|part| part.len())
                 .sum::<usize>()
         });
         measure(&format!("scrape, gzip/{size}"), elements, || {
-            published.gzip(Format::Text, &instruments)
+            publication.gzip(Format::Text, &instruments)
         });
     }
 }

@@ -79,13 +79,13 @@ pub fn state_file(bytes: &[u8]) {
         }
     };
     assert!(
-        opened.memory.is_some() || opened.set_aside.is_some(),
+        opened.saved.is_some() || opened.set_aside.is_some(),
         "a file without a state must be set aside"
     );
-    let memory = opened.memory.unwrap_or_default();
-    opened.file.write(&memory).expect("the folder is there");
+    let saved = opened.saved.unwrap_or_default();
+    opened.file.write(&saved).expect("the folder is there");
     drop(opened.file);
     let again = open().expect("it was just written");
-    assert_eq!(again.memory, Some(memory));
+    assert_eq!(again.saved, Some(saved));
     assert!(again.set_aside.is_none());
 }

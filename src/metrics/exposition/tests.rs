@@ -106,14 +106,14 @@ fn polled() -> PollStatus {
     }
 }
 
-fn published(snapshot: Snapshot, status: PollStatus) -> Arc<Published> {
-    Arc::new(Published::new(Arc::new(snapshot), status))
+fn publication(snapshot: Snapshot, status: PollStatus) -> Arc<Publication> {
+    Arc::new(Publication::new(Arc::new(snapshot), status))
 }
 
 /// Returns the body of an uncompressed scrape.
-fn text(published: &Published, format: Format, instruments: &Instruments) -> String {
+fn text(publication: &Publication, format: Format, instruments: &Instruments) -> String {
     String::from_utf8(
-        published
+        publication
             .uncompressed(format, instruments)
             .collect::<Vec<_>>()
             .concat(),
@@ -128,9 +128,9 @@ fn fixed(text: &str) -> &str {
         .unwrap()]
 }
 
-fn fixed_text(published: &Published) -> String {
+fn fixed_text(publication: &Publication) -> String {
     fixed(&text(
-        published,
+        publication,
         Format::Text,
         &Instruments::new("/metrics"),
     ))

@@ -7,11 +7,12 @@ use super::{
 use crate::{
     domain::{
         Defect, Listing, Repository, RepositoryId,
-        filter::{Filter, LanguageFilter, Selection, select},
+        filter::Filter,
         record::{Languages, Record},
     },
     support::clock::Timestamp,
 };
+use globset::GlobSet;
 use std::{
     collections::{BTreeSet, HashSet},
     sync::Arc,
@@ -107,7 +108,7 @@ impl Ledger {
     /// Applies the filters to the listed repositories. Returns the repositories that are left out
     /// because another one has the same name.
     pub fn reselect(&mut self, filter: &Filter, now: Timestamp) -> Vec<Arc<Repository>> {
-        let Selection { polled, duplicates } = select(&self.listed, filter);
+        let (polled, duplicates) = filter.apply(&self.listed);
         let known: Vec<_> = self.polled.keys().copied().collect();
         for id in known {
             if !polled.contains_key(&id) {
@@ -134,8 +135,8 @@ impl Ledger {
     }
 
     /// Removes the excluded languages, and keeps their records.
-    pub fn exclude(&mut self, excluded: &LanguageFilter, now: Timestamp) {
-        let is_excluded = |record: &Record| excluded.matches(&record.language.code);
+    pub fn exclude(&mut self, excluded: &GlobSet, now: Timestamp) {
+        let is_excluded = |record: &Record| excluded.is_match(&*record.language.code);
         for (id, known) in &mut self.polled {
             if let Some(languages) = &mut known.kept.languages
                 && languages.records.iter().any(is_excluded)

@@ -5,8 +5,7 @@ use crate::{
     api::{Pace, RequestFailure, Session},
     domain::{
         BadEntry, Completion, Defects, Language, LanguageList, Listing, Next, Page, PollFailure,
-        Reason, Repository, RepositoryId, Stop, TargetLanguage, Thresholds,
-        filter::{Filter, LanguageFilter},
+        Reason, Repository, RepositoryId, Stop, TargetLanguage, Thresholds, filter::Filter,
     },
 };
 use globset::GlobSet;
@@ -226,7 +225,7 @@ pub struct Setup<A> {
     pub filter: Filter,
     pub completion_scale: f64,
     pub only: GlobSet,
-    pub memory: Option<Memory>,
+    pub saved: Option<SavedState>,
     pub saver: Option<Saver>,
     /// The time of the wall clock at the start.
     pub start: Timestamp,
@@ -243,7 +242,7 @@ impl<A: Api> Setup<A> {
             filter: Filter::default(),
             completion_scale: 100.0,
             only: GlobSet::empty(),
-            memory: None,
+            saved: None,
             saver: None,
             start: START,
             publish: Box::new(|_, _| {}),
@@ -254,7 +253,7 @@ impl<A: Api> Setup<A> {
         let live = LiveSettings {
             interval: self.interval,
             targets: Arc::default(),
-            excluded_languages: LanguageFilter::default(),
+            excluded_languages: GlobSet::empty(),
             links: Arc::default(),
             thresholds: Thresholds::default(),
         };
@@ -274,7 +273,7 @@ impl<A: Api> Setup<A> {
         };
         Poller::new(
             watch::channel(settings).1,
-            self.memory,
+            self.saved,
             self.saver,
             Clock::following_tokio(self.start),
             Arc::new(Instruments::new("/metrics")),

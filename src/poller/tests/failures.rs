@@ -72,9 +72,9 @@ async fn an_outage_of_the_api_is_no_failure_of_a_repository() {
 }
 
 /// Returns the ends of polls in seconds after the start.
-async fn ends_of_polls(api: FakeApi, memory: Option<Memory>) -> Vec<u64> {
+async fn ends_of_polls(api: FakeApi, saved: Option<SavedState>) -> Vec<u64> {
     let setup = Setup {
-        memory,
+        saved,
         ..Setup::of(api)
     };
     let ended_at = |_: &Snapshot, status: &PollStatus| {
@@ -103,7 +103,7 @@ async fn a_late_api_is_tried_after_a_second_doubling_to_a_minute() {
     assert_eq!(ends[..9], [0, 1, 3, 7, 15, 31, 63, 123, 183]);
     let mut bench = Bench::new();
     bench.poll().await;
-    let ends = ends_of_polls(unreachable_api(), Some(bench.memory())).await;
+    let ends = ends_of_polls(unreachable_api(), Some(bench.saved())).await;
     assert_eq!(ends, [0, 300, 600], "restored");
     let up_after_the_listing = FakeApi::new();
     up_after_the_listing.responses().listing_breaks = true;

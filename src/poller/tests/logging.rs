@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::{
-    diagnosis::{Watch, findings},
+    diagnosis::{ProblemLog, findings},
     domain::{BadEntry, Defect, ProblemKind},
 };
 use std::{cell::RefCell, fmt::Write as _, sync::Once};
@@ -148,8 +148,8 @@ async fn a_poll_logs_at_most_ten_lines_of_each_kind() {
 #[tokio::test(start_paused = true)]
 async fn an_outage_of_two_hours_logs_three_lines_and_so_does_its_end() {
     let mut bench = Bench::of(500, |_| true);
-    let mut watch = Watch::default();
-    let mut observe = |bench: &Bench| observe(&mut watch, bench);
+    let mut problems = ProblemLog::default();
+    let mut observe = |bench: &Bench| observe(&mut problems, bench);
     bench.poll().await;
     observe(&bench);
     let log = Log::collect();
@@ -189,7 +189,7 @@ async fn an_outage_of_two_hours_logs_three_lines_and_so_does_its_end() {
 }
 
 /// Judges and logs as the daemon does.
-fn observe(watch: &mut Watch, bench: &Bench) {
+fn observe(problems: &mut ProblemLog, bench: &Bench) {
     let (poller, now) = (&bench.poller, bench.poller.clock.now());
     let mut findings = findings(
         &poller.snapshot(),
@@ -197,7 +197,7 @@ fn observe(watch: &mut Watch, bench: &Bench) {
         &poller.instruments.facts(),
         now,
     );
-    watch.observe(&mut findings, now);
+    problems.observe(&mut findings, now);
 }
 
 #[tokio::test(start_paused = true)]
@@ -217,17 +217,17 @@ async fn no_line_says_that_a_problem_ended_while_an_outage_hides_it() {
         ),
     ] {
         let mut bench = Bench::of(repositories, |_| true);
-        let mut watch = Watch::default();
+        let mut problems = ProblemLog::default();
         let log = Log::collect();
         bench.change(|api| api.completions.truncate(readable));
         bench.poll().await;
-        observe(&mut watch, &bench);
+        observe(&mut problems, &bench);
         bench.change(|api| {
             (api.listing_breaks, api.is_unreachable) = (true, true);
             api.completions.clear();
         });
         bench.poll().await;
-        observe(&mut watch, &bench);
+        observe(&mut problems, &bench);
         let lines = log.take();
         assert_eq!(
             [begins, "The API is unavailable", ends].map(|words| count(&lines, words)),
@@ -239,7 +239,7 @@ async fn no_line_says_that_a_problem_ended_while_an_outage_hides_it() {
             api.list(4, |_| true);
         });
         bench.poll().await;
-        observe(&mut watch, &bench);
+        observe(&mut problems, &bench);
         let lines = log.take();
         assert_eq!(
             [ends, "polls read the repositories again"].map(|words| count(&lines, words)),
@@ -251,7 +251,7 @@ async fn no_line_says_that_a_problem_ended_while_an_outage_hides_it() {
 
 #[test]
 fn a_certificate_that_expires_is_not_logged_as_valid() {
-    let mut watch = Watch::default();
+    let mut problems = ProblemLog::default();
     let log = Log::collect();
     let instruments = Instruments::new("/metrics");
     instruments.certificate_expires(Some(START.saturating_add(Duration::from_secs(3600))));
@@ -263,7 +263,7 @@ fn a_certificate_that_expires_is_not_logged_as_valid() {
         }
         let facts = instruments.facts();
         let mut findings = findings(&poller.snapshot(), &poller.status(), &facts, now);
-        watch.observe(&mut findings, now);
+        problems.observe(&mut findings, now);
         assert_eq!(
             count(&log.take(), "the TLS certificate is renewed") > 0,
             is_valid,
@@ -274,7 +274,7 @@ fn a_certificate_that_expires_is_not_logged_as_valid() {
 
 #[test]
 fn a_refused_reload_is_not_logged_twice() {
-    let mut watch = Watch::default();
+    let mut problems = ProblemLog::default();
     let log = Log::collect();
     let instruments = Instruments::new("/metrics");
     instruments.config_loaded(Err(Failure::new("line 3", "correct it", START)), START);
@@ -286,7 +286,7 @@ fn a_refused_reload_is_not_logged_twice() {
             .iter()
             .any(|finding| finding.kind == ProblemKind::ReloadRefused)
     );
-    watch.observe(&mut findings, START);
+    problems.observe(&mut findings, START);
     assert_eq!(count(&log.take(), "refused"), 0);
 }
 

@@ -12,10 +12,7 @@ mod world;
 use super::*;
 use crate::{
     api::Pace,
-    domain::{
-        Thresholds,
-        filter::{Filter, LanguageFilter},
-    },
+    domain::{Thresholds, filter::Filter},
 };
 use globset::{Glob, GlobSet};
 use model::Filters;
@@ -160,7 +157,7 @@ type LastPublication = Arc<Mutex<Option<(Arc<Snapshot>, PollStatus)>>>;
 
 struct Process {
     settings: watch::Sender<Settings<Seen>>,
-    state: watch::Receiver<Arc<Memory>>,
+    state: watch::Receiver<Arc<SavedState>>,
     stop: oneshot::Sender<()>,
     task: JoinHandle<()>,
 }
@@ -191,7 +188,7 @@ impl Exporter {
             last: Arc::default(),
         };
         (0..REPOSITORIES).for_each(|_| exporter.add());
-        exporter.start(Memory::default());
+        exporter.start(SavedState::default());
         exporter
     }
 
@@ -220,7 +217,7 @@ impl Exporter {
         let live = LiveSettings {
             interval: Duration::from_secs(INTERVAL),
             targets: Arc::default(),
-            excluded_languages: LanguageFilter(globs(language.map(str::to_owned))),
+            excluded_languages: globs(language.map(str::to_owned)),
             thresholds: Thresholds::default(),
             links: Arc::default(),
         };
@@ -249,11 +246,11 @@ impl Exporter {
         }
     }
 
-    fn start(&mut self, memory: Memory) {
+    fn start(&mut self, before: SavedState) {
         let _entered = self.runtime.enter();
         self.pace = Arc::new(Pace::new(Some(RATE)));
         let settings = watch::Sender::new(self.settings());
-        let (saver, state) = Saver::in_memory(memory.clone());
+        let (saver, state) = Saver::in_memory(before.clone());
         let (world, last) = (Arc::clone(&self.world), Arc::clone(&self.last));
         let publish: Publish = Box::new(move |snapshot, status| {
             world.lock().unwrap().check(&snapshot, &status);
@@ -261,7 +258,7 @@ impl Exporter {
         });
         let poller = Poller::new(
             settings.subscribe(),
-            Some(memory),
+            Some(before),
             Some(saver),
             Clock::ahead_by(self.begun, START, self.ahead_by),
             Arc::new(Instruments::new("/metrics")),
@@ -281,8 +278,8 @@ impl Exporter {
         });
     }
 
-    /// Ends the process, by a signal or at once, and returns what it saved.
-    fn end(&mut self, is_killed: bool) -> Memory {
+    /// Ends the process, by a signal or at once, and returns what it before.
+    fn end(&mut self, is_killed: bool) -> SavedState {
         let process = self.process.take().unwrap();
         if is_killed {
             process.task.abort();
@@ -292,7 +289,7 @@ impl Exporter {
         let ended = self.runtime.block_on(process.task);
         assert_eq!(ended.is_err(), is_killed);
         self.world().end_listing();
-        Memory::clone(&process.state.borrow())
+        SavedState::clone(&process.state.borrow())
     }
 
     fn now(&self) -> Instant {
@@ -384,12 +381,12 @@ impl Exporter {
                     .block_on(async { sleep(Duration::from_millis(1)).await });
             }
             Event::Restart => {
-                let memory = self.end(false);
-                self.start(memory);
+                let saved = self.end(false);
+                self.start(saved);
             }
             Event::Kill => {
-                let memory = self.end(true);
-                let kept = memory.repositories.iter().map(|kept| {
+                let saved = self.end(true);
+                let kept = saved.repositories.iter().map(|kept| {
                     let name = kept.repository.name.to_string();
                     let languages = kept.languages.as_ref();
                     let languages =
@@ -397,12 +394,12 @@ impl Exporter {
                     (kept.repository.id.get(), (name, languages))
                 });
                 self.world().model.lose(&kept.collect());
-                self.start(memory);
+                self.start(saved);
             }
             Event::DamageState => {
                 self.end(true);
                 self.world().model.forget();
-                self.start(Memory::default());
+                self.start(SavedState::default());
             }
             _ => unreachable!("an event of the world"),
         }

@@ -57,14 +57,14 @@ async fn the_last_success_of_all_survives_a_restart_and_a_chosen_poll() {
     let mut bench = Bench::new();
     bench.poll().await;
     let setup = Setup {
-        memory: Some(bench.memory()),
+        saved: Some(bench.saved()),
         only: GlobSet::new([Glob::new("o/b").unwrap()]).unwrap(),
         start: START.saturating_add(HOUR),
         ..Setup::of(bench.api.clone())
     };
     bench.poller = setup.build();
     assert_eq!(bench.poll().await.read, 1);
-    assert_eq!(bench.memory().last_success_at, Some(START));
+    assert_eq!(bench.saved().last_success_at, Some(START));
 }
 
 #[tokio::test(start_paused = true)]
@@ -127,7 +127,7 @@ async fn the_filters_apply_to_restored_repositories() {
     let mut bench = Bench::new();
     bench.poll().await;
     let mut setup = Setup {
-        memory: Some(bench.memory()),
+        saved: Some(bench.saved()),
         ..Setup::of(bench.api.clone())
     };
     let exclude = GlobSet::new([Glob::new("o/b").unwrap()]);

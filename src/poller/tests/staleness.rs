@@ -40,7 +40,7 @@ async fn published_stale(takes: Duration) -> Vec<(u64, usize)> {
         (stale > 0).then(|| (snapshot.taken_at.since(START).as_secs(), stale))
     };
     let setup = Setup {
-        memory: Some(bench.memory()),
+        saved: Some(bench.saved()),
         start: bench.poller.clock.now(),
         ..Setup::of(bench.api.clone())
     };

@@ -32,7 +32,7 @@ impl Bench {
 
     /// Returns the progress clocks of the repositories, as the state file keeps them.
     fn kept(&self) -> Vec<Timestamp> {
-        let repositories = self.memory().repositories;
+        let repositories = self.saved().repositories;
         let languages = repositories.into_iter().map(|kept| kept.languages.unwrap());
         languages
             .map(|languages| languages.records[0].known.unwrap().progress_at)
@@ -116,7 +116,7 @@ async fn records_of_departed_languages_are_forgotten_after_30_days() {
         let now = START.saturating_add(DAY * days);
         bench.restart(now);
         bench.poll().await;
-        assert_eq!(bench.memory().departed.len(), kept, "{days} days");
+        assert_eq!(bench.saved().departed.len(), kept, "{days} days");
     }
 }
 
@@ -129,12 +129,12 @@ async fn a_wrong_clock_forgets_no_departed_language() {
         bench.restart(wrong);
         bench.change(|api| drop(api.pages.pop()));
         bench.poll().await;
-        let departed = bench.memory().departed;
+        let departed = bench.saved().departed;
         assert_eq!(departed.values().next().unwrap().left_at(), Some(START));
         bench.poll().await;
         bench.restart(wrong);
         bench.poll().await;
-        assert_eq!(bench.memory().departed, departed, "{wrong}");
+        assert_eq!(bench.saved().departed, departed, "{wrong}");
     }
 }
 
@@ -143,13 +143,13 @@ async fn a_language_excluded_by_a_wrong_clock_left_after_its_last_read() {
     let mut bench = Bench::new();
     bench.poll().await;
     let mut setup = Setup {
-        memory: Some(bench.memory()),
+        saved: Some(bench.saved()),
         start: Timestamp::from_millis(0),
         ..Setup::of(bench.api.clone())
     };
     setup.filter.exclude = GlobSet::new([Glob::new("o/b").unwrap()]).unwrap();
     bench.poller = setup.build();
-    let departed = bench.memory().departed;
+    let departed = bench.saved().departed;
     assert_eq!(departed.values().next().unwrap().left_at(), Some(START));
 }
 

@@ -3,9 +3,9 @@
 use super::{
     answer::Answer,
     data::View,
+    grid::{Grid, ROWS},
     look::Look,
     query::{Column, Query},
-    table::{ROWS, Table},
 };
 use crate::{
     diagnosis::{self, Finding},
@@ -59,7 +59,7 @@ struct PageTemplate<'a> {
     /// The time at which the progress clocks are old enough for a translation to count as stalled,
     /// if they are too young now.
     stalled_known_at: Option<Timestamp>,
-    table: Table<'a>,
+    grid: Grid<'a>,
     /// The label of the condition that most repositories share. Their rows carry no tag, so that
     /// the other rows stand out.
     common: &'static str,
@@ -100,7 +100,7 @@ impl View<'_> {
             dates,
             stalled: stalled(&rows),
             stalled_known_at: self.stalled_known_at(),
-            table: Table::new(rows, query, size),
+            grid: Grid::new(rows, query, size),
             common: common(snapshot),
         };
         page.render()
@@ -254,7 +254,7 @@ impl<'a> PageTemplate<'a> {
         }
     }
 
-    /// Returns the tooltip of a tile outside the table.
+    /// Returns the tooltip of a tile outside the grid.
     fn tile_title(&self, translation: &Translation<'_>) -> String {
         let name = self.language_name(translation.code());
         let target = translation.target.percent();

@@ -7,41 +7,41 @@ use crate::domain::{
 };
 use proptest::{collection, option, prelude::*};
 
-fn decode(bytes: &[u8]) -> Result<Memory, FormatError> {
+fn decode(bytes: &[u8]) -> Result<SavedState, FormatError> {
     format::decode(bytes, API)
 }
 
-/// Returns a memory with the fields that all versions of the file have.
-fn documented() -> Memory {
-    Memory {
+/// Returns a state with the fields that all versions of the file have.
+fn documented() -> SavedState {
+    SavedState {
         repositories: vec![
-            Remembered {
+            SavedRepository {
                 last_attempt: 5,
-                ..remembered(
+                ..saved_repository(
                     7,
                     "owner/repo",
                     Some(vec![record("de", "German", 50.5, 17)]),
                 )
             },
-            remembered(8, "owner/b", None),
+            saved_repository(8, "owner/b", None),
         ],
         missed: [RepositoryId::new(8).unwrap()].into(),
         departed: departed(7, record("fr", "", 12.0, 3)),
-        ..Memory::default()
+        ..SavedState::default()
     }
 }
 
 /// Returns [`documented`] with failures and a fall.
-fn with_a_fall() -> Memory {
+fn with_a_fall() -> SavedState {
     let german = fallen(record("de", "German", 50.5, 17));
-    let read = Remembered {
+    let read = SavedRepository {
         last_attempt: 5,
         failures: 3,
         failing_since: Some(time(16)),
-        ..remembered(7, "owner/repo", Some(vec![german]))
+        ..saved_repository(7, "owner/repo", Some(vec![german]))
     };
     let documented = documented();
-    Memory {
+    SavedState {
         repositories: vec![read, documented.repositories[1].clone()],
         ..documented
     }
@@ -49,10 +49,10 @@ fn with_a_fall() -> Memory {
 
 #[test]
 fn the_documented_format_is_written_and_read() {
-    let mut memory = with_a_fall();
-    memory.last_success_at = Some(time(18));
-    memory.last_well_at = Some(time(19));
-    let read = Arc::get_mut(memory.repositories[0].languages.as_mut().unwrap()).unwrap();
+    let mut saved = with_a_fall();
+    saved.last_success_at = Some(time(18));
+    saved.last_well_at = Some(time(19));
+    let read = Arc::get_mut(saved.repositories[0].languages.as_mut().unwrap()).unwrap();
     let records = Arc::get_mut(&mut read.records).unwrap();
     let past = records[0].past.as_mut().unwrap();
     past.latest = Some(earlier(40.0, 15));
@@ -71,8 +71,8 @@ fn the_documented_format_is_written_and_read() {
         r#""missed":[8],"#,
         r#""departed":[{"id":7,"code":"fr","name":"","completion":12.0,"clock":3,"left_at":4}]}"#,
     );
-    assert_eq!(String::from_utf8(encoded(&memory)).unwrap(), expected);
-    assert_eq!(decode(expected.as_bytes()).unwrap(), memory);
+    assert_eq!(String::from_utf8(encoded(&saved)).unwrap(), expected);
+    assert_eq!(decode(expected.as_bytes()).unwrap(), saved);
 }
 
 #[test]
@@ -92,7 +92,7 @@ fn a_file_of_version_2_that_lists_falls_apart_is_read() {
         r#"{"id":7,"code":"fr","from":80.0,"at":5},"#,
         r#"{"id":9,"code":"de","from":80.0,"at":5}],"problems":{"polls_failing":17}}"#,
     );
-    let expected = Memory {
+    let expected = SavedState {
         departed: departed(7, fallen(record("fr", "", 12.0, 3))),
         ..with_a_fall()
     };
@@ -120,8 +120,8 @@ fn a_file_of_version_1_is_read() {
 #[test]
 fn a_file_of_version_2_without_falls_is_read() {
     // The last commit before falls wrote this file.
-    let memory = decode(include_bytes!("version_2.json")).unwrap();
-    let names: Vec<_> = memory
+    let saved = decode(include_bytes!("version_2.json")).unwrap();
+    let names: Vec<_> = saved
         .repositories
         .iter()
         .map(|kept| (&*kept.repository.name, kept.failures))
@@ -130,7 +130,7 @@ fn a_file_of_version_2_without_falls_is_read() {
         names,
         [("owner/repo", 0), ("owner/b", 0), ("owner/gone", 6)]
     );
-    let languages = memory.repositories[0].languages.as_ref().unwrap();
+    let languages = saved.repositories[0].languages.as_ref().unwrap();
     let expected = [
         record("de", "German", 50.5, 1_795_370_424_830),
         record("fr", "", 12.0, 1_795_370_423_846),
@@ -139,8 +139,8 @@ fn a_file_of_version_2_without_falls_is_read() {
     assert_eq!(*languages.records, expected);
     let mut left = record("it", "", 99.0, 1_795_370_423_846);
     left.leave(time(1_795_370_424_830));
-    assert!(memory.departed.values().eq([&left]));
-    assert_eq!(memory.last_well_at, None);
+    assert!(saved.departed.values().eq([&left]));
+    assert_eq!(saved.last_well_at, None);
 }
 
 #[test]
@@ -149,16 +149,16 @@ fn a_repository_may_have_150_000_languages() {
     let languages = (0..150_000)
         .map(|n| unknown(&format!("{n:06}"), name))
         .collect();
-    let memory = Memory {
-        repositories: vec![remembered(7, "owner/repo", Some(languages))],
-        ..Memory::default()
+    let saved = SavedState {
+        repositories: vec![saved_repository(7, "owner/repo", Some(languages))],
+        ..SavedState::default()
     };
-    assert_eq!(decode(&encoded(&memory)).unwrap(), memory);
+    assert_eq!(decode(&encoded(&saved)).unwrap(), saved);
 }
 
 #[test]
 fn an_empty_memory_is_a_state() {
-    let nothing = Memory::default();
+    let nothing = SavedState::default();
     assert_eq!(decode(&encoded(&nothing)).unwrap(), nothing);
 }
 
@@ -191,7 +191,7 @@ fn a_file_of_another_format_is_refused() {
 }
 
 /// Decodes a file with these entries and `more` fields.
-fn with(repositories: &str, departed: &str, more: &str) -> Result<Memory, FormatError> {
+fn with(repositories: &str, departed: &str, more: &str) -> Result<SavedState, FormatError> {
     let text = format!(
         r#"{{"format":"translation-exporter state","version":2,"base_url":"{API}",{more}
         "repositories":[{repositories}],"departed":[{departed}]}}"#
@@ -199,11 +199,11 @@ fn with(repositories: &str, departed: &str, more: &str) -> Result<Memory, Format
     decode(text.as_bytes())
 }
 
-fn with_repositories(entries: &str) -> Result<Memory, FormatError> {
+fn with_repositories(entries: &str) -> Result<SavedState, FormatError> {
     with(entries, "", "")
 }
 
-fn with_languages(entries: &str) -> Result<Memory, FormatError> {
+fn with_languages(entries: &str) -> Result<SavedState, FormatError> {
     with_repositories(&format!(
         r#"{{"id":1,"name":"a/b","read":{{"at":1,"languages":[{entries}]}}}}"#
     ))
@@ -212,8 +212,8 @@ fn with_languages(entries: &str) -> Result<Memory, FormatError> {
 #[test]
 fn unknown_fields_are_ignored() {
     let entry = r#"{"id":1,"name":"a/b","new":[[{"id":0}]]}"#;
-    let memory = with(entry, "", r#""new":[{}],"#).unwrap();
-    assert_eq!(memory.repositories.len(), 1);
+    let saved = with(entry, "", r#""new":[{}],"#).unwrap();
+    assert_eq!(saved.repositories.len(), 1);
 }
 
 #[test]
@@ -343,7 +343,7 @@ fn any_id() -> impl Strategy<Value = RepositoryId> {
     (1..=RepositoryId::MAX).prop_map(|id| RepositoryId::new(id).unwrap())
 }
 
-fn any_repository() -> impl Strategy<Value = Remembered> {
+fn any_repository() -> impl Strategy<Value = SavedRepository> {
     let private = prop_oneof![Just(Some(false)), Just(Some(true)), Just(None)];
     let repository = (any_id(), any_text(), private, option::of(any_time())).prop_map(
         |(id, name, private, created_at)| Repository {
@@ -356,7 +356,7 @@ fn any_repository() -> impl Strategy<Value = Remembered> {
     let languages = option::of(any_languages());
     let failures = (any::<u32>(), option::of(any_time()));
     (repository, any::<u64>(), failures, languages).prop_map(
-        |(repository, last_attempt, (failures, failing_since), languages)| Remembered {
+        |(repository, last_attempt, (failures, failing_since), languages)| SavedRepository {
             repository: Arc::new(repository),
             last_attempt,
             failures,
@@ -366,14 +366,14 @@ fn any_repository() -> impl Strategy<Value = Remembered> {
     )
 }
 
-fn any_memory() -> impl Strategy<Value = Memory> {
+fn any_state() -> impl Strategy<Value = SavedState> {
     let repositories = collection::vec(any_repository(), 0..5);
     let missed = collection::btree_set(any_id(), 0..5);
     let known = any_record().prop_filter("has a clock", |record| record.known.is_some());
     let departed = collection::btree_map((any_id(), any_text()), (known, any_time()), 0..5);
     let polls = (option::of(any_time()), option::of(any_time()));
     (polls, repositories, missed, departed).prop_map(
-        |((last_success_at, last_well_at), repositories, missed, departed)| Memory {
+        |((last_success_at, last_well_at), repositories, missed, departed)| SavedState {
             last_success_at,
             last_well_at,
             repositories,
@@ -393,14 +393,14 @@ fn any_memory() -> impl Strategy<Value = Memory> {
 proptest! {
     #[test]
     fn any_memory_is_read_back_bit_for_bit(
-        memory in any_memory(),
+        saved in any_state(),
         base_url in any::<String>(),
     ) {
         let mut bytes = Vec::new();
-        format::encode(&memory, &base_url, &mut bytes).unwrap();
+        format::encode(&saved, &base_url, &mut bytes).unwrap();
         let decoded = format::decode(&bytes, &base_url).unwrap();
         // Debug texts tell 0 from -0.
-        prop_assert_eq!(format!("{:?}", decoded), format!("{memory:?}"));
+        prop_assert_eq!(format!("{:?}", decoded), format!("{saved:?}"));
     }
 }
 
@@ -415,12 +415,13 @@ fn a_full_disk_fails_the_encoding_with_its_reason() {
 
 #[test]
 fn equal_languages_share_one_allocation() {
-    let repositories = (1..=2).map(|id| remembered(id, "a/b", Some(vec![unknown("de", "German")])));
-    let memory = Memory {
+    let repositories =
+        (1..=2).map(|id| saved_repository(id, "a/b", Some(vec![unknown("de", "German")])));
+    let saved = SavedState {
         repositories: repositories.collect(),
-        ..Memory::default()
+        ..SavedState::default()
     };
-    let read = decode(&encoded(&memory)).unwrap();
+    let read = decode(&encoded(&saved)).unwrap();
     let of = |n: usize| &read.repositories[n].languages.as_ref().unwrap().records[0].language;
     assert!(Arc::ptr_eq(of(0), of(1)));
 }

@@ -15,8 +15,8 @@ use crate::{
 use crate::{
     report::html::{
         data::View,
+        grid::{Grid, MOST_LANGUAGES, ROWS},
         query::Query,
-        table::{MOST_LANGUAGES, ROWS, Table},
     },
     testing,
     web::{
@@ -86,8 +86,8 @@ fn snapshot_of(repositories: &[(&str, Option<f64>, i64)]) -> Snapshot {
     snapshot(shown.collect())
 }
 
-fn table_of<'a>(snapshot: &'a Snapshot, uri: &'static str) -> Table<'a> {
-    Table::new(
+fn grid_of<'a>(snapshot: &'a Snapshot, uri: &'static str) -> Grid<'a> {
+    Grid::new(
         rows(snapshot, None),
         &Query::of(uri.split_once('?').map_or("", |(_, text)| text)),
         ROWS,
@@ -95,9 +95,8 @@ fn table_of<'a>(snapshot: &'a Snapshot, uri: &'static str) -> Table<'a> {
 }
 
 fn names(snapshot: &Snapshot, uri: &'static str) -> Vec<String> {
-    let table = table_of(snapshot, uri);
-    table
-        .rows
+    let grid = grid_of(snapshot, uri);
+    grid.rows
         .iter()
         .map(|row| row.shown.repository.name.to_string())
         .collect()
@@ -179,15 +178,15 @@ fn the_rarest_languages_are_left_out_where_there_are_too_many() {
     let few = vec![shown(1, "a/a", fresh(all)), shown(2, "a/b", fresh(most))];
     let empty = |id| shown(id, &format!("b/{id}"), fresh(Vec::new()));
     let snapshot = snapshot(few.into_iter().chain((3..30).map(empty)).collect());
-    let searched = table_of(&snapshot, "/?q=a/");
+    let searched = grid_of(&snapshot, "/?q=a/");
     assert_eq!(
         (searched.left_out, searched.languages.len()),
         (0, MOST_LANGUAGES + 1)
     );
-    let table = table_of(&snapshot, "/");
-    assert_eq!((table.left_out, table.languages.len()), (1, MOST_LANGUAGES));
+    let grid = grid_of(&snapshot, "/");
+    assert_eq!((grid.left_out, grid.languages.len()), (1, MOST_LANGUAGES));
     assert_eq!(
-        (table.languages[0].0, table.languages[0].1.mean.get()),
+        (grid.languages[0].0, grid.languages[0].1.mean.get()),
         ("l01", Some(0.02))
     );
 }
@@ -202,7 +201,7 @@ fn an_incomplete_translation_without_progress_for_7_days_is_stalled() {
     ];
     let snapshot = snapshot(vec![shown(1, "a/a", fresh(records))]);
     assert_eq!(
-        table_of(&snapshot, "/").rows[0]
+        grid_of(&snapshot, "/").rows[0]
             .totals
             .count(TranslationProblem::Stalled),
         1

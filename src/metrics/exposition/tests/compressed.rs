@@ -9,33 +9,33 @@ use std::{
 
 /// Asserts that this is the body of an OpenMetrics scrape, apart from the values of the
 /// instruments.
-fn assert_is_the_body(decompressed: &[u8], published: &Published) {
+fn assert_is_the_body(decompressed: &[u8], publication: &Publication) {
     let decompressed = std::str::from_utf8(decompressed).unwrap();
-    assert_eq!(fixed(decompressed), fixed_text(published));
+    assert_eq!(fixed(decompressed), fixed_text(publication));
     assert!(decompressed.ends_with("\n# EOF\n"));
 }
 
-fn bodies() -> [Arc<Published>; 2] {
+fn bodies() -> [Arc<Publication>; 2] {
     [
-        published(large(), polled()),
-        published(snapshot(Vec::new()), starting()),
+        publication(large(), polled()),
+        publication(snapshot(Vec::new()), starting()),
     ]
 }
 
-fn gzip(published: &Published) -> Vec<u8> {
-    published
+fn gzip(publication: &Publication) -> Vec<u8> {
+    publication
         .gzip(Format::OpenMetrics, &Instruments::new("/metrics"))
         .concat()
 }
 
 #[test]
 fn the_body_is_one_gzip_member() {
-    for published in bodies() {
-        let body = gzip(&published);
+    for publication in bodies() {
+        let body = gzip(&publication);
         let mut first = Vec::new();
         let mut decoder = GzDecoder::new(&body[..]);
         decoder.read_to_end(&mut first).unwrap();
-        assert_is_the_body(&first, &published);
+        assert_is_the_body(&first, &publication);
         assert!(
             decoder.into_inner().is_empty(),
             "something follows the first member"
@@ -67,12 +67,12 @@ fn filter(program: &str, arguments: &[&str], input: &[u8]) -> Vec<u8> {
 
 #[test]
 fn gnu_gzip_accepts_the_body() {
-    for published in bodies() {
-        let body = gzip(&published);
+    for publication in bodies() {
+        let body = gzip(&publication);
         filter("gzip", &["--test"], &body);
         assert_is_the_body(
             &filter("gzip", &["--decompress", "--stdout"], &body),
-            &published,
+            &publication,
         );
     }
 }
@@ -84,34 +84,34 @@ d = zlib.decompressobj(wbits=31)
 out = d.decompress(sys.stdin.buffer.read())
 assert d.eof and not d.unused_data
 sys.stdout.buffer.write(out)";
-    for published in bodies() {
+    for publication in bodies() {
         assert_is_the_body(
-            &filter("python3", &["-c", SCRIPT], &gzip(&published)),
-            &published,
+            &filter("python3", &["-c", SCRIPT], &gzip(&publication)),
+            &publication,
         );
     }
 }
 
 #[test]
 fn scrapes_share_the_bytes_of_a_publication() {
-    let published = published(large(), polled());
+    let publication = publication(large(), polled());
     let instruments = Instruments::new("/metrics");
-    let first = published.gzip(Format::Text, &instruments);
-    let second = published.gzip(Format::OpenMetrics, &instruments);
+    let first = publication.gzip(Format::Text, &instruments);
+    let second = publication.gzip(Format::OpenMetrics, &instruments);
     assert_eq!(first[0].as_ptr(), second[0].as_ptr());
 }
 
 #[test]
 fn each_scrape_of_one_publication_reads_the_counters() {
-    let published = published(large(), polled());
+    let publication = publication(large(), polled());
     let instruments = Instruments::new("/metrics");
     let overruns = || {
         let mut unpacked = String::new();
-        let body = published.gzip(Format::Text, &instruments).concat();
+        let body = publication.gzip(Format::Text, &instruments).concat();
         GzDecoder::new(&body[..])
             .read_to_string(&mut unpacked)
             .unwrap();
-        [unpacked, text(&published, Format::Text, &instruments)]
+        [unpacked, text(&publication, Format::Text, &instruments)]
             .map(|text| samples(&text, "translation_exporter_poll_overruns_total").concat())
     };
     assert_eq!(
@@ -127,8 +127,8 @@ fn each_scrape_of_one_publication_reads_the_counters() {
 
 #[test]
 fn an_uncompressed_body_has_chunks_and_a_known_length() {
-    for (published, at_least) in bodies().into_iter().zip([10, 2]) {
-        let body = published.uncompressed(Format::OpenMetrics, &Instruments::new("/metrics"));
+    for (publication, at_least) in bodies().into_iter().zip([10, 2]) {
+        let body = publication.uncompressed(Format::OpenMetrics, &Instruments::new("/metrics"));
         let length = body.remaining();
         let chunks: Vec<Bytes> = body.collect();
         assert!(chunks.len() >= at_least, "{} chunks", chunks.len());
@@ -138,17 +138,17 @@ fn an_uncompressed_body_has_chunks_and_a_known_length() {
                 .all(|chunk| (1..=64 * 1024).contains(&chunk.len()))
         );
         assert_eq!(chunks.concat().len() as u64, length);
-        assert_is_the_body(&chunks.concat(), &published);
+        assert_is_the_body(&chunks.concat(), &publication);
     }
 }
 
 #[test]
 fn an_uncompressed_body_outlives_its_publication() {
-    let published = published(large(), polled());
-    let expected = fixed_text(&published);
-    let mut body = published.uncompressed(Format::Text, &Instruments::new("/metrics"));
+    let publication = publication(large(), polled());
+    let expected = fixed_text(&publication);
+    let mut body = publication.uncompressed(Format::Text, &Instruments::new("/metrics"));
     let mut taken = body.next().unwrap().to_vec();
-    drop(published);
+    drop(publication);
     body.for_each(|chunk| taken.extend_from_slice(&chunk));
     assert_eq!(fixed(std::str::from_utf8(&taken).unwrap()), expected);
 }

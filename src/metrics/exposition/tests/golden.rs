@@ -50,7 +50,7 @@ fn each_condition_shows_exactly_the_known_values() {
         held_until: Some(at(1_795_224_700_000)),
         ..polled()
     };
-    let text = fixed_text(&published(
+    let text = fixed_text(&publication(
         Snapshot {
             taken_at: at(1_795_224_645_000),
             filtered: 2,
@@ -71,7 +71,7 @@ fn links_add_the_url_of_a_repository() {
         repository: Template::of_repository("https://t.example.com/{owner}/{name}").ok(),
         language: None,
     };
-    let text = fixed_text(&published(
+    let text = fixed_text(&publication(
         Snapshot {
             links: Arc::new(links),
             ..snapshot(vec![shown(7, "acme/c++ \"x\"", Condition::Pending(None))])
@@ -93,7 +93,7 @@ fn a_fall_is_shown_for_7_days_and_a_resting_language_has_none() {
         let mut snapshot = snapshot(vec![shown(1, "a/b", Condition::Fresh(known))]);
         snapshot.taken_at = at(days * 86_400_000 - 1);
         snapshot.targets = Arc::new(Targets(vec![entry(&[], &[], target, "")]));
-        let text = fixed_text(&published(snapshot, polled()));
+        let text = fixed_text(&publication(snapshot, polled()));
         samples(&text, "translation_fallen").concat()
     };
     let de = r#"translation_fallen_from_ratio{repo="a/b",language="de"} 0.92"#;
@@ -104,7 +104,7 @@ fn a_fall_is_shown_for_7_days_and_a_resting_language_has_none() {
 
 #[test]
 fn before_the_end_of_the_first_poll_polls_and_data_are_absent() {
-    let text = fixed_text(&published(snapshot(Vec::new()), starting()));
+    let text = fixed_text(&publication(snapshot(Vec::new()), starting()));
     for absent in [
         "translation_up",
         "translation_exporter_last_",
@@ -118,7 +118,7 @@ fn before_the_end_of_the_first_poll_polls_and_data_are_absent() {
 
 #[test]
 fn an_account_without_repositories_counts_0_in_each_state() {
-    let text = fixed_text(&published(snapshot(Vec::new()), polled()));
+    let text = fixed_text(&publication(snapshot(Vec::new()), polled()));
     assert_eq!(
         samples(&text, "translation_exporter_repositories"),
         ["filtered", "pending", "fresh", "failing", "stale"]
@@ -135,7 +135,7 @@ fn a_failed_listing_shows_and_keeps_the_data() {
     let known = languages(5000, vec![record("de", "German", Some(10.0), 1000)]);
     let mut status = polled();
     status.last.as_mut().unwrap().listing_failure = Some(failure());
-    let text = fixed_text(&published(
+    let text = fixed_text(&publication(
         snapshot(vec![shown(1, "a/b", Condition::Fresh(known))]),
         status,
     ));
@@ -153,7 +153,7 @@ fn a_failed_listing_shows_and_keeps_the_data() {
 #[test]
 fn backslashes_quotes_and_line_feeds_in_labels_are_escaped() {
     let known = languages(5000, vec![record("x\ny", "\\\"née\"\n", Some(10.0), 1000)]);
-    let text = fixed_text(&published(
+    let text = fixed_text(&publication(
         snapshot(vec![shown(1, "a\\b/\"c\"", Condition::Fresh(known))]),
         polled(),
     ));
@@ -175,7 +175,7 @@ fn a_code_has_the_name_that_most_repositories_give_it() {
         read(2, "German", "Français"),
         read(3, "German", ""),
     ];
-    let text = fixed_text(&published(snapshot(repositories), polled()));
+    let text = fixed_text(&publication(snapshot(repositories), polled()));
     assert_eq!(
         samples(&text, "translation_language_info"),
         [
@@ -199,7 +199,7 @@ fn a_scale_is_suspect_while_everything_reported_is_at_most_1() {
             Condition::Fresh(languages(0, records)),
         )]);
         snapshot.completion_scale = scale;
-        let text = fixed_text(&published(snapshot, polled()));
+        let text = fixed_text(&publication(snapshot, polled()));
         samples(&text, "translation_exporter_completion_scale_suspect")
             .concat()
             .ends_with(" 1")
@@ -222,7 +222,7 @@ fn stale_data_have_problems_for_a_day_unless_their_scale_is_suspect() {
         let stale = Condition::Stale { languages, failure };
         let mut snapshot = snapshot(vec![shown(1, "a/b", stale)]);
         snapshot.taken_at = at(hours * 3_600_000);
-        let text = fixed_text(&published(snapshot, polled()));
+        let text = fixed_text(&publication(snapshot, polled()));
         samples(&text, "translation_problem").concat()
     };
     let series =
@@ -271,8 +271,8 @@ fn sorted(text: &str) -> String {
 fn the_first_scrape_of_a_fresh_exporter() {
     let instruments = Instruments::new("/metrics");
     instruments.config_loaded(Ok(()), at(1_795_224_645_123));
-    let published = published(snapshot(Vec::new()), starting());
-    let text = text(&published, Format::Text, &instruments);
+    let publication = publication(snapshot(Vec::new()), starting());
+    let text = text(&publication, Format::Text, &instruments);
     let is_ours = |line: &&str| !line.contains("process_") && !line.contains("build_info{");
     let ours: Vec<_> = text.lines().filter(is_ours).collect();
     let ours = sorted(&ours.join("\n"));
@@ -286,7 +286,7 @@ fn a_healthy_exporter_exposes_each_metric_of_no_situation() {
     instruments.config_loaded(Ok(()), at(0));
     let known = languages(0, vec![record("de", "German", Some(50.0), 0)]);
     let snapshot = snapshot(vec![shown(1, "a/b", Condition::Fresh(known))]);
-    let text = text(&published(snapshot, polled()), Format::Text, &instruments);
+    let text = text(&publication(snapshot, polled()), Format::Text, &instruments);
     for metric in [TRANSLATIONS, EXPORTER, PROCESS].concat() {
         let head = format!("# TYPE {} {}\n", metric.name, metric.kind.label());
         assert!(text.contains(&head) || metric.only.is_some(), "{head}");

@@ -1,4 +1,4 @@
-//! The table of repositories by languages: a search, an order, and one page of rows.
+//! The grid of repositories by languages: a search, an order, and one page of rows.
 
 use super::query::{Column, Query};
 use crate::{
@@ -13,18 +13,18 @@ use std::{cmp::Reverse, collections::BTreeSet};
 /// The number of rows on a page.
 pub const ROWS: usize = 200;
 
-/// The number of languages that fit as columns. A larger table leaves out the languages of the
+/// The number of languages that fit as columns. A larger grid leaves out the languages of the
 /// fewest repositories.
 pub const MOST_LANGUAGES: usize = 60;
 
-/// The number of tiles of a row that a narrow window shows in a long table: two lines on a phone.
+/// The number of tiles of a row that a narrow window shows in a long grid: two lines on a phone.
 const MOST_TILES: usize = 10;
 
-/// A table of at most this many repositories shows all languages.
+/// A grid of at most this many repositories shows all languages.
 const FEW: usize = 20;
 
 #[derive(Debug)]
-pub struct Table<'a> {
+pub struct Grid<'a> {
     pub rows: Vec<Row<'a>>,
     /// The languages of all found repositories, sorted by code.
     pub languages: Vec<(&'a str, Totals)>,
@@ -43,7 +43,7 @@ pub struct Table<'a> {
     pub totals: Totals,
 }
 
-impl<'a> Table<'a> {
+impl<'a> Grid<'a> {
     /// Selects and sorts `rows`, which come sorted by name, and keeps one page of at most `size`.
     pub fn new(mut rows: Vec<Row<'a>>, query: &Query, size: usize) -> Self {
         if !query.search.is_empty() {
@@ -84,13 +84,13 @@ impl<'a> Table<'a> {
     }
 }
 
-impl<'a> Table<'a> {
+impl<'a> Grid<'a> {
     /// Returns whether narrow windows show only some tiles of each row.
     pub fn is_long(&self) -> bool {
         self.rows.len() > FEW
     }
 
-    /// Returns the codes of a row that a narrow window leaves out of a long table: ready ones, and
+    /// Returns the codes of a row that a narrow window leaves out of a long grid: ready ones, and
     /// all but the [`MOST_TILES`] furthest behind.
     pub fn folded(&self, row: &Row<'a>) -> BTreeSet<&'a str> {
         if !self.is_long() {
