@@ -27,8 +27,8 @@
 //!   samples in `metrics/exposition/translations.rs`, and its panel.
 //! - **A gauge of the exporter's own**: its definition, its panel, and its value in
 //!   `metrics/instruments/polling.rs`, or in [`metrics::instruments::Facts`] if it is of no poll.
-//! - **A counter of the exporter's own**: its definition, its panel, field, method and call; see
-//!   `metrics/instruments.rs`, which also says when `once` shows it.
+//! - **A counter of the exporter's own**: its definition, its panel, and a call of
+//!   `Instruments::count`. `start_at_0` in `metrics/instruments.rs` creates its known labels.
 //! - **A panel** of a metric: a query in `grafana/generate/exporter.py`, or a file beside it. A
 //!   panel of its own is also named in `grafana/README.md`. `.unused("reason")` asks for none.
 //! - **A kind of problem**: its definition in `domain/problem.rs`, its function in `diagnosis` with

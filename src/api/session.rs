@@ -9,6 +9,7 @@ use super::{
 };
 use crate::{
     domain::{LanguageList, Operation, Page, Reason, RepositoryId},
+    metrics::instruments::definition,
     support::{clock::Timestamp, lock::lock},
 };
 use reqwest::{
@@ -69,7 +70,10 @@ impl PollSession {
         let result = self.client.pace.send(repository, request).await;
         if let Err(failure) = &result {
             let instruments = &self.client.instruments;
-            instruments.api_failure(operation, failure.reason);
+            instruments.count(
+                &definition::API_REQUEST_FAILURES,
+                &[operation.label(), failure.reason.label()],
+            );
             // Other idle connections may be as dead as the one that timed out. If no new client can
             // be built, the next request uses the old one.
             if failure.reason == Reason::Timeout

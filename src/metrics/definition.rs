@@ -114,6 +114,8 @@ macro_rules! metrics {
             $(#[$doc])*
             pub const $list: &[MetricDefinition] = &[$($name),+];
         )+
+        #[cfg(test)]
+        const NAMES: &[&str] = &[$($(stringify!($name)),+),+];
     };
 }
 

@@ -12,9 +12,11 @@ use self::{
     facts::{FactsCollector, note},
     process::ProcessCollector,
 };
+/// The metrics that [`Instruments::count`] counts.
+pub(crate) use super::definition;
 use crate::{
     domain::{Defect, Failure, Operation, PollFailure, ProblemKind, Reason},
-    metrics::definition::{self, MetricDefinition, Type},
+    metrics::definition::{MetricDefinition, Type},
     support::{clock::Timestamp, handshake::HandshakeFailure, lock::lock},
 };
 use prometheus_client::{
@@ -32,7 +34,7 @@ use prometheus_client::{
     registry::{Metric, Registry, Unit},
 };
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     fmt,
     sync::{Arc, LazyLock, Mutex},
     time::Duration,
@@ -43,72 +45,26 @@ const REQUEST_BUCKETS: [f64; 12] = [
     0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0,
 ];
 
-type Labels<const N: usize> = [(&'static str, String); N];
-/// A counter for each combination of its `N` labels.
-type Labelled<const N: usize> = Family<Labels<N>, Counter>;
-
-type Durations = Family<Labels<1>, Histogram, fn() -> Histogram>;
+type Labels = Vec<(&'static str, String)>;
+type Durations = Family<Labels, Histogram, fn() -> Histogram>;
 
 /// All of the exporter's own instruments.
 #[derive(Debug)]
 pub struct Instruments {
-    polls: Counter,
-    poll_failures: Labelled<1>,
-    poll_overruns: Counter,
-    api: ApiInstruments,
-    state_writes: Counter,
-    state_write_failures: Counter,
-    problems: Family<Labels<2>, Gauge>,
-    /// Counters of the web side. Only [`Instruments::new`] creates their labels, so `once` does not
-    /// show them; it shows every counter without labels.
-    http_requests: Labelled<2>,
-    tls_handshake_failures: Labelled<1>,
+    /// By their names.
+    counters: BTreeMap<&'static str, Counters>,
+    request_durations: Durations,
+    problems: Family<Labels, Gauge>,
     /// Locked for each change and each read.
     facts: Arc<Mutex<Facts>>,
     registry: Registry,
 }
 
-/// The instruments of the requests to the API.
+/// The counter of a definition, or one for each combination of its labels.
 #[derive(Debug)]
-struct ApiInstruments {
-    requests: Labelled<2>,
-    failures: Labelled<2>,
-    durations: Durations,
-    retries: Labelled<1>,
-    invalid_entries: Labelled<2>,
-}
-
-impl ApiInstruments {
-    fn register(r: &mut Registry) -> Self {
-        Self {
-            requests: add(r, &definition::API_REQUESTS),
-            failures: add(r, &definition::API_REQUEST_FAILURES),
-            durations: register_durations(r),
-            retries: add(r, &definition::API_RETRIES),
-            invalid_entries: add(r, &definition::INVALID_ENTRIES),
-        }
-    }
-
-    /// Creates the labels of all operations.
-    fn start_at_0(&self) {
-        for operation in Operation::ALL {
-            let label = ("operation", operation.label());
-            for code in ["200", "error"] {
-                at(&self.requests, [label, ("code", code)]);
-            }
-            for reason in Reason::ALL
-                .iter()
-                .filter(|reason| reason.can_end(*operation))
-            {
-                at(&self.failures, [label, ("reason", reason.label())]);
-            }
-            for defect in Defect::ALL.iter().filter(|defect| defect.is_of(*operation)) {
-                at(&self.invalid_entries, [label, ("reason", defect.label())]);
-            }
-            at(&self.durations, [label]);
-            at(&self.retries, [label]);
-        }
-    }
+enum Counters {
+    One(Counter),
+    Labelled(Family<Labels, Counter>),
 }
 
 impl Instruments {
@@ -127,37 +83,43 @@ impl Instruments {
             ("other", &["404"]),
         ] {
             for code in codes {
-                at(&instruments.http_requests, [("path", path), ("code", code)]);
+                instruments.counter(&definition::HTTP_REQUESTS, &[path, code]);
             }
         }
         for failure in HandshakeFailure::ALL {
-            at(
-                &instruments.tls_handshake_failures,
-                [("reason", failure.label())],
-            );
+            instruments.counter(&definition::TLS_HANDSHAKE_FAILURES, &[failure.label()]);
         }
         instruments
     }
 
     /// Returns the instruments of a single poll whose metrics are printed. They have no web side
     /// and no `process_*`: these would collide with the metrics of the program that exposes the
-    /// text, such as the node exporter.
+    /// text, such as the node exporter. Of the counters, they show those without labels, and those
+    /// whose labels [`Self::start_at_0`] creates.
     pub(crate) fn of_one_poll() -> Self {
         let mut registry = Registry::default();
         let r = &mut registry;
         register_build_info(r);
         let facts = Arc::default();
         r.register_collector(Box::new(FactsCollector(Arc::clone(&facts))));
+        let is_counter = |definition: &&MetricDefinition| {
+            // The log counts its dropped lines, and `facts` reads their number.
+            definition.kind == Type::Counter
+                && definition.name != definition::LOG_LINES_DROPPED.name
+        };
+        let mut counters = BTreeMap::new();
+        for definition in definition::EXPORTER.iter().filter(is_counter) {
+            let counter = if definition.labels.is_empty() {
+                Counters::One(add(r, definition))
+            } else {
+                Counters::Labelled(add(r, definition))
+            };
+            counters.insert(definition.name, counter);
+        }
         Self {
-            polls: add(r, &definition::POLLS),
-            poll_failures: add(r, &definition::POLL_FAILURES),
-            poll_overruns: add(r, &definition::POLL_OVERRUNS),
-            api: ApiInstruments::register(r),
-            state_writes: add(r, &definition::STATE_WRITES),
-            state_write_failures: add(r, &definition::STATE_WRITE_FAILURES),
+            counters,
+            request_durations: register_durations(r),
             problems: add(r, &definition::PROBLEM),
-            http_requests: add(r, &definition::HTTP_REQUESTS),
-            tls_handshake_failures: add(r, &definition::TLS_HANDSHAKE_FAILURES),
             facts,
             registry,
         }
@@ -170,61 +132,70 @@ impl Instruments {
             self.problem(*kind).set(0);
         }
         for reason in PollFailure::ALL {
-            at(&self.poll_failures, [("reason", reason.label())]);
+            self.counter(&definition::POLL_FAILURES, &[reason.label()]);
         }
-        self.api.start_at_0();
+        for operation in Operation::ALL {
+            let label = operation.label();
+            for code in ["200", "error"] {
+                self.counter(&definition::API_REQUESTS, &[label, code]);
+            }
+            let reasons = Reason::ALL
+                .iter()
+                .filter(|reason| reason.can_end(*operation));
+            for reason in reasons {
+                self.counter(&definition::API_REQUEST_FAILURES, &[label, reason.label()]);
+            }
+            for defect in Defect::ALL.iter().filter(|defect| defect.is_of(*operation)) {
+                self.counter(&definition::INVALID_ENTRIES, &[label, defect.label()]);
+            }
+            self.counter(&definition::API_RETRIES, &[label]);
+            self.request_duration(*operation);
+        }
         self
+    }
+
+    /// Counts an event, with the values of the labels in the order of the definition.
+    pub(crate) fn count(&self, definition: &MetricDefinition, labels: &[&str]) {
+        self.counter(definition, labels).inc();
+    }
+
+    /// Returns a counter, which begins at 0.
+    fn counter(&self, definition: &MetricDefinition, labels: &[&str]) -> Counter {
+        match &self.counters[definition.name] {
+            Counters::One(counter) => counter.clone(),
+            Counters::Labelled(family) => at(family, definition, labels),
+        }
+    }
+
+    fn request_duration(&self, operation: Operation) -> Histogram {
+        let labels = [operation.label()];
+        at(
+            &self.request_durations,
+            &definition::API_REQUEST_DURATION,
+            &labels,
+        )
     }
 
     /// Counts a poll that has ended, and its failure if it did not read everything.
     pub(crate) fn poll_ended(&self, failure: Option<PollFailure>) {
-        self.polls.inc();
+        self.count(&definition::POLLS, &[]);
         if let Some(failure) = failure {
-            at(&self.poll_failures, [("reason", failure.label())]).inc();
+            self.count(&definition::POLL_FAILURES, &[failure.label()]);
         }
-    }
-
-    /// Counts a poll that took longer than the interval.
-    pub(crate) fn poll_overran(&self) {
-        self.poll_overruns.inc();
     }
 
     /// Counts a request to the API. `code` is `None` if it failed before it had a status.
     pub(crate) fn api_request(&self, operation: Operation, code: Option<u16>, took: Duration) {
-        let operation = ("operation", operation.label());
         let code = code.map_or_else(|| "error".to_owned(), |code| code.to_string());
-        at(&self.api.durations, [operation]).observe(took.as_secs_f64());
-        at(&self.api.requests, [operation, ("code", &code)]).inc();
-    }
-
-    /// Counts a failed request to the API.
-    pub(crate) fn api_failure(&self, operation: Operation, reason: Reason) {
-        at(
-            &self.api.failures,
-            [("operation", operation.label()), ("reason", reason.label())],
-        )
-        .inc();
-    }
-
-    /// Counts a retry of a request to the API.
-    pub(crate) fn api_retry(&self, operation: Operation) {
-        at(&self.api.retries, [("operation", operation.label())]).inc();
-    }
-
-    /// Counts an entry or a field in a response that could not be used.
-    pub(crate) fn invalid_entry(&self, operation: Operation, defect: Defect) {
-        at(
-            &self.api.invalid_entries,
-            [("operation", operation.label()), ("reason", defect.label())],
-        )
-        .inc();
+        self.count(&definition::API_REQUESTS, &[operation.label(), &code]);
+        self.request_duration(operation).observe(took.as_secs_f64());
     }
 
     /// Counts a write of the state file and records its outcome.
     pub(crate) fn state_written(&self, result: Result<(), Failure>) {
-        self.state_writes.inc();
+        self.count(&definition::STATE_WRITES, &[]);
         if result.is_err() {
-            self.state_write_failures.inc();
+            self.count(&definition::STATE_WRITE_FAILURES, &[]);
         }
         note(&mut lock(&self.facts).state_not_saved, result.err());
     }
@@ -253,8 +224,8 @@ impl Instruments {
     }
 
     fn problem(&self, kind: ProblemKind) -> Gauge {
-        let labels = [("kind", kind.label()), ("severity", kind.severity_label())];
-        at(&self.problems, labels)
+        let labels = [kind.label(), kind.severity_label()];
+        at(&self.problems, &definition::PROBLEM, &labels)
     }
 
     /// Returns the current facts.
@@ -262,23 +233,9 @@ impl Instruments {
         facts::current(&self.facts)
     }
 
-    /// Counts a failed TLS handshake.
-    pub(crate) fn tls_handshake_failed(&self, failure: HandshakeFailure) {
-        at(&self.tls_handshake_failures, [("reason", failure.label())]).inc();
-    }
-
     /// Records the expiry of the served certificate; `None` without one.
     pub(crate) fn certificate_expires(&self, at: Option<Timestamp>) {
         lock(&self.facts).certificate_expires_at = at;
-    }
-
-    /// Counts a response to a client. `path` is the path of a route, or "other".
-    pub(crate) fn http_request(&self, path: &str, code: u16) {
-        at(
-            &self.http_requests,
-            [("path", path), ("code", &code.to_string())],
-        )
-        .inc();
     }
 
     /// Encodes all instruments in OpenMetrics, without the closing `# EOF`.
@@ -312,13 +269,13 @@ fn register<M: Metric + Clone>(
 }
 
 fn register_build_info(registry: &mut Registry) {
-    let build_info: Family<Labels<3>, Gauge> = add(registry, &definition::BUILD_INFO);
+    let build_info: Family<Labels, Gauge> = add(registry, &definition::BUILD_INFO);
     let build = [
-        ("version", env!("CARGO_PKG_VERSION")),
-        ("revision", env!("TRANSLATION_EXPORTER_REVISION")),
-        ("rustc", env!("TRANSLATION_EXPORTER_RUSTC")),
+        env!("CARGO_PKG_VERSION"),
+        env!("TRANSLATION_EXPORTER_REVISION"),
+        env!("TRANSLATION_EXPORTER_RUSTC"),
     ];
-    at(&build_info, build).set(1);
+    at(&build_info, &definition::BUILD_INFO, &build).set(1);
 }
 
 fn register_durations(registry: &mut Registry) -> Durations {
@@ -327,11 +284,14 @@ fn register_durations(registry: &mut Registry) -> Durations {
 }
 
 /// Returns the metric with these labels, and creates it at its first use.
-fn at<const N: usize, M: Clone, C: MetricConstructor<M>>(
-    family: &Family<Labels<N>, M, C>,
-    labels: [(&'static str, &str); N],
+fn at<M: Clone, C: MetricConstructor<M>>(
+    family: &Family<Labels, M, C>,
+    definition: &MetricDefinition,
+    labels: &[&str],
 ) -> M {
-    family.get_or_create_owned(&labels.map(|(name, value)| (name, value.to_owned())))
+    debug_assert_eq!(labels.len(), definition.labels.len(), "{}", definition.name);
+    let values = labels.iter().map(ToString::to_string);
+    family.get_or_create_owned(&definition.labels.iter().copied().zip(values).collect())
 }
 
 /// Encodes a gauge without labels; without a value, it is omitted.

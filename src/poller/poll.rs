@@ -13,6 +13,7 @@ use crate::{
         RepositoryId, Stop,
         polling::{PollOutcome, Step},
     },
+    metrics::instruments::definition,
     support::humanize::repositories,
 };
 use futures_util::{StreamExt, stream::FuturesUnordered};
@@ -112,7 +113,7 @@ impl<'a, A: Api> Poll<'a, A> {
         poller.instruments.poll_ended(outcome.failure());
         poller.timeline.slowed_to = poller.poll_settings.api.pace().slowed();
         if outcome.duration > poller.interval() {
-            poller.instruments.poll_overran();
+            poller.instruments.count(&definition::POLL_OVERRUNS, &[]);
         }
         self.log.end();
         log::outcome(before.as_ref(), &outcome);
@@ -231,7 +232,9 @@ impl<'a, A: Api> Poll<'a, A> {
                 return Err(failure);
             }
             self.wait_for(sleep(backoff(attempt))).await;
-            self.poller.instruments.api_retry(operation);
+            self.poller
+                .instruments
+                .count(&definition::API_RETRIES, &[operation.label()]);
             attempt += 1;
         }
     }
@@ -255,7 +258,10 @@ impl<'a, A: Api> Poll<'a, A> {
             {
                 if fetch.attempt > 1 {
                     let instruments = &self.poller.instruments;
-                    instruments.api_retry(Operation::ListLanguages);
+                    instruments.count(
+                        &definition::API_RETRIES,
+                        &[Operation::ListLanguages.label()],
+                    );
                 }
                 let request = session.list_languages(fetch.id);
                 requests.push(async move { (fetch, request.await) });
@@ -409,7 +415,10 @@ impl<'a, A: Api> Poll<'a, A> {
         what: String,
         hint: &'static str,
     ) -> RequestFailure {
-        self.poller.instruments.api_failure(operation, reason);
+        self.poller.instruments.count(
+            &definition::API_REQUEST_FAILURES,
+            &[operation.label(), reason.label()],
+        );
         RequestFailure {
             hint,
             ..RequestFailure::new(reason, what)
@@ -418,7 +427,10 @@ impl<'a, A: Api> Poll<'a, A> {
 
     fn count_defects(&self, operation: Operation, defects: &[Defect]) {
         for defect in defects {
-            self.poller.instruments.invalid_entry(operation, *defect);
+            self.poller.instruments.count(
+                &definition::INVALID_ENTRIES,
+                &[operation.label(), defect.label()],
+            );
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::{page, scrape, state::AppState, translations};
 use crate::{
     diagnosis,
-    metrics::{exposition::Publication, instruments::Instruments},
+    metrics::{definition, exposition::Publication, instruments::Instruments},
     server::{Event, Protection},
     support::humanize::Rough,
 };
@@ -45,7 +45,9 @@ pub fn router(state: &Arc<AppState>, protection: &Arc<Protection>) -> Router {
 /// Returns a receiver of the server's events that counts them.
 pub fn count_events(instruments: Arc<Instruments>) -> impl Fn(Event) + Send + Sync {
     move |event| match event {
-        Event::HandshakeFailed(failure) => instruments.tls_handshake_failed(failure),
+        Event::HandshakeFailed(failure) => {
+            instruments.count(&definition::TLS_HANDSHAKE_FAILURES, &[failure.label()]);
+        }
         Event::CertificateChanged { expires } => instruments.certificate_expires(expires),
     }
 }
@@ -59,8 +61,10 @@ async fn count(
 ) -> Response {
     let response = next.run(request).await;
     let path = path.as_ref().map_or("other", MatchedPath::as_str);
-    let code = response.status().as_u16();
-    state.instruments.http_request(path, code);
+    let code = response.status();
+    state
+        .instruments
+        .count(&definition::HTTP_REQUESTS, &[path, code.as_str()]);
     response
 }
 

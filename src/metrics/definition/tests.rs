@@ -1,8 +1,9 @@
 use super::*;
 use crate::{domain::ProblemKind, testing::assert_generated};
-use std::{collections::BTreeSet, fs};
+use std::{collections::BTreeSet, fs, path::Path};
 
 const PAGE: &str = "deploy/metrics.md";
+const FILE: &str = "src/metrics/definition.rs";
 
 /// Returns `page` with these rows in the table under `heading`.
 fn with_table(page: &str, heading: &str, rows: &[String]) -> String {
@@ -92,6 +93,30 @@ fn each_metric_has_a_panel_or_an_alert_or_says_why_not() {
             Type::Gauge | Type::Counter => metric.name.to_owned(),
         };
         assert_eq!(read.contains(&*name), metric.unused.is_none(), "{name}");
+    }
+}
+
+/// Adds the words of all sources in a folder to `words`, except of tests and definitions.
+fn add_words(folder: &Path, words: &mut BTreeSet<String>) {
+    for file in fs::read_dir(folder).unwrap() {
+        let path = file.unwrap().path();
+        if path.is_dir() && !path.ends_with("tests") {
+            add_words(&path, words);
+        } else if path.is_file() && !path.ends_with("tests.rs") && !path.ends_with(FILE) {
+            let source = fs::read_to_string(&path).unwrap();
+            let found = source.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+            words.extend(found.map(str::to_owned));
+        }
+    }
+}
+
+/// A counter without labels is exposed even if nothing counts.
+#[test]
+fn each_definition_is_used() {
+    let mut words = BTreeSet::new();
+    add_words(Path::new("src"), &mut words);
+    for name in NAMES {
+        assert!(words.contains(*name), "nothing counts or shows {name}");
     }
 }
 

@@ -46,12 +46,27 @@ fn requests_are_counted_by_outcome() {
         Some(429),
         Duration::from_millis(30),
     );
-    instruments.api_failure(Operation::ListLanguages, Reason::RateLimited);
+    instruments.count(
+        &definition::API_REQUEST_FAILURES,
+        &[
+            Operation::ListLanguages.label(),
+            Reason::RateLimited.label(),
+        ],
+    );
     instruments.api_request(Operation::ListLanguages, None, Duration::from_secs(60));
-    instruments.api_retry(Operation::ListLanguages);
-    instruments.invalid_entry(Operation::ListRepositories, Defect::Id);
-    instruments.http_request("other", 405);
-    instruments.tls_handshake_failed(HandshakeFailure::NotTls);
+    instruments.count(
+        &definition::API_RETRIES,
+        &[Operation::ListLanguages.label()],
+    );
+    instruments.count(
+        &definition::INVALID_ENTRIES,
+        &[Operation::ListRepositories.label(), Defect::Id.label()],
+    );
+    instruments.count(&definition::HTTP_REQUESTS, &["other", "405"]);
+    instruments.count(
+        &definition::TLS_HANDSHAKE_FAILURES,
+        &[HandshakeFailure::NotTls.label()],
+    );
     assert_samples(
         &instruments,
         &[

@@ -1,6 +1,7 @@
 //! Tests of the compressed text with several decompressors, and of its inflation.
 
 use super::*;
+use crate::metrics::definition;
 use flate2::read::{GzDecoder, MultiGzDecoder};
 use std::{
     io::{Read, Write},
@@ -118,7 +119,7 @@ fn each_scrape_of_one_publication_reads_the_counters() {
         overruns(),
         ["translation_exporter_poll_overruns_total 0"; 2]
     );
-    instruments.poll_overran();
+    instruments.count(&definition::POLL_OVERRUNS, &[]);
     assert_eq!(
         overruns(),
         ["translation_exporter_poll_overruns_total 1"; 2]
