@@ -35,6 +35,7 @@ mod page;
 mod pagination;
 mod permissions;
 mod politeness;
+mod poor_machines;
 mod reload;
 mod scrapers;
 mod secrecy;

@@ -296,8 +296,12 @@ impl Exporter {
         })
     }
 
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     pub fn signal(&self, name: &str) {
-        signal(self.child.id(), name);
+        signal(self.id(), name);
     }
 
     /// Sends a signal that must end the program in time with code 0.

@@ -164,6 +164,19 @@ fn a_page_has_200_rows_and_one_beyond_the_last_is_the_last() {
     }
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_page_of_100_000_repositories_is_as_large_as_one_of_1000() {
+    let size = async |repositories| {
+        let shown = |id| shown(id, &format!("a/{id:06}"), fresh(vec![record("de", 1.0, 0)]));
+        let snapshot = snapshot((1..=repositories).map(shown).collect());
+        body(get_after(snapshot, outcome(), "/", &[]).await)
+            .await
+            .len()
+    };
+    let (small, large) = (size(1000).await, size(100_000).await);
+    assert!(large < small + small / 100, "{small} and {large} bytes");
+}
+
 #[test]
 fn the_rarest_languages_are_left_out_where_there_are_too_many() {
     let codes: Vec<String> = (0..=MOST_LANGUAGES)
