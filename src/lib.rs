@@ -31,8 +31,8 @@
 //!   `Instruments::count`. `start_at_0` in `metrics/instruments.rs` creates its known labels.
 //! - **A panel** of a metric: a query in `grafana/generate/exporter.py`, or a file beside it. A
 //!   panel of its own is also named in `grafana/README.md`. `.unused("reason")` asks for none.
-//! - **A kind of problem**: its definition in `domain/problem.rs`, its function in `diagnosis` with
-//!   the call in `findings`, its case in `diagnosis/tests/kinds.rs`; for an alert also this:
+//! - **A kind of problem**: its definition in `domain/problem.rs`, its function and the call in
+//!   `findings` in `diagnosis.rs`, its case in `diagnosis/tests/kinds.rs`; for an alert also this:
 //! - **An alert on a kind**: `deploy/prometheus/alerts.yaml`; finally its runbook in the README
 //!   beside it, and a situation in `tests/rules/kinds.py`.
 //! - **A key of the configuration**: its definition in `config/keys.rs`, its field in
