@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Line coverage of src by the unit tests and by the tests that run the built program, except those marked #[ignore].
+# Line coverage of src by the unit tests and by the tests that run the built program, except those marked #[ignore] and one that
+# limits the size of files: the counters would exceed the limit.
 # Prints a table of the files, with the sum last; coverage/html in the target folder has the lines.
 #
 #     tests/coverage.sh
@@ -37,7 +38,7 @@ trap 'mv -f "$program.measured" "$program"' EXIT
 status=0
 for test in "${tests[@]}"; do
     say "$(basename "$test")"
-    RUST_TEST_THREADS=6 "$test" --quiet || status=1
+    RUST_TEST_THREADS=6 "$test" --quiet --skip a_full_disk_is_counted || status=1
 done
 
 find "$target/profiles" -name '*.profraw' -size +0 >"$target/profiles/list"
