@@ -64,6 +64,8 @@ impl<'a> Digest<'a> {
         let known = rows.len();
         rows.retain(Row::is_read);
         readiness::furthest_first(&mut rows, |row| row.totals.missing.get());
+        // The gaps leave out unknown translations, which keep a repository from being ready.
+        rows.sort_by_key(|row| row.totals.behind() == 0);
         Self {
             unread: known - rows.len(),
             totals: Totals::of(&rows),

@@ -173,13 +173,17 @@ pub(super) fn shape(snapshot: &Snapshot, status: &PollStatus) -> Option<Finding>
     if shapes.is_empty() {
         return None;
     }
-    let what = format!(
-        "Responses of the API deviate from its specification: {}",
-        shapes.join(", ")
-    );
+    let what = if costs_completion {
+        "Responses of the API deviate from its specification, and completions may be missing"
+    } else {
+        "Responses of the API deviate from its specification, but no completion is missing"
+    };
     let hint =
         "report the entries that the log names to the API's operators, or update this exporter";
-    let finding = Finding::new(ProblemKind::ApiShape, what, hint);
+    let finding = Finding {
+        detail: Some(shapes.join(", ").into()),
+        ..Finding::new(ProblemKind::ApiShape, what, hint)
+    };
     Some(if costs_completion {
         finding
     } else {

@@ -80,13 +80,20 @@ pub fn date(at: Timestamp) -> String {
     format!("{:.10}", at.to_string())
 }
 
-/// Formats the distance of a date from now, such as `12 days left` or `3 days overdue`.
+/// Formats the distance of a date from now, such as `12 days left` or `3 days overdue`. Counts the
+/// days of the calendar (UTC), because a date is the end of its day.
 pub fn days(due: Timestamp, now: Timestamp) -> String {
-    if due < now {
-        format!("{} overdue", span(now.since(due)))
+    let (distance, words) = if due < now {
+        (now.since(due), "overdue")
     } else {
-        format!("{} left", span(due.since(now)))
-    }
+        (due.since(now), "left")
+    };
+    let day = |at: Timestamp| at.since(Timestamp::default()).as_secs() / DAY;
+    let distance = match day(due).abs_diff(day(now)) {
+        days if distance.as_secs() >= DAY => span(Duration::from_secs(days * DAY)),
+        _ => span(distance),
+    };
+    format!("{distance} {words}")
 }
 
 /// Formats a duration in days, or in a smaller unit below a day.
@@ -417,5 +424,27 @@ pub fn percent(ratio: f64) -> String {
         _ if ratio < 0.0 => "<0".to_owned(),
         percent if percent > 999.0 => ">999".to_owned(),
         percent => percent.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_days_to_a_date_are_those_of_the_calendar() {
+        let at = |text: &str| Timestamp::at_civil(text.parse().unwrap());
+        let now = at("2026-11-23T12:00:00");
+        for (due, expected) in [
+            ("2026-12-02T23:59:59", "9 days left"),
+            ("2026-11-24T23:59:59", "1 day left"),
+            ("2026-11-24T08:00:00", "20 h left"),
+            ("2026-11-23T23:59:59", "11 h left"),
+            ("2026-11-22T23:59:59", "12 h overdue"),
+            ("2026-11-21T23:59:59", "2 days overdue"),
+            ("2026-10-25T23:59:59", "29 days overdue"),
+        ] {
+            assert_eq!(days(at(due), now), expected);
+        }
     }
 }

@@ -259,8 +259,8 @@ Could not be read:
 fn a_repository_without_languages_or_completions_is_labelled() {
     let expected = "\
 REPOSITORY  COMPLETION    READY  NOT READY
-acme/empty  no languages
 acme/mute   not reported  0/1    de ?
+acme/empty  no languages
 
 ? no completion reported
 0 of 1 translation ready

@@ -161,7 +161,7 @@ fn odd_responses() -> Vec<Case> {
                 ]
                 .into();
             }),
-            &["specification: completion (list_languages)"],
+            &["may be missing: completion (list_languages)"],
         ),
     ]
 }

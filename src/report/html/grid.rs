@@ -115,7 +115,10 @@ fn sort(rows: &mut [Row<'_>], query: &Query) {
     // Unknown values come last in either direction.
     let key = |row: &Row<'_>| value(row).map_or(f64::INFINITY, |value| sign * value);
     rows.sort_by(|one, other| key(one).total_cmp(&key(other)));
-    if query.column == Column::Name && query.descending {
-        rows.reverse();
+    match query.column {
+        Column::Name if query.descending => rows.reverse(),
+        // The gaps leave out unknown translations, which keep a repository from being ready.
+        Column::Behind => rows.sort_by_key(|row| (row.totals.behind() > 0) == query.descending),
+        _ => {}
     }
 }

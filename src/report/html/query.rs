@@ -22,7 +22,7 @@ impl Column {
         (
             Self::Behind,
             "behind",
-            "furthest behind first",
+            "furthest from target first",
             "nearest to ready first",
         ),
         (

@@ -134,6 +134,18 @@ fn rows_are_sorted_by_the_query_and_unknown_values_come_last() {
 }
 
 #[test]
+fn a_repository_with_unknown_translations_comes_before_ready_ones() {
+    let known = record("de", 100.0, 0);
+    let partly_known = fresh(vec![known.clone(), record("fr", None, 0)]);
+    let snapshot = snapshot(vec![
+        shown(1, "a/all", fresh(vec![known])),
+        shown(2, "a/part", partly_known),
+    ]);
+    assert_eq!(names(&snapshot, "/"), ["a/part", "a/all"]);
+    assert_eq!(names(&snapshot, "/?sort=-behind"), ["a/all", "a/part"]);
+}
+
+#[test]
 fn a_search_finds_parts_of_names_in_any_case() {
     let snapshot = snapshot_of(&[
         ("Acme/Docs", Some(1.0), 0),
@@ -818,7 +830,7 @@ fn problems_that_cost_no_completion_leave_the_headline_alone() {
     let answer = "\u{2713} Ready to ship: 1 of 1 translation ready Everything was read just now";
     assert!(words.starts_with(answer), "{words:.300}");
     assert!(
-        words.contains("specification: created_at (list_repositories)"),
+        words.contains("but no completion is missing Details, for whoever runs it created_at ("),
         "{words}"
     );
 }
