@@ -2,13 +2,12 @@
 //! message shows it, even if a user pasted it in the place of a path.
 
 use crate::support::hint::os_hint;
-use figment::value::magic::RelativePathBuf;
 use secrecy::{ExposeSecret, SecretString};
 use std::{
     ffi::OsStr,
     fs::File,
     io::{self, Read},
-    path::{Component, Path},
+    path::{Component, Path, PathBuf},
 };
 
 /// No key is longer; a larger file is not a key file.
@@ -37,20 +36,11 @@ pub fn may_be_key(written: &Path, path: &Path) -> bool {
     !path.exists() && !is_in_folder && !is_named
 }
 
-/// Returns a path as messages show it.
-pub fn shown(written: &Path, path: &Path) -> String {
-    if may_be_key(written, path) {
-        HIDDEN.to_owned()
-    } else {
-        path.display().to_string()
-    }
-}
-
 /// The source of the API key.
 #[derive(Debug, Clone)]
 pub enum KeySource {
     Inline(SecretString),
-    File(RelativePathBuf),
+    File(PathBuf),
 }
 
 /// Why there is no key to send.
@@ -76,9 +66,8 @@ pub fn read_key(source: &KeySource) -> Result<SecretString, KeyError> {
             "set the API key, and nothing else",
         ),
         KeySource::File(file) => {
-            let path = file.relative();
-            let what = format!("the API key file {} ", shown(file.original(), &path));
-            let bytes = read(&path).map_err(|error| KeyError {
+            let what = format!("the API key file {} ", file.display());
+            let bytes = read(file).map_err(|error| KeyError {
                 what: format!("{what}cannot be read: {error}"),
                 hint: os_hint(&error)
                     .unwrap_or("make sure that the file exists and that this user can read it"),
@@ -134,7 +123,7 @@ mod tests {
     use super::*;
 
     fn named(path: &Path) -> KeySource {
-        KeySource::File(path.to_owned().into())
+        KeySource::File(path.to_owned())
     }
 
     fn from_file(content: &[u8]) -> Result<String, String> {

@@ -2,7 +2,7 @@
 //! may be the API key.
 
 use super::{
-    api_key::shown,
+    api_key::{HIDDEN, may_be_key},
     keys::{KEYS, Key, TARGET_KEYS, TARGETS, keys_of, removed, sections},
     reader::Reader,
     values::{Takes, is_plain},
@@ -22,21 +22,20 @@ type Entries = Vec<(Spanned<String>, Node)>;
 enum Node {
     Null,
     Text(String),
-    /// The type and the text of a boolean or a number.
-    Bare(&'static str, String),
+    /// The text of a boolean or a number.
+    Bare(String),
     List(Vec<Spanned<Self>>),
     Mapping(Entries),
 }
 
 impl Node {
     /// Names the type of a value that its key does not take.
-    fn kind(&self) -> String {
+    fn kind(&self) -> &'static str {
         match self {
-            Self::Null => "nothing".to_owned(),
-            Self::Text(_) => "empty".to_owned(),
-            Self::Bare(kind, _) => format!("a {kind}, not text in quotes"),
-            Self::List(_) => "a list".to_owned(),
-            Self::Mapping(_) => "a mapping".to_owned(),
+            Self::Null | Self::Text(_) => "empty",
+            Self::Bare(_) => "not text in quotes",
+            Self::List(_) => "a list",
+            Self::Mapping(_) => "a mapping",
         }
     }
 }
@@ -61,19 +60,19 @@ impl<'de> Visitor<'de> for NodeVisitor {
     }
 
     fn visit_bool<E: Error>(self, value: bool) -> Result<Node, E> {
-        Ok(Node::Bare("boolean", value.to_string()))
+        Ok(Node::Bare(value.to_string()))
     }
 
     fn visit_i64<E: Error>(self, value: i64) -> Result<Node, E> {
-        Ok(Node::Bare("number", value.to_string()))
+        Ok(Node::Bare(value.to_string()))
     }
 
     fn visit_u64<E: Error>(self, value: u64) -> Result<Node, E> {
-        Ok(Node::Bare("number", value.to_string()))
+        Ok(Node::Bare(value.to_string()))
     }
 
     fn visit_f64<E: Error>(self, value: f64) -> Result<Node, E> {
-        Ok(Node::Bare("number", value.to_string()))
+        Ok(Node::Bare(value.to_string()))
     }
 
     fn visit_str<E: Error>(self, value: &str) -> Result<Node, E> {
@@ -101,7 +100,11 @@ impl<'de> Visitor<'de> for NodeVisitor {
 /// cannot be read or is not a YAML mapping.
 pub fn read(reader: &mut Reader, path: &Path) -> Option<()> {
     let text = fs::read_to_string(path).map_err(|error| {
-        let name = shown(path, path);
+        let name = if may_be_key(path, path) {
+            HIDDEN.to_owned()
+        } else {
+            path.display().to_string()
+        };
         let hint = "give a YAML file in UTF-8 that exists and can be read";
         let problem = format!("cannot read {name}: {error}; {hint}");
         reader.note("", &Metadata::named("--config.file"), problem);
@@ -128,8 +131,7 @@ pub fn read_text(reader: &mut Reader, text: &str, path: &Path) -> Option<()> {
         Node::Mapping(entries) => entries,
         _ => {
             let sections = known.join(", ");
-            let problem =
-                format!("is not a mapping of keys; {SECTIONS}; the sections are {sections}");
+            let problem = format!("is no mapping; {KEYS_BELOW}; the sections are {sections}");
             reader.note("", &place(root.referenced.line()), problem);
             return None;
         }
@@ -153,8 +155,7 @@ pub fn read_text(reader: &mut Reader, text: &str, path: &Path) -> Option<()> {
     Some(())
 }
 
-const SECTIONS: &str = "write sections with their keys below them, indented, each as `key: value`";
-const KEYS_BELOW: &str = "write its keys below it, indented, each as `key: value`";
+const KEYS_BELOW: &str = "write the keys of a section below it, indented, each as `key: value`";
 const ENTRIES: &str =
     "write each entry as `- {languages: [de, \"pt-*\"], ratio: 0.95, due: 2026-12-24}`";
 
@@ -242,7 +243,7 @@ fn text(node: Node, takes: &Takes) -> Result<Option<String>, String> {
     match (node, takes) {
         (Node::Null, _) => Ok(None),
         (Node::Text(text), _) => Ok(Some(text)),
-        (Node::Bare(_, text), takes) if takes.is_bare() => Ok(Some(text)),
+        (Node::Bare(text), takes) if takes.is_bare() => Ok(Some(text)),
         (Node::List(items), Takes::List(..)) => {
             let mut texts = Vec::new();
             for (number, item) in (1..).zip(items) {

@@ -6,7 +6,7 @@
 
 use super::values::{
     ADDRESSES, FALL, LANGUAGES, RATIO, REPOSITORIES,
-    Takes::{self, Choice, File, Number, Rate, Secret, Size, Switch, Text, Time, Whole},
+    Takes::{self, Choice, File, Number, Secret, Size, Switch, Text, Time, Whole},
 };
 
 /// The prefix of every variable.
@@ -88,7 +88,7 @@ pub const KEYS: &[Key] = &[
     ),
     key(
         "api.requests_per_second",
-        Rate(0.001..=1_000_000.0),
+        Number(0.0..=1_000_000.0, "0 for no limit, or a rate up to 1000000"),
         "10",
         "steady rate over all requests, retries counted; the exporter slows down by itself when \
          the API asks it to",

@@ -58,40 +58,30 @@ fn variable(reader: &mut Reader, name: &str, value: &OsStr) {
     }
 }
 
-/// Notes a variable that belongs to no key. Kubernetes injects variables with the
-/// prefix but without two underscores in a row; they are no mistake.
+/// Notes a variable that belongs to no key. Kubernetes injects variables with the prefix, but
+/// without two underscores in a row; they are no mistake, unless they spell a key or a section.
 fn unknown(reader: &mut Reader, name: &str, place: &Metadata) {
     let Some(rest) = name.strip_prefix(PREFIX) else {
         return;
     };
     let is_spelt = |path: &str| path.replace('.', "_").eq_ignore_ascii_case(rest);
-    let removed = removed(&rest.replace("__", ".").to_lowercase());
-    let (what, hint) = if let Some(key) = KEYS.iter().find(|key| is_spelt(key.path)) {
-        let what = "section and key are joined by two underscores";
-        (what, format!("write {}", key.variable()))
-    } else if is_spelt(TARGETS) {
-        let hint = "write them into the file of --config.file";
-        ("targets cannot be a variable", hint.to_owned())
-    } else if sections().into_iter().any(is_spelt) {
-        let hint = format!("write {name}__<KEY>, a variable for each key");
-        ("names a section, not a key", hint)
-    } else if let Some(why) = removed {
-        ("is gone", format!("remove it: {why}"))
-    } else if rest == "CONFIG__FILE" {
-        let hint = "the configuration file is given by --config.file alone";
-        ("unknown variable", hint.to_owned())
-    } else if rest.contains("__") {
-        let near = nearest(rest, KEYS.iter().map(|key| key.path)).and_then(Key::find);
-        let hint = match near {
-            Some(key) => format!("did you mean {}?", key.variable()),
-            None => format!(
-                "write {PREFIX}<SECTION>__<KEY>; the sections are {}",
-                sections().join(", ")
-            ),
-        };
-        ("unknown variable", hint)
-    } else {
+    let is_section = sections().into_iter().chain([TARGETS]).any(is_spelt);
+    if !is_section && !rest.contains("__") && !KEYS.iter().any(|key| is_spelt(key.path)) {
         return;
+    }
+    let near = nearest(rest, KEYS.iter().map(|key| key.path)).and_then(Key::find);
+    let problem = if let Some(why) = removed(&rest.replace("__", ".").to_lowercase()) {
+        format!("is gone: {why}; remove it")
+    } else if rest == "CONFIG__FILE" {
+        "unknown variable; the configuration file is given by --config.file alone".to_owned()
+    } else if let Some(key) = near.filter(|_| !is_section) {
+        format!("unknown variable; did you mean {}?", key.variable())
+    } else {
+        format!(
+            "unknown variable; write {PREFIX}<SECTION>__<KEY>; the sections are {}; {TARGETS} can \
+             be in the file alone",
+            sections().join(", ")
+        )
     };
-    reader.note("", place, format_args!("{what}; {hint}"));
+    reader.note("", place, problem);
 }

@@ -151,7 +151,9 @@ fn api(read: &mut Reader) -> Option<ApiConfig> {
         key: key(read),
         page_size: read.get("api.page_size"),
         concurrency: read.get("api.concurrency"),
-        requests_per_second: read.get("api.requests_per_second"),
+        requests_per_second: read
+            .get("api.requests_per_second")
+            .map(|rate: f64| (rate > 0.0).then_some(rate)),
         connect_timeout: read.get("api.connect_timeout"),
         timeout: read.get("api.timeout"),
         max_attempts: read.get("api.max_attempts"),
@@ -212,8 +214,7 @@ fn key(read: &mut Reader) -> Option<KeySource> {
         }
         (KEY, KeySource::Inline(inline.into()))
     } else if inline.is_empty() {
-        read.file(FILE)?;
-        (FILE, KeySource::File(read.relative_path(FILE)?))
+        (FILE, KeySource::File(read.file(FILE)?))
     } else {
         let other = read.place(FILE).name;
         let problem = format!("is given, and {FILE} ({other}) too; remove one of the two");

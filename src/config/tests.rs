@@ -139,7 +139,7 @@ const MISTAKES_IN_TARGETS: &[(&str, &str)] = &[
     ),
     (
         "due: 2026",
-        "targets.due (FILE:4): is a number, not text in quotes; give a date such as 2026-12-24",
+        "targets.due (FILE:4): is not text in quotes; give a date such as 2026-12-24",
     ),
     (
         "repositories: []",
@@ -152,8 +152,8 @@ const MISTAKES_IN_TARGETS: &[(&str, &str)] = &[
     ),
     (
         "repositories: [7]",
-        "targets.repositories (FILE:4): item 1 is a number, not text in quotes; give globs on \
-             owner/repo, such as [\"acme/*\"] in the file, acme/* elsewhere",
+        "targets.repositories (FILE:4): item 1 is not text in quotes; give globs on \
+             owner/repo, such as acme/*,other/app",
     ),
     (
         "repositories: [\"a/{b\"]",

@@ -7,7 +7,7 @@ use crate::{
     domain::links::{Template, TemplateError},
     support::glob,
 };
-use figment::value::{Empty, Value};
+use figment::value::Value;
 use globset::{Glob, GlobSet};
 use std::{
     fmt::Display,
@@ -23,8 +23,6 @@ use url::{ParseError, Position, Url};
 pub enum Takes {
     Whole(RangeInclusive<u64>),
     Number(RangeInclusive<f64>, &'static str),
-    /// A rate per second, of which 0 is unlimited.
-    Rate(RangeInclusive<f64>),
     /// A duration with its bounds, written as users write durations. Words as the lower bound name
     /// a bound that the section checks.
     Time(&'static str, &'static str),
@@ -36,8 +34,8 @@ pub enum Takes {
     Choice(&'static [&'static str]),
     /// Text with a parser of its own.
     Text(&'static str),
-    /// A list with a parser of its own: its items, and examples. Its option may be repeated.
-    List(&'static str, &'static [&'static str]),
+    /// A list with a parser of its own. Its option may be repeated.
+    List(&'static str),
     /// The path of a file; in the configuration file, a relative one is relative to the folder of
     /// that file.
     File,
@@ -48,10 +46,10 @@ pub enum Takes {
 pub const RATIO: Takes = Takes::Number(0.0..=1.0, "a ratio from 0 to 1");
 /// A difference of ratios.
 pub const FALL: Takes = Takes::Number(f64::MIN_POSITIVE..=1.0, "a ratio above 0, at most 1");
-pub const REPOSITORIES: Takes = Takes::List("globs on owner/repo", &["acme/*"]);
-pub const LANGUAGES: Takes = Takes::List("globs on language codes", &["en", "pt-*"]);
+pub const REPOSITORIES: Takes = Takes::List("globs on owner/repo, such as acme/*,other/app");
+pub const LANGUAGES: Takes = Takes::List("globs on language codes, such as en,pt-*");
 pub const ADDRESSES: Takes =
-    Takes::List("host:port", &[":10018", "127.0.0.1:10018", "[::1]:10018"]);
+    Takes::List("host:port, such as :10018 or 127.0.0.1:10018,[::1]:10018");
 
 impl Takes {
     /// Returns true if a value in the file may be a bare number or boolean. Other values need
@@ -67,20 +65,15 @@ impl Takes {
             Self::Whole(bounds) => {
                 format!("a whole number from {} to {}", bounds.start(), bounds.end())
             }
-            Self::Rate(bounds) => {
-                format!("0 for no limit, or {} to {}", bounds.start(), bounds.end())
+            Self::Number(_, expected) | Self::Text(expected) | Self::List(expected) => {
+                (*expected).to_owned()
             }
-            Self::Number(_, expected) | Self::Text(expected) => (*expected).to_owned(),
             Self::Time(least, most) => {
                 format!("a time from {least} to {most} with its unit, such as 90m or 1h 30m")
             }
             Self::Size(least) => format!("a size of at least {least}B, such as 512KiB or 16MiB"),
             Self::Switch => "true or false".to_owned(),
             Self::Choice(words) => format!("one of {}", words.join(", ")),
-            Self::List(items, examples) => format!(
-                "{items}, such as {examples:?} in the file, {} elsewhere",
-                examples.join(",")
-            ),
             Self::File => "the path of a file in quotes".to_owned(),
             Self::Secret => "the API key as one text in quotes".to_owned(),
         }
@@ -90,8 +83,6 @@ impl Takes {
     pub fn parse(&self, text: &str) -> Result<Value, String> {
         let value = match self {
             Self::Whole(bounds) => within(text, bounds),
-            Self::Rate(_) if text.parse() == Ok(0.0) => Some(Empty::None.into()),
-            Self::Rate(bounds) => within(text, bounds),
             Self::Number(bounds, _) => match text.parse() {
                 Ok(percent @ 1.0..=100.0) if bounds.end() < &percent => {
                     let ratio = percent / 100.0;

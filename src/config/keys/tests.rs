@@ -81,10 +81,6 @@ fn accepted(key: &Key) -> Value {
                 with(least, if is_bounded { most } else { json!({}) }),
             )
         }
-        Rate(bounds) => {
-            let bounds = json!({"minimum": 0, "maximum": bounds.end()});
-            numbers("number", DECIMAL, bounds)
-        }
         Size(least) => {
             let pattern = r"^\s*\+?\d+\s*([KMG]iB|B)?\s*$";
             numbers("integer", pattern, json!({"minimum": least}))
