@@ -21,13 +21,13 @@ pub mod wire;
 pub use error::{CURSOR_HINT, RequestFailure};
 pub use pace::Pace;
 pub use session::PollSession;
-pub use tls::{BuildError, check_ca_file};
+pub use tls::check_ca_file;
 
 use crate::{
-    config::{ApiConfig, KeyError, read_key},
+    config::{ApiConfig, read_key},
     domain::{Failure, LanguageList, Page, PollFailure, RepositoryId, Stop},
     metrics::instruments::Instruments,
-    support::clock::Timestamp,
+    support::{clock::Timestamp, hint::SetupError},
 };
 use reqwest::Url;
 use std::sync::Arc;
@@ -81,7 +81,7 @@ impl Client {
     /// # Errors
     ///
     /// The certificates or the proxy cannot be used.
-    pub fn new(config: &ApiConfig, instruments: Arc<Instruments>) -> Result<Self, BuildError> {
+    pub fn new(config: &ApiConfig, instruments: Arc<Instruments>) -> Result<Self, SetupError> {
         let mut repositories = config.base_url.clone();
         repositories.set_path(&format!(
             "{}/v1/repositories",
@@ -103,7 +103,7 @@ impl Client {
     /// # Errors
     ///
     /// The certificates or the proxy cannot be used.
-    pub fn reconfigured(&self, config: &ApiConfig) -> Result<Self, BuildError> {
+    pub fn reconfigured(&self, config: &ApiConfig) -> Result<Self, SetupError> {
         let mut client = Self::new(config, Arc::clone(&self.instruments))?;
         client.pace = Arc::clone(&self.pace);
         Ok(client)
@@ -114,16 +114,21 @@ impl Client {
         self.pace.configure(self.config.requests_per_second);
     }
 
-    /// Reads a file that may be on a disk that hangs; returns `None` after `api.timeout`.
+    /// Reads a file that may be on a disk that hangs. `what` names it.
     async fn read_file<T: Send + 'static>(
         &self,
-        read: impl FnOnce(&ApiConfig) -> T + Send + 'static,
-    ) -> Option<T> {
+        what: &str,
+        read: impl FnOnce(&ApiConfig) -> Result<T, SetupError> + Send + 'static,
+    ) -> Result<T, SetupError> {
         let config = self.config.clone();
         let reading = spawn_blocking(move || read(&config));
-        match timeout(self.config.timeout, reading).await.ok()? {
-            Ok(read) => Some(read),
-            Err(panic) => std::panic::resume_unwind(panic.into_panic()),
+        match timeout(self.config.timeout, reading).await {
+            Ok(Ok(read)) => read,
+            Ok(Err(panic)) => std::panic::resume_unwind(panic.into_panic()),
+            Err(_) => Err(SetupError::new(
+                format!("{what} could not be read within api.timeout"),
+                "check why the disk does not respond",
+            )),
         }
     }
 }
@@ -132,34 +137,19 @@ impl Api for Client {
     type Session = PollSession;
 
     async fn begin(&self, now: Timestamp) -> Result<PollSession, Stop> {
-        let key = self.read_file(|config| read_key(&config.key)).await;
-        let key = key.unwrap_or_else(|| {
-            Err(KeyError {
-                what: "the API key file could not be read within api.timeout".to_owned(),
-                hint: "check why the disk that holds it does not respond",
-            })
-        });
-        let key = key.map_err(|KeyError { what, hint }| Stop {
-            reason: PollFailure::KeyFile,
+        let stop = |reason, SetupError { what, hint }| Stop {
+            reason,
             failure: Failure::new(what, hint, now),
-        })?;
-        let session = match self.read_file(Connector::load).await {
-            Some(connector) => connector
-                .and_then(|connector| PollSession::new(self.clone(), key, connector))
-                .map_err(|error| {
-                    let hint = "correct it; the next poll reads it again";
-                    Failure::new(error.to_string(), hint, now)
-                }),
-            None => Err(Failure::new(
-                "the trusted certificates could not be read within api.timeout",
-                "check why the disk that holds them does not respond",
-                now,
-            )),
         };
-        session.map_err(|failure| Stop {
-            reason: PollFailure::Unavailable,
-            failure,
-        })
+        let key = self.read_file("the API key file", |config| read_key(&config.key));
+        let key = key
+            .await
+            .map_err(|error| stop(PollFailure::KeyFile, error))?;
+        let connector = self.read_file("the trusted certificates", Connector::load);
+        connector
+            .await
+            .and_then(|connector| PollSession::new(self.clone(), key, connector))
+            .map_err(|error| stop(PollFailure::Unavailable, error))
     }
 
     fn pace(&self) -> &Pace {

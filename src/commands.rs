@@ -15,17 +15,18 @@ mod stdio;
 mod stop;
 
 use crate::{
-    api::{BuildError, Client, check_ca_file},
+    api::{Client, check_ca_file},
     cli::{Cli, Command},
     config::{self, Config, ConfigError, Options},
     domain::Failure,
     metrics::instruments::Instruments,
     poller::{LiveSettings, PollSettings, Settings},
-    report::{BadSince, NotReady},
+    report::NotReady,
     server::{listen, web_config::WebConfigFile},
-    state::{DEMO, SavedState, StateError, StateFile},
+    state::{DEMO, SavedState, StateFile},
     support::{
         clock::Clock,
+        hint::SetupError,
         logging::{self, LogSettings},
     },
 };
@@ -42,11 +43,7 @@ pub enum RunError {
     #[error(transparent)]
     Config(#[from] ConfigError),
     #[error(transparent)]
-    Client(#[from] BuildError),
-    #[error(transparent)]
-    State(#[from] StateError),
-    #[error(transparent)]
-    Since(#[from] BadSince),
+    Setup(#[from] SetupError),
     /// `once` read everything, but the targets are not met.
     #[error(transparent)]
     NotReady(#[from] NotReady),
@@ -165,7 +162,7 @@ fn open_state(
     config: &Config,
     is_demo: bool,
     instruments: &Instruments,
-) -> Result<(Option<StateFile>, Option<SavedState>), StateError> {
+) -> Result<(Option<StateFile>, Option<SavedState>), SetupError> {
     let Some(path) = &config.state_file else {
         tracing::info!("without state.file, a run knows no earlier progress");
         return Ok((None, None));
@@ -180,7 +177,7 @@ fn open_state(
     if let Some(set_aside) = opened.set_aside {
         tracing::error!("{set_aside}");
         let hint = "no action is needed, unless you can repair the file that was set aside";
-        instruments.state_discarded(Failure::new(set_aside.to_string(), hint, now));
+        instruments.state_discarded(Failure::new(set_aside, hint, now));
     }
     Ok((Some(opened.file), opened.saved))
 }

@@ -32,7 +32,7 @@ use globset::GlobSet;
 use secrecy::ExposeSecret;
 use std::{collections::BTreeMap, ffi::OsString, path::PathBuf, sync::Arc};
 
-pub use api_key::{KeyError, KeySource, read_key};
+pub use api_key::{KeySource, read_key};
 pub use keys::{KEYS, Key, TARGET_KEYS};
 pub use mistake::ConfigError;
 pub use sections::{ApiConfig, PollConfig, WebConfig};

@@ -18,7 +18,7 @@ pub use csv::csv;
 pub use json::json;
 pub use languages::languages;
 pub use markdown::markdown;
-pub use since::{BadSince, Since};
+pub use since::Since;
 pub use table::table;
 pub use verdict::{NotReady, verdict};
 

@@ -30,7 +30,6 @@
 mod error;
 mod format;
 
-pub use error::StateError;
 pub use format::FormatError;
 
 use crate::{
@@ -38,8 +37,9 @@ use crate::{
         Repository, RepositoryId,
         record::{Languages, Record},
     },
-    support::{clock::Timestamp, replace::replace_by_way_of},
+    support::{clock::Timestamp, hint::SetupError, replace::replace_by_way_of},
 };
+use error::{failed, folder};
 use std::{
     collections::{BTreeMap, BTreeSet},
     ffi::OsString,
@@ -94,7 +94,7 @@ pub struct Opened {
     /// The state of the last process; `None` without a file, or with one that was set aside.
     pub saved: Option<SavedState>,
     /// The reason why a file was set aside, for the log.
-    pub set_aside: Option<StateError>,
+    pub set_aside: Option<String>,
 }
 
 /// The base URL under which a demo saves its state, because the port of the demo API differs at
@@ -122,7 +122,7 @@ impl StateFile {
     /// - Another process holds the lock.
     /// - The file is too large, or a newer version of the exporter wrote it.
     /// - The file is not the state of a demo, and `base_url` is [`DEMO`].
-    pub fn open(path: &Path, base_url: &str, now: Timestamp) -> Result<Opened, StateError> {
+    pub fn open(path: &Path, base_url: &str, now: Timestamp) -> Result<Opened, SetupError> {
         let path = locate(path)?;
         let file = Self {
             _lock: take_lock(&path)?,
@@ -135,7 +135,7 @@ impl StateFile {
         let _ = fs::remove_file(sibling(path, ".tmp"));
         let (saved, set_aside) = match read(path, base_url)? {
             Ok(saved) => (saved, None),
-            Err(why) => (None, Some(set_aside(path, why, now)?)),
+            Err(why) => (None, Some(set_aside(path, &why, now)?)),
         };
         Ok(Opened {
             file,
@@ -151,16 +151,15 @@ impl StateFile {
     ///
     /// Returns the errors of [`Self::open`], apart from those of the lock and of setting the file
     /// aside.
-    pub fn check(path: &Path) -> Result<(), StateError> {
+    pub fn check(path: &Path) -> Result<(), SetupError> {
         let path = locate(path)?;
         // The temporary file has no name, or loses it at once. Taking the lock instead could stop
         // an exporter that starts at the same time, or leave a lock that belongs to another user.
-        tempfile::tempfile_in(path.with_file_name(""))
-            .map_err(|error| StateError::folder(&path, error))?;
+        tempfile::tempfile_in(path.with_file_name("")).map_err(|error| folder(&path, &error))?;
         let lock = sibling(&path, ".lock");
         match OpenOptions::new().append(true).open(&lock) {
             Err(error) if error.kind() != ErrorKind::NotFound => {
-                Err(StateError::io("lock the state file with", &lock, error))
+                Err(failed("lock the state file with", &lock, &error))
             }
             // A file of another API is set aside, so that its base_url does not matter.
             _ => read(&path, "").map(drop),
@@ -173,7 +172,7 @@ impl StateFile {
     ///
     /// A later call may succeed. A failed write leaves the last good file untouched, unless the
     /// error is that the folder cannot be synced: the new file is in place by then.
-    pub fn write(&self, saved: &SavedState) -> Result<(), StateError> {
+    pub fn write(&self, saved: &SavedState) -> Result<(), SetupError> {
         let temporary = sibling(&self.path, ".tmp");
         // A new file is sure to have the mode, and is no symbolic link that another user left here.
         let _ = fs::remove_file(&temporary);
@@ -189,23 +188,26 @@ impl StateFile {
             }
             Ok(())
         })
-        .map_err(|error| StateError::io("write the state file", &self.path, error))?;
+        .map_err(|error| failed("write the state file", &self.path, &error))?;
         let action =
             "sync the folder (the state file is replaced, but a power failure may undo that) of";
-        sync_folder(&self.path).map_err(|error| StateError::io(action, &self.path, error))
+        sync_folder(&self.path).map_err(|error| failed(action, &self.path, &error))
     }
 }
 
 /// Returns the absolute path of the state file. Writes replace the target of a symbolic link, so
 /// that the link stays.
-fn locate(path: &Path) -> Result<PathBuf, StateError> {
+fn locate(path: &Path) -> Result<PathBuf, SetupError> {
     let named = fs::read_link(path).map_or(path.to_owned(), |to| path.with_file_name(to));
     let path = fs::canonicalize(path)
         .or_else(|_| std::path::absolute(named))
         .unwrap_or_default();
     // Opening a pipe could block forever, and reading a device could do anything.
     if path.file_name().is_none() || fs::metadata(&path).is_ok_and(|found| !found.is_file()) {
-        return Err(StateError::NotAFile { path });
+        return Err(SetupError::new(
+            format!("state.file {} is not a file", path.display()),
+            "name a file in a folder that the exporter may write to",
+        ));
     }
     Ok(path)
 }
@@ -215,10 +217,10 @@ fn locate(path: &Path) -> Result<PathBuf, StateError> {
 fn read(
     path: &Path,
     base_url: &str,
-) -> Result<Result<Option<SavedState>, FormatError>, StateError> {
-    let left_alone = |why| {
-        let path = path.to_owned();
-        Err(StateError::LeftAlone { path, why })
+) -> Result<Result<Option<SavedState>, FormatError>, SetupError> {
+    let left_alone = |why: FormatError| {
+        let what = format!("cannot use the state file {}: {why}", path.display());
+        Err(SetupError::new(what, why.hint()))
     };
     if let Ok(found) = fs::metadata(path)
         && found.len() > MAX_BYTES
@@ -232,13 +234,13 @@ fn read(
             Err(why) => Ok(Err(why)),
         },
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(Ok(None)),
-        Err(error) => Err(StateError::io("read the state file", path, error)),
+        Err(error) => Err(failed("read the state file", path, &error)),
     }
 }
 
 /// Moves the file at `path` to an unused name, and returns the message for the log. The lock keeps
 /// other processes from taking that name in between.
-fn set_aside(path: &Path, why: FormatError, now: Timestamp) -> Result<StateError, StateError> {
+fn set_aside(path: &Path, why: &FormatError, now: Timestamp) -> Result<String, SetupError> {
     let first = format!(".set-aside-{}", now.to_string().replace(['-', ':'], ""));
     let mut to = sibling(path, &first);
     let mut number = 1;
@@ -246,15 +248,18 @@ fn set_aside(path: &Path, why: FormatError, now: Timestamp) -> Result<StateError
         number += 1;
         to = sibling(path, &format!("{first}-{number}"));
     }
-    fs::rename(path, &to)
-        .map_err(|error| StateError::io("set aside the state file", path, error))?;
-    let path = path.to_owned();
-    Ok(StateError::SetAside { path, to, why })
+    fs::rename(path, &to).map_err(|error| failed("set aside the state file", path, &error))?;
+    Ok(format!(
+        "cannot use the state file {}: {why}; it was set aside as {}, and the exporter starts \
+         without it",
+        path.display(),
+        to.display()
+    ))
 }
 
 /// Locks the state file at `path`. The kernel releases the lock with the returned file, however the
 /// process ends.
-fn take_lock(path: &Path) -> Result<File, StateError> {
+fn take_lock(path: &Path) -> Result<File, SetupError> {
     let lock = sibling(path, ".lock");
     // Network filesystems grant an exclusive lock only on files opened for writing.
     let take = || {
@@ -267,9 +272,16 @@ fn take_lock(path: &Path) -> Result<File, StateError> {
         Ok(file)
     };
     take().map_err(|error: io::Error| match error.kind() {
-        ErrorKind::WouldBlock => StateError::Held(path.to_owned()),
-        _ if lock.exists() => StateError::io("lock the state file with", &lock, error),
-        _ => StateError::folder(path, error),
+        ErrorKind::WouldBlock => SetupError::new(
+            format!(
+                "state.file {path} is in use by another process, which holds the lock {path}.lock",
+                path = path.display()
+            ),
+            "end that process, or set state.file to another file; `once --state.file=` runs \
+             without a state file",
+        ),
+        _ if lock.exists() => failed("lock the state file with", &lock, &error),
+        _ => folder(path, &error),
     })
 }
 

@@ -4,13 +4,13 @@ use super::{
     Client, Session,
     error::RequestFailure,
     retry_after,
-    tls::{BuildError, Connector},
+    tls::Connector,
     wire::{self, Absent, DecodeError},
 };
 use crate::{
     domain::{LanguageList, Operation, Page, Reason, RepositoryId},
     metrics::instruments::definition,
-    support::{clock::Timestamp, lock::lock},
+    support::{clock::Timestamp, hint::SetupError, lock::lock},
 };
 use reqwest::{
     Response, StatusCode, Url,
@@ -45,7 +45,7 @@ impl PollSession {
         client: Client,
         key: SecretString,
         connector: Connector,
-    ) -> Result<Self, BuildError> {
+    ) -> Result<Self, SetupError> {
         let http = Mutex::new(connector.client()?);
         Ok(Self {
             client,

@@ -4,52 +4,18 @@
 //! are trusted without a reload. Connections use HTTP/1.1 only: over HTTP/2 all requests share one
 //! connection, and a dead connection would fail every retry.
 
-use super::proxy::{ProxyError, https_proxy};
-use crate::config::ApiConfig;
+use super::proxy::https_proxy;
+use crate::{config::ApiConfig, support::hint::SetupError};
 use reqwest::{Proxy, redirect::Policy};
 use rustls::{
     ClientConfig, RootCertStore,
     pki_types::{CertificateDer, pem::PemObject},
 };
-use std::{
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::{path::Path, time::Duration};
 
 /// The time for which an idle connection is kept: less than the 5 s after which some servers close
 /// theirs.
 const LONGEST_IDLE: Duration = Duration::from_secs(4);
-
-/// The reason why no HTTP client can be built.
-#[derive(Debug, thiserror::Error)]
-pub enum BuildError {
-    #[error(
-        "cannot read certificates from {path}: {why}; set api.ca_file to a file of PEM \
-         certificates",
-        path = path.display()
-    )]
-    CaFile { path: PathBuf, why: String },
-    #[error(
-        "no trusted certificates were found on this system{}; install them (Debian: \
-         ca-certificates) or set api.ca_file",
-        causes(.0)
-    )]
-    NoRoots(Vec<rustls_native_certs::Error>),
-    #[error(transparent)]
-    Proxy(#[from] ProxyError),
-    #[error("the HTTP client cannot be set up: {0:?}")]
-    Http(#[from] reqwest::Error),
-}
-
-/// Returns the reasons why the system's certificates could not be read, if there are any.
-fn causes(errors: &[rustls_native_certs::Error]) -> String {
-    let causes: Vec<_> = errors.iter().map(ToString::to_string).collect();
-    if causes.is_empty() {
-        String::new()
-    } else {
-        format!(" ({})", causes.join("; "))
-    }
-}
 
 /// A factory of HTTP clients that trust the same certificates and use the same proxy.
 #[derive(Debug, Clone)]
@@ -63,7 +29,7 @@ pub struct Connector {
 
 impl Connector {
     /// Reads `api.ca_file`, the system's roots and the proxy of the environment.
-    pub fn load(config: &ApiConfig) -> Result<Self, BuildError> {
+    pub fn load(config: &ApiConfig) -> Result<Self, SetupError> {
         let is_https = config.base_url.scheme() == "https";
         Ok(Self {
             tls: is_https.then(|| tls_config(config)).transpose()?,
@@ -75,7 +41,7 @@ impl Connector {
     }
 
     /// Creates a client without open connections.
-    pub fn client(&self) -> Result<reqwest::Client, BuildError> {
+    pub fn client(&self) -> Result<reqwest::Client, SetupError> {
         let mut builder = reqwest::Client::builder()
             .tls_backend_preconfigured(self.tls.clone().unwrap_or_else(without_roots))
             .http1_only()
@@ -94,7 +60,10 @@ impl Connector {
         if let Some(proxy) = &self.proxy {
             builder = builder.proxy(proxy.clone());
         }
-        Ok(builder.build()?)
+        builder.build().map_err(|error| {
+            let what = format!("the HTTP client cannot be set up: {error:?}");
+            SetupError::new(what, "report this: it is a bug")
+        })
     }
 }
 
@@ -106,15 +75,17 @@ fn without_roots() -> ClientConfig {
 }
 
 /// Checks that `api.ca_file` holds certificates that can be trusted.
-pub fn check_ca_file(path: &Path) -> Result<(), BuildError> {
+pub fn check_ca_file(path: &Path) -> Result<(), SetupError> {
     trust(path, &mut RootCertStore::empty())
 }
 
 /// Adds the certificates of a file to `roots`.
-fn trust(path: &Path, roots: &mut RootCertStore) -> Result<(), BuildError> {
-    let refused = |why: String| BuildError::CaFile {
-        path: path.to_owned(),
-        why,
+fn trust(path: &Path, roots: &mut RootCertStore) -> Result<(), SetupError> {
+    let refused = |why: String| {
+        SetupError::new(
+            format!("cannot read certificates from {}: {why}", path.display()),
+            "set api.ca_file to a file of PEM certificates",
+        )
     };
     let certificates: Result<Vec<_>, _> = CertificateDer::pem_file_iter(path)
         .and_then(Iterator::collect)
@@ -131,7 +102,7 @@ fn trust(path: &Path, roots: &mut RootCertStore) -> Result<(), BuildError> {
     Ok(())
 }
 
-fn tls_config(config: &ApiConfig) -> Result<ClientConfig, BuildError> {
+fn tls_config(config: &ApiConfig) -> Result<ClientConfig, SetupError> {
     let mut roots = RootCertStore::empty();
     let system = rustls_native_certs::load_native_certs();
     roots.add_parsable_certificates(system.certs);
@@ -139,7 +110,12 @@ fn tls_config(config: &ApiConfig) -> Result<ClientConfig, BuildError> {
         trust(path, &mut roots)?;
     }
     if roots.is_empty() {
-        return Err(BuildError::NoRoots(system.errors));
+        let mut what = "no trusted certificates were found on this system".to_owned();
+        for error in system.errors {
+            what = format!("{what}; {error}");
+        }
+        let hint = "install them (Debian: ca-certificates) or set api.ca_file";
+        return Err(SetupError::new(what, hint));
     }
     let mut tls = ClientConfig::builder()
         .with_root_certificates(roots)

@@ -6,18 +6,16 @@
 
 use super::{Uses, load, notify, off_the_runtime, poller_settings};
 use crate::{
-    api::{BuildError, Client},
-    config::{Config, ConfigError, Options},
+    api::Client,
+    config::{Config, Options},
     domain::Failure,
     metrics::instruments::Instruments,
     poller::Settings,
-    server::{
-        Server,
-        web_config::{WebConfigError, WebConfigFile},
-    },
+    server::{Server, web_config::WebConfigFile},
     support::{clock::Clock, logging},
     web::{self, AppState, ReloadRequest},
 };
+use anyhow::{Context as _, bail};
 use globset::GlobSet;
 use std::{convert::Infallible, sync::Arc, time::Duration};
 use tokio::{
@@ -31,25 +29,6 @@ const LIMIT: Duration = Duration::from_secs(10);
 
 /// Guards the threads that read files: a read that hangs blocks its thread, at most 16 of them.
 static READERS: Semaphore = Semaphore::const_new(16);
-
-/// The reason why a reload is refused.
-#[derive(Debug, thiserror::Error)]
-enum ReloadError {
-    #[error(transparent)]
-    Config(#[from] ConfigError),
-    #[error("a reload cannot change {}; restart the exporter instead", .0.join(", "))]
-    Fixed(Vec<&'static str>),
-    #[error("web.config_file: {0}")]
-    WebConfig(#[from] WebConfigError),
-    #[error(transparent)]
-    Client(#[from] BuildError),
-    #[error(
-        "the files could not be read within {LIMIT:?}; look for a pipe, or a disk that does not \
-         respond, among --config.file, api.key_file, api.ca_file, web.config_file and the files \
-         that it names"
-    )]
-    Hangs,
-}
 
 /// The cause of a reload.
 enum Trigger {
@@ -97,7 +76,7 @@ impl Reloader {
             let now = Clock::system().now();
             let hint = "correct it, then reload; the web configuration file needs no reload, \
                         because the exporter notices changes of it";
-            let outcome = outcome.map_err(|error| Failure::new(error.to_string(), hint, now));
+            let outcome = outcome.map_err(|error| Failure::new(format!("{error:#}"), hint, now));
             let refusal = outcome
                 .as_ref()
                 .err()
@@ -124,9 +103,10 @@ impl Reloader {
     }
 
     /// Activates the changed web configuration file.
-    async fn follow_web_file(&mut self) -> Result<(), ReloadError> {
+    async fn follow_web_file(&mut self) -> anyhow::Result<()> {
         let path = self.config.web.config_file.clone();
-        let read = in_time(move || Ok(WebConfigFile::load(path.as_deref())?)).await;
+        let read =
+            in_time(move || WebConfigFile::load(path.as_deref()).context("web.config_file")).await;
         // The web file comes first: a mistake elsewhere must not delay a renewed certificate.
         let outcome = read.and_then(|web_file| self.apply(None, web_file));
         if self.is_refused {
@@ -139,7 +119,7 @@ impl Reloader {
     }
 
     /// Reads all files and activates them.
-    async fn reload(&mut self) -> Result<(), ReloadError> {
+    async fn reload(&mut self) -> anyhow::Result<()> {
         let (options, client) = (self.options.clone(), self.client.clone());
         let read = in_time(move || {
             let (config, web_file) = load(&options, Uses::WebConfig)?;
@@ -158,11 +138,12 @@ impl Reloader {
         &mut self,
         read: Option<(Config, Client)>,
         web_file: WebConfigFile,
-    ) -> Result<(), ReloadError> {
+    ) -> anyhow::Result<()> {
         if let Some((config, _)) = &read {
             let fixed = self.config.restart_needed(config);
             if !fixed.is_empty() {
-                return Err(ReloadError::Fixed(fixed));
+                let fixed = fixed.join(", ");
+                bail!("a reload cannot change {fixed}; restart the exporter instead");
             }
         }
         if let Some((config, client)) = read {
@@ -192,8 +173,8 @@ impl Reloader {
 
 /// Reads files within [`LIMIT`]. Drops the result of a read that takes longer.
 async fn in_time<T: Send + 'static>(
-    read: impl FnOnce() -> Result<T, ReloadError> + Send + 'static,
-) -> Result<T, ReloadError> {
+    read: impl FnOnce() -> anyhow::Result<T> + Send + 'static,
+) -> anyhow::Result<T> {
     let read = async {
         let reader = READERS.acquire().await;
         off_the_runtime(move || {
@@ -202,7 +183,11 @@ async fn in_time<T: Send + 'static>(
         })
         .await
     };
-    timeout(LIMIT, read)
-        .await
-        .unwrap_or(Err(ReloadError::Hangs))
+    timeout(LIMIT, read).await.unwrap_or_else(|_| {
+        bail!(
+            "the files could not be read within {LIMIT:?}; look for a pipe, or a disk that does \
+             not respond, among --config.file, api.key_file, api.ca_file, web.config_file and the \
+             files that it names"
+        )
+    })
 }

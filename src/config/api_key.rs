@@ -1,7 +1,7 @@
 //! The API key: read again whenever it is needed, so that it can be rotated without a restart. No
 //! message shows it, even if a user pasted it in the place of a path.
 
-use crate::support::hint::os_hint;
+use crate::support::hint::{SetupError, os_hint};
 use secrecy::{ExposeSecret, SecretString};
 use std::{
     ffi::OsStr,
@@ -43,22 +43,12 @@ pub enum KeySource {
     File(PathBuf),
 }
 
-/// Why there is no key to send.
-#[derive(Debug, thiserror::Error)]
-#[error("{what}; {hint}")]
-pub struct KeyError {
-    /// The problem, with the file if there is one.
-    pub what: String,
-    /// The remedy.
-    pub hint: &'static str,
-}
-
 /// Reads the key as it is sent, without trailing line breaks.
 ///
 /// # Errors
 /// The file is missing, cannot be read or is too large, or the key is empty or cannot be sent in a
 /// header.
-pub fn read_key(source: &KeySource) -> Result<SecretString, KeyError> {
+pub fn read_key(source: &KeySource) -> Result<SecretString, SetupError> {
     let (bytes, what, hint) = match source {
         KeySource::Inline(key) => (
             key.expose_secret().as_bytes().to_vec(),
@@ -67,19 +57,16 @@ pub fn read_key(source: &KeySource) -> Result<SecretString, KeyError> {
         ),
         KeySource::File(file) => {
             let what = format!("the API key file {} ", file.display());
-            let bytes = read(file).map_err(|error| KeyError {
-                what: format!("{what}cannot be read: {error}"),
-                hint: os_hint(&error)
-                    .unwrap_or("make sure that the file exists and that this user can read it"),
+            let bytes = read(file).map_err(|error| {
+                let hint = os_hint(&error)
+                    .unwrap_or("make sure that the file exists and that this user can read it");
+                SetupError::new(format!("{what}cannot be read: {error}"), hint)
             })?;
             let hint = "write the API key, and nothing else, into the file";
             (bytes, what, hint)
         }
     };
-    fit(&bytes).map_err(|problem| KeyError {
-        what: what + problem,
-        hint,
-    })
+    fit(&bytes).map_err(|problem| SetupError::new(what + problem, hint))
 }
 
 fn read(path: &Path) -> io::Result<Vec<u8>> {

@@ -5,9 +5,12 @@ use super::{
     api_key::{HIDDEN, may_be_key},
     keys::{KEYS, Key, TARGET_KEYS, TARGETS, keys_of, removed, sections},
     reader::Reader,
-    values::{Takes, is_plain},
+    values::Takes,
 };
-use crate::support::{hint::nearest, yaml};
+use crate::support::{
+    hint::{is_plain, nearest},
+    yaml,
+};
 use figment::Metadata;
 use serde::{
     Deserialize, Deserializer,

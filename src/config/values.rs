@@ -3,10 +3,7 @@
 //! A parser returns the value or the problem with the text. The problem quotes the text only if it
 //! is too short for an API key.
 
-use crate::{
-    domain::links::{Template, TemplateError},
-    support::glob,
-};
+use crate::{domain::links::Template, support::glob};
 use figment::value::Value;
 use globset::{Glob, GlobSet};
 use std::{
@@ -127,13 +124,6 @@ pub fn is(text: &str) -> String {
     format!("is {}", quoted(text))
 }
 
-/// Returns true for an unknown name that may be shown: YAML reads `{key:abc}` as one name, which
-/// may hold a secret.
-pub fn is_plain(name: &str) -> bool {
-    let is_of_names = |c: char| c.is_ascii_alphabetic() || matches!(c, '_' | '-' | '.');
-    name.len() <= 40 && name.chars().all(is_of_names)
-}
-
 /// Splits a list that is written as one text at its commas, except those within the braces of a
 /// glob.
 pub fn items(text: &str) -> Vec<&str> {
@@ -201,15 +191,9 @@ pub fn base_url(text: &str) -> Result<Url, String> {
 /// password.
 pub fn link(
     text: &str,
-    parse: fn(&str) -> Result<Template, TemplateError>,
+    parse: fn(&str) -> Result<Template, String>,
 ) -> Result<Option<Template>, String> {
-    let template = (!text.is_empty()).then(|| parse(text)).transpose();
-    template.map_err(|error| match error {
-        TemplateError::UnknownPlaceholder(name) if is_plain(&name) => {
-            format!("holds the unknown placeholder {{{name}}}")
-        }
-        error => error.to_string(),
-    })
+    (!text.is_empty()).then(|| parse(text)).transpose()
 }
 
 /// Parses each item of a list. The problem that `parse` returns is a predicate of the item.

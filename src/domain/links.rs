@@ -1,6 +1,6 @@
 //! Links to the pages where people translate: URL templates with placeholders.
 
-use crate::domain::Repository;
+use crate::{domain::Repository, support::hint::is_plain};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use url::Url;
 
@@ -33,27 +33,20 @@ impl Links {
     }
 }
 
-/// The reason why a text is not a URL template.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum TemplateError {
-    #[error("does not begin with https:// or http://")]
-    Scheme,
-    /// The name may be any text; the caller decides whether to print it.
-    #[error("holds an unknown placeholder")]
-    UnknownPlaceholder(String),
-    #[error("holds a brace without its counterpart")]
-    Brace,
-    #[error("holds a blank, a quote or another character that a URL cannot hold")]
-    Character,
-    #[error("holds a user or a password, which every reader of the link would see")]
-    Credentials,
-    #[error("makes no URL: {0}")]
-    Url(#[from] url::ParseError),
-}
-
 /// The placeholders of a template: properties of a repository, and the code of a language.
 /// `{owner}` and `{name}` are the parts of `{repo}` before and after its last slash.
 const PLACEHOLDERS: [&str; 5] = ["{id}", "{repo}", "{owner}", "{name}", "{language}"];
+
+const BRACE: &str = "holds a brace without its counterpart";
+
+/// Returns the problem with a placeholder. Shows its name only if that cannot be a secret.
+fn unknown(name: &str) -> String {
+    if is_plain(name) {
+        format!("holds the unknown placeholder {{{name}}}")
+    } else {
+        "holds an unknown placeholder".to_owned()
+    }
+}
 
 /// A URL with placeholders.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,9 +57,9 @@ impl Template {
     ///
     /// # Errors
     /// Fails if the text cannot become a URL, or has the placeholder `{language}`.
-    pub fn of_repository(text: &str) -> Result<Self, TemplateError> {
+    pub fn of_repository(text: &str) -> Result<Self, String> {
         if text.contains("{language}") {
-            return Err(TemplateError::UnknownPlaceholder("language".to_owned()));
+            return Err(unknown("language"));
         }
         Self::of_language(text)
     }
@@ -76,28 +69,30 @@ impl Template {
     ///
     /// # Errors
     /// Fails if the text cannot become a URL.
-    pub fn of_language(text: &str) -> Result<Self, TemplateError> {
+    pub fn of_language(text: &str) -> Result<Self, String> {
         let is_excluded = |c: char| c.is_whitespace() || c.is_control() || "\"'<>\\^`|".contains(c);
         if !text.starts_with("https://") && !text.starts_with("http://") {
-            return Err(TemplateError::Scheme);
+            return Err("does not begin with https:// or http://".to_owned());
         }
         if text.contains(is_excluded) {
-            return Err(TemplateError::Character);
+            let problem = "holds a blank, a quote or another character that a URL cannot hold";
+            return Err(problem.to_owned());
         }
         for rest in text.split('{').skip(1) {
-            let (name, _) = rest.split_once('}').ok_or(TemplateError::Brace)?;
+            let (name, _) = rest.split_once('}').ok_or(BRACE)?;
             if !PLACEHOLDERS.contains(&&*format!("{{{name}}}")) {
-                return Err(TemplateError::UnknownPlaceholder(name.to_owned()));
+                return Err(unknown(name));
             }
         }
         let template = Self(text.to_owned());
         let url = template.fill(["1"; 5]);
         if url.contains('}') {
-            return Err(TemplateError::Brace);
+            return Err(BRACE.to_owned());
         }
-        let url = Url::parse(&url)?;
+        let url = Url::parse(&url).map_err(|error| format!("makes no URL: {error}"))?;
         if !url.username().is_empty() || url.password().is_some() {
-            return Err(TemplateError::Credentials);
+            let problem = "holds a user or a password, which every reader of the link would see";
+            return Err(problem.to_owned());
         }
         Ok(template)
     }
@@ -178,28 +173,29 @@ mod tests {
 
     #[test]
     fn a_template_that_cannot_become_a_url_is_refused() {
-        let unknown = |name: &str| TemplateError::UnknownPlaceholder(name.to_owned());
         for (text, error) in [
-            ("ftp://t.example.com/{id}", TemplateError::Scheme),
-            ("javascript:alert({id})", TemplateError::Scheme),
-            ("https:t.example.com", TemplateError::Scheme),
-            ("t.example.com/{id}", TemplateError::Scheme),
-            ("https://t.example.com/{lang}", unknown("lang")),
-            ("https://t.example.com/{}", unknown("")),
-            ("https://t.example.com/{id", TemplateError::Brace),
-            ("https://t.example.com/id}", TemplateError::Brace),
-            ("https://t.example.com/{{id}}", TemplateError::Brace),
-            ("https://t.example.com/a b", TemplateError::Character),
-            ("https://t.example.com/\"{id}\"", TemplateError::Character),
-            ("https://me:pw@t.example.com/", TemplateError::Credentials),
-            ("https://me@t.example.com/", TemplateError::Credentials),
-            ("https://", TemplateError::Url(url::ParseError::EmptyHost)),
+            ("ftp://t.example.com/{id}", "does not begin with https://"),
+            ("javascript:alert({id})", "does not begin with https://"),
+            ("https:t.example.com", "does not begin with https://"),
+            ("t.example.com/{id}", "does not begin with https://"),
+            ("https://t.example.com/{lang}", "unknown placeholder {lang}"),
+            ("https://t.example.com/{}", "unknown placeholder {}"),
+            ("https://t.example.com/{id", "brace without its counterpart"),
+            ("https://t.example.com/id}", "brace without its counterpart"),
+            (
+                "https://t.example.com/{{id}}",
+                "brace without its counterpart",
+            ),
+            ("https://t.example.com/a b", "a blank"),
+            ("https://t.example.com/\"{id}\"", "a quote"),
+            ("https://me:pw@t.example.com/", "a user or a password"),
+            ("https://me@t.example.com/", "a user or a password"),
+            ("https://", "makes no URL: empty host"),
         ] {
-            assert_eq!(Template::of_language(text), Err(error), "{text}");
+            let refused = Template::of_language(text).unwrap_err();
+            assert!(refused.contains(error), "{text}: {refused}");
         }
-        assert_eq!(
-            Template::of_repository("https://t.example.com/{language}"),
-            Err(unknown("language"))
-        );
+        let refused = Template::of_repository("https://t.example.com/{language}").unwrap_err();
+        assert_eq!(refused, "holds the unknown placeholder {language}");
     }
 }

@@ -4,8 +4,8 @@
 use crate::{
     domain::Failure,
     metrics::instruments::Instruments,
-    state::{SavedState, StateError, StateFile},
-    support::clock::Clock,
+    state::{SavedState, StateFile},
+    support::{clock::Clock, hint::SetupError},
 };
 use std::{future::pending, sync::Arc, time::Duration};
 use tokio::{
@@ -95,7 +95,7 @@ impl Saver {
 }
 
 async fn write_all(
-    write: impl Fn(&SavedState) -> Result<(), StateError> + Clone + Send + 'static,
+    write: impl Fn(&SavedState) -> Result<(), SetupError> + Clone + Send + 'static,
     mut states: watch::Receiver<Arc<SavedState>>,
     instruments: Arc<Instruments>,
 ) {

@@ -7,24 +7,9 @@ use crate::domain::{
     snapshot::{Shown, Snapshot},
     twelve_decimals,
 };
+use crate::support::hint::SetupError;
 use serde::Deserialize;
-use std::{
-    cmp::Ordering,
-    collections::BTreeMap,
-    fs,
-    path::{Path, PathBuf},
-};
-
-/// The reason why a file of `--since` cannot be compared with.
-#[derive(Debug, thiserror::Error)]
-#[error(
-    "--since {}: {what}; give an earlier output of `once --output json`, or a copy of \
-     /translations.json", path.display()
-)]
-pub struct BadSince {
-    path: PathBuf,
-    what: String,
-}
+use std::{cmp::Ordering, collections::BTreeMap, fs, path::Path};
 
 /// The completions of an earlier time, by id and code, so that a rename changes nothing.
 #[derive(Debug)]
@@ -81,10 +66,12 @@ impl Since {
     ///
     /// # Errors
     /// Fails if the file cannot be read, is no such JSON, or has no repository.
-    pub fn read(path: &Path) -> Result<Self, BadSince> {
-        let bad = |what| BadSince {
-            path: path.to_owned(),
-            what,
+    pub fn read(path: &Path) -> Result<Self, SetupError> {
+        let bad = |what| {
+            let what = format!("--since {}: {what}", path.display());
+            let hint = "give an earlier output of `once --output json`, or a copy of \
+                        /translations.json";
+            SetupError::new(what, hint)
         };
         let text = fs::read(path).map_err(|error| bad(format!("cannot be read: {error}")))?;
         Self::parse(&text).map_err(bad)

@@ -27,14 +27,14 @@ use std::{
     time::Duration,
 };
 use tls::Tls;
-use yaml::{Interval, Invalid, RateLimitSection, TlsSection};
+use yaml::{Interval, RateLimitSection, TlsSection, invalid_at};
 
 /// The failure to load a web configuration file, with file, line, key and hint.
 #[derive(Debug, thiserror::Error)]
 #[error("the web configuration file {}: {reason}", path.display())]
 pub struct WebConfigError {
     path: PathBuf,
-    reason: Invalid,
+    reason: String,
 }
 
 /// A valid web configuration file with the contents of the files that it names. The default stands
@@ -73,10 +73,12 @@ impl WebConfigFile {
 
     /// Reads the file like [`Self::load`], and adds every file it reads to `files`, even when it
     /// fails: the follower notices when the mistake is corrected.
-    pub fn read(path: &Path, files: &mut Files) -> Result<Self, Invalid> {
-        let text = files.read(path.to_owned())?;
+    pub fn read(path: &Path, files: &mut Files) -> Result<Self, String> {
+        let text = files
+            .read(path.to_owned())
+            .map_err(|error| format!("cannot read it: {error}; correct its path or its mode"))?;
         if text.trim_ascii().is_empty() {
-            return Err(Invalid::Empty);
+            return Err("the file is empty; to serve without protection, set no file".to_owned());
         }
         let sections = yaml::parse(&text)?;
         let http = sections.http_server_config.unwrap_or_default();
@@ -139,7 +141,7 @@ impl WebConfigFile {
     }
 }
 
-fn rate_limit(section: &Spanned<RateLimitSection>) -> Result<Option<RateLimit>, Invalid> {
+fn rate_limit(section: &Spanned<RateLimitSection>) -> Result<Option<RateLimit>, String> {
     let message = match (&section.value.interval, section.value.burst) {
         (Some(Interval(Duration::ZERO)), _) | (None, 0) => return Ok(None),
         (Some(Interval(interval)), burst @ 1..) => {
@@ -153,15 +155,15 @@ fn rate_limit(section: &Spanned<RateLimitSection>) -> Result<Option<RateLimit>, 
             "rate_limit.burst limits nothing without rate_limit.interval; set it, such as 1s"
         }
     };
-    Err(Invalid::at(section, message))
+    Err(invalid_at(section, message))
 }
 
-fn headers(given: BTreeMap<String, Spanned<String>>) -> Result<HeaderMap, Invalid> {
+fn headers(given: BTreeMap<String, Spanned<String>>) -> Result<HeaderMap, String> {
     let mut headers = HeaderMap::new();
     for (name, text) in given {
         let invalid = |what: &str| {
             let message = format!("http_server_config.headers.{name} {what}");
-            Err(Invalid::at(&text, message))
+            Err(invalid_at(&text, message))
         };
         match (&*name, &*text.value) {
             ("X-Frame-Options", "deny" | "sameorigin")

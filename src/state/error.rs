@@ -1,69 +1,29 @@
 //! Errors of the state file, each with a hint for the operator.
 
 use super::FormatError;
-use crate::support::hint::os_hint;
+use crate::support::hint::{SetupError, os_hint};
 use std::{
     io::{self, ErrorKind},
-    path::{Path, PathBuf},
+    path::Path,
 };
 
-/// A failure to open or write the state file. The program exits with an error of the start, and
-/// repeats a failed write.
-#[derive(Debug, thiserror::Error)]
-pub enum StateError {
-    #[error(
-        "state.file {path} is in use by another process, which holds the lock {path}.lock: end \
-         that process, or set state.file to another file; `once --state.file=` runs without a \
-         state file",
-        path = .0.display()
-    )]
-    Held(PathBuf),
-    #[error(
-        "state.file {} is not a file: name a file in a folder that the exporter may write to",
-        path.display()
-    )]
-    NotAFile { path: PathBuf },
-    /// The exporter does not start.
-    #[error("cannot use the state file {}: {why}; {}", path.display(), why.hint())]
-    LeftAlone { path: PathBuf, why: FormatError },
-    /// The exporter starts without it.
-    #[error(
-        "cannot use the state file {}: {why}; it was set aside as {}, and the exporter starts \
-         without it",
-        path.display(), to.display()
-    )]
-    SetAside {
-        path: PathBuf,
-        to: PathBuf,
-        why: FormatError,
-    },
-    #[error("cannot {action} {}: {error}: {}", path.display(), hint(error))]
-    Io {
-        action: &'static str,
-        path: PathBuf,
-        error: io::Error,
-    },
+/// Returns the error of a folder in which no file can be made. It shows only the folder: the name
+/// of a file that does not exist might be the API key, pasted there by mistake.
+pub fn folder(file: &Path, error: &io::Error) -> SetupError {
+    let folder = file.with_file_name("");
+    failed("write the state file into", &folder, error)
 }
 
-impl StateError {
-    /// Makes the error of a folder in which no file can be made. It shows only the folder: the name
-    /// of a file that does not exist might be the API key, pasted there by mistake.
-    pub fn folder(file: &Path, error: io::Error) -> Self {
-        let folder = file.with_file_name("");
-        Self::io("write the state file into", &folder, error)
-    }
-
-    pub fn io(action: &'static str, path: &Path, error: io::Error) -> Self {
-        Self::Io {
-            action,
-            path: path.to_owned(),
-            error,
-        }
-    }
+/// Returns the error of an action on a file.
+pub fn failed(action: &str, path: &Path, error: &io::Error) -> SetupError {
+    SetupError::new(
+        format!("cannot {action} {}: {error}", path.display()),
+        hint(error),
+    )
 }
 
 impl FormatError {
-    fn hint(&self) -> &'static str {
+    pub(super) fn hint(&self) -> &'static str {
         match self {
             Self::Newer(_) => {
                 "run the newer version of the exporter, or move the file away, which restarts all \
@@ -123,7 +83,7 @@ mod tests {
             (Errno::FBIG, "LimitFSIZE"),
             (Errno::BUSY, "not the file alone"),
         ] {
-            let error = StateError::io("lock", Path::new("/folder/state"), errno.into());
+            let error = failed("lock", Path::new("/folder/state"), &errno.into());
             let error = error.to_string();
             assert!(
                 error.starts_with("cannot lock /folder/state: ") && error.contains(part),

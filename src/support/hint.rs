@@ -1,6 +1,25 @@
-//! Hints for messages.
+//! Hints for messages, and the error that has one.
 
 use rustix::io::Errno;
+
+/// A problem that the operator has to solve: with the configuration, a file or the system.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{what}; {hint}")]
+pub struct SetupError {
+    /// The attempt, its object and the problem.
+    pub what: String,
+    /// The remedy.
+    pub hint: String,
+}
+
+impl SetupError {
+    pub fn new(what: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self {
+            what: what.into(),
+            hint: hint.into(),
+        }
+    }
+}
 
 /// Returns the candidate that is most similar to `typed`, if one is similar enough for a
 /// suggestion.
@@ -22,6 +41,13 @@ pub(crate) fn nearest<T: AsRef<str>>(
 /// Normalizes a name: `base-url`, `baseUrl` and `base_url` become equal.
 fn normal(name: &str) -> String {
     name.replace(['_', '-', '.'], "").to_lowercase()
+}
+
+/// Returns true for an unknown name that may be shown: YAML reads `{key:abc}` as one name, which
+/// may hold a secret.
+pub(crate) fn is_plain(name: &str) -> bool {
+    let is_of_names = |c: char| c.is_ascii_alphabetic() || matches!(c, '_' | '-' | '.');
+    name.len() <= 40 && name.chars().all(is_of_names)
 }
 
 /// Returns a hint for an error with a cause in the system, independent of the failed operation.

@@ -2,7 +2,7 @@
 
 use super::{
     files::Pem,
-    yaml::{Invalid, Policy, TlsSection},
+    yaml::{Policy, TlsSection, invalid_at},
 };
 use rustls::{
     CertificateError, DigitallySignedStruct, DistinguishedName, Error, RootCertStore,
@@ -41,7 +41,7 @@ pub struct Clients {
 impl Clients {
     /// Returns the verifier that `section` configures. It trusts `authorities` or, as in Go, the
     /// system's authorities if there are none.
-    pub fn new(section: &Spanned<TlsSection>, authorities: Option<&Pem>) -> Result<Self, Invalid> {
+    pub fn new(section: &Spanned<TlsSection>, authorities: Option<&Pem>) -> Result<Self, String> {
         let keys = &section.value;
         let policy = keys.client_auth_type.unwrap_or_default();
         for (key, given) in [
@@ -56,7 +56,7 @@ impl Clients {
                     "tls_server_config.{key} has no effect while client_auth_type requests no \
                      certificate; set it, such as RequireAndVerifyClientCert"
                 );
-                return Err(Invalid::at(given, message));
+                return Err(invalid_at(given, message));
             }
         }
         let mut chain = None;
@@ -67,7 +67,7 @@ impl Clients {
             chain = Some(verifier.map_err(|_| {
                 let message = "tls_server_config: this system trusts no authority that could \
                                verify client certificates; set client_ca_file";
-                Invalid::at(section, message)
+                invalid_at(section, message)
             })?);
         }
         Ok(Self {

@@ -1,6 +1,6 @@
 //! The web configuration file and the files that it names, as they were read.
 
-use super::yaml::{Invalid, Text};
+use super::yaml::{Text, invalid_at};
 use ring::digest::{SHA256, SHA256_OUTPUT_LEN, digest};
 use rustls::{
     RootCertStore,
@@ -51,7 +51,7 @@ impl Files {
     }
 
     /// Returns the PEM text of `key`: the `inline` text, or the content of `file`.
-    pub fn pem(&mut self, key: &str, inline: &Text, file: &Text) -> Result<Option<Pem>, Invalid> {
+    pub fn pem(&mut self, key: &str, inline: &Text, file: &Text) -> Result<Option<Pem>, String> {
         let name = format!("tls_server_config.{key}");
         let (place, name, text) = match (&inline.0, &file.0) {
             (None, None) => return Ok(None),
@@ -59,7 +59,7 @@ impl Files {
                 let message = format!(
                     "tls_server_config has both {key} and {key}_file; leave one of them out"
                 );
-                return Err(Invalid::at(inline, message));
+                return Err(invalid_at(inline, message));
             }
             (Some(inline), None) => (inline, name, inline.value.clone().into_bytes()),
             (None, Some(file)) => {
@@ -72,7 +72,7 @@ impl Files {
                 let text = self.read(path).map_err(|error| {
                     let message =
                         format!("cannot read {name}: {error}; correct the path or its mode");
-                    Invalid::at(file, message)
+                    invalid_at(file, message)
                 })?;
                 (file, name, text)
             }
@@ -92,7 +92,7 @@ pub struct Pem {
 impl Pem {
     /// Returns the certificates, at least one.
     // The parser's error stays hidden: it could quote a piece of the file.
-    pub fn certificates(&self) -> Result<Vec<CertificateDer<'static>>, Invalid> {
+    pub fn certificates(&self) -> Result<Vec<CertificateDer<'static>>, String> {
         let certificates: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&self.text).collect();
         match certificates {
             Ok(certificates) if !certificates.is_empty() => Ok(certificates),
@@ -101,14 +101,14 @@ impl Pem {
     }
 
     /// Returns the first private key.
-    pub fn key(&self) -> Result<PrivateKeyDer<'static>, Invalid> {
+    pub fn key(&self) -> Result<PrivateKeyDer<'static>, String> {
         let hint =
             "has no private key in PEM; give one that is not encrypted (PKCS#8, PKCS#1 or SEC1)";
         PrivateKeyDer::from_pem_slice(&self.text).map_err(|_| self.invalid(hint))
     }
 
     /// Returns all certificates as authorities.
-    pub fn roots(&self) -> Result<RootCertStore, Invalid> {
+    pub fn roots(&self) -> Result<RootCertStore, String> {
         let mut roots = RootCertStore::empty();
         for certificate in self.certificates()? {
             roots
@@ -118,14 +118,11 @@ impl Pem {
         Ok(roots)
     }
 
-    pub fn unusable(&self, error: &rustls::Error) -> Invalid {
+    pub fn unusable(&self, error: &rustls::Error) -> String {
         self.invalid(&format!("cannot be used ({error}); replace it, or its key"))
     }
 
-    pub fn invalid(&self, what: &str) -> Invalid {
-        Invalid::Value {
-            line: self.line,
-            message: format!("{} {what}", self.name),
-        }
+    pub fn invalid(&self, what: &str) -> String {
+        format!("line {}: {} {what}", self.line, self.name)
     }
 }

@@ -3,7 +3,7 @@
 use super::{
     client::Clients,
     files::Files,
-    yaml::{Curve, Invalid, TlsSection, Version},
+    yaml::{Curve, TlsSection, Version, invalid_at},
 };
 use crate::support::clock::Timestamp;
 use rustls::{
@@ -31,7 +31,7 @@ pub struct Tls {
 
 impl Tls {
     /// Builds the configuration, and adds the files that it reads to `files`.
-    pub fn new(section: &Spanned<TlsSection>, files: &mut Files) -> Result<Self, Invalid> {
+    pub fn new(section: &Spanned<TlsSection>, files: &mut Files) -> Result<Self, String> {
         let keys = &section.value;
         let mut required = |key, inline, file| {
             files.pem(key, inline, file)?.ok_or_else(|| {
@@ -39,7 +39,7 @@ impl Tls {
                     "tls_server_config lacks {key} and {key}_file; set one of them, or remove the \
                      section"
                 );
-                Invalid::at(section, message)
+                invalid_at(section, message)
             })
         };
         let certificate = required("cert", &keys.cert, &keys.cert_file)?;
@@ -59,8 +59,8 @@ impl Tls {
                      remove it"
                 );
                 match keys.cipher_suites.first() {
-                    Some(first) => Invalid::at(first, message),
-                    None => Invalid::at(section, message),
+                    Some(first) => invalid_at(first, message),
+                    None => invalid_at(section, message),
                 }
             })?
             .with_client_cert_verifier(Arc::new(clients))
@@ -101,12 +101,12 @@ fn expiry(chain: &[CertificateDer<'_>]) -> Option<Timestamp> {
 /// Returns the allowed TLS versions and their names.
 fn versions(
     keys: &TlsSection,
-) -> Result<(Vec<&'static SupportedProtocolVersion>, &'static str), Invalid> {
+) -> Result<(Vec<&'static SupportedProtocolVersion>, &'static str), String> {
     let max = keys.max_version.unwrap_or(Version::Tls13);
     match (&keys.min_version, max) {
         (Some(min), Version::Tls12) if min.value == Version::Tls13 => {
             let message = "tls_server_config.min_version is above max_version; swap them";
-            Err(Invalid::at(min, message))
+            Err(invalid_at(min, message))
         }
         (_, Version::Tls12) => Ok((vec![&TLS12], "1.2")),
         (Some(min), _) if min.value == Version::Tls13 => Ok((vec![&TLS13], "1.3")),
@@ -115,7 +115,7 @@ fn versions(
 }
 
 /// Returns rustls' cryptography, restricted to the suites and curves that the file allows.
-fn provider(keys: &TlsSection) -> Result<CryptoProvider, Invalid> {
+fn provider(keys: &TlsSection) -> Result<CryptoProvider, String> {
     let mut provider = default_provider();
     // rustls marks TLS 1.3 suites in their names, Go does not. The suites that only Go has are
     // insecure: CBC modes and key exchange without forward secrecy.
@@ -129,7 +129,7 @@ fn provider(keys: &TlsSection) -> Result<CryptoProvider, Invalid> {
             unknown.value,
             known.join(", ")
         );
-        return Err(Invalid::at(unknown, message));
+        return Err(invalid_at(unknown, message));
     }
     if !given.is_empty() {
         // As in Go, the list restricts only TLS 1.2, and its order has no meaning.

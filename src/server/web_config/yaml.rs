@@ -6,27 +6,12 @@ use crate::{
 };
 use serde::Deserialize;
 use serde_saphyr::{Error as YamlError, Spanned, with_deserializer_from_slice};
-use std::{collections::BTreeMap, io, time::Duration};
+use std::{collections::BTreeMap, fmt::Display, time::Duration};
 
-/// A mistake in the file, with its line, its key and a hint. The message quotes keys and
+/// Returns the message about a mistake at this place of the file. A message quotes keys and
 /// unsupported names, and no other content: that could be a secret.
-#[derive(Debug, thiserror::Error)]
-pub enum Invalid {
-    #[error("cannot read it: {0}; correct its path or its mode")]
-    Unreadable(#[from] io::Error),
-    #[error("the file is empty; to serve without protection, set no file")]
-    Empty,
-    #[error("line {line}: {message}")]
-    Value { line: u64, message: String },
-}
-
-impl Invalid {
-    pub fn at<T>(place: &Spanned<T>, message: impl Into<String>) -> Self {
-        Self::Value {
-            line: place.referenced.line(),
-            message: message.into(),
-        }
-    }
+pub fn invalid_at<T>(place: &Spanned<T>, message: impl Display) -> String {
+    format!("line {}: {message}", place.referenced.line())
 }
 
 #[derive(Deserialize, Default)]
@@ -133,7 +118,7 @@ impl TryFrom<String> for Interval {
 }
 
 /// Parses the file.
-pub fn parse(text: &[u8]) -> Result<Sections, Invalid> {
+pub fn parse(text: &[u8]) -> Result<Sections, String> {
     let mut key = String::new();
     let parsed = with_deserializer_from_slice(text, |yaml| {
         serde_path_to_error::deserialize(yaml).map_err(|error| {
@@ -141,9 +126,9 @@ pub fn parse(text: &[u8]) -> Result<Sections, Invalid> {
             error.into_inner()
         })
     });
-    parsed.map_err(|error| Invalid::Value {
-        line: yaml::line(&error),
-        message: message(text, &key, &error),
+    parsed.map_err(|error| {
+        let message = message(text, &key, &error);
+        format!("line {}: {message}", yaml::line(&error))
     })
 }
 
