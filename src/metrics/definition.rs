@@ -4,30 +4,14 @@
 //! that compare the running program with docs and dashboards. `tests/generate.sh` writes the
 //! tables.
 
-/// The type of a metric.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Type {
-    Gauge,
-    Counter,
-    Histogram,
-}
-
-impl Type {
-    pub fn label(self) -> &'static str {
-        match self {
-            Self::Gauge => "gauge",
-            Self::Counter => "counter",
-            Self::Histogram => "histogram",
-        }
-    }
-}
+use prometheus_client::metrics::MetricType;
 
 /// The definition of a metric.
 #[derive(Debug, Clone, Copy)]
 pub struct MetricDefinition {
     /// The full name, as Prometheus stores it.
     pub name: &'static str,
-    pub kind: Type,
+    pub kind: MetricType,
     pub labels: &'static [&'static str],
     /// A sentence without its full stop, quotes and backslashes.
     pub meaning: &'static str,
@@ -39,12 +23,10 @@ pub struct MetricDefinition {
     pub unused: Option<&'static str>,
 }
 
-type LabelNames = &'static [&'static str];
-
 const fn metric(
-    kind: Type,
+    kind: MetricType,
     name: &'static str,
-    labels: LabelNames,
+    labels: &'static [&'static str],
     meaning: &'static str,
 ) -> MetricDefinition {
     MetricDefinition {
@@ -58,21 +40,25 @@ const fn metric(
     }
 }
 
-const fn gauge(name: &'static str, labels: LabelNames, meaning: &'static str) -> MetricDefinition {
-    metric(Type::Gauge, name, labels, meaning)
+const fn gauge(
+    name: &'static str,
+    labels: &'static [&'static str],
+    meaning: &'static str,
+) -> MetricDefinition {
+    metric(MetricType::Gauge, name, labels, meaning)
 }
 
 const fn counter(
     name: &'static str,
-    labels: LabelNames,
+    labels: &'static [&'static str],
     meaning: &'static str,
 ) -> MetricDefinition {
-    metric(Type::Counter, name, labels, meaning)
+    metric(MetricType::Counter, name, labels, meaning)
 }
 
 const fn translation(
     name: &'static str,
-    labels: LabelNames,
+    labels: &'static [&'static str],
     meaning: &'static str,
 ) -> MetricDefinition {
     MetricDefinition {
@@ -299,7 +285,7 @@ metrics! {
              too_large, truncated, decode, cursor",
         );
         API_REQUEST_DURATION = metric(
-            Type::Histogram,
+            MetricType::Histogram,
             "translation_exporter_api_request_duration_seconds",
             &["operation"],
             "Duration of API requests, bodies included",

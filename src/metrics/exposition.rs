@@ -9,10 +9,10 @@ mod text_format;
 mod translations;
 
 pub use self::compressed::Uncompressed;
-use self::{compressed::CompressedText, translations::Translations};
+use self::{compressed::CompressedText, translations::Gauges};
 use crate::{
     domain::{polling::PollStatus, snapshot::Snapshot},
-    metrics::instruments::{Instruments, Polling},
+    metrics::instruments::Instruments,
 };
 use bytes::Bytes;
 use prometheus_client::registry::Registry;
@@ -43,8 +43,7 @@ impl Publication {
     /// threads.
     pub fn new(snapshot: Arc<Snapshot>, status: PollStatus) -> Self {
         let mut registry = Registry::default();
-        registry.register_collector(Box::new(Translations(Arc::clone(&snapshot))));
-        registry.register_collector(Box::new(Polling {
+        registry.register_collector(Box::new(Gauges {
             snapshot: Arc::clone(&snapshot),
             status: status.clone(),
         }));

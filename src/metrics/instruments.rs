@@ -7,7 +7,7 @@ mod polling;
 mod process;
 
 pub use self::facts::Facts;
-pub(crate) use self::polling::Polling;
+pub(crate) use self::polling::encode_polling;
 use self::{
     facts::{FactsCollector, note},
     process::ProcessCollector,
@@ -16,7 +16,7 @@ use self::{
 pub(crate) use super::definition;
 use crate::{
     domain::{Defect, Failure, Operation, PollFailure, ProblemKind, Reason},
-    metrics::definition::{MetricDefinition, Type},
+    metrics::definition::MetricDefinition,
     support::{clock::Timestamp, handshake::HandshakeFailure, lock::lock},
 };
 use prometheus_client::{
@@ -104,7 +104,7 @@ impl Instruments {
         r.register_collector(Box::new(FactsCollector(Arc::clone(&facts))));
         let is_counter = |definition: &&MetricDefinition| {
             // The log counts its dropped lines, and `facts` reads their number.
-            definition.kind == Type::Counter
+            matches!(definition.kind, MetricType::Counter)
                 && definition.name != definition::LOG_LINES_DROPPED.name
         };
         let mut counters = BTreeMap::new();
@@ -321,14 +321,9 @@ pub(crate) fn descriptor<'a>(
     definition: &MetricDefinition,
 ) -> Result<MetricEncoder<'a>, fmt::Error> {
     let (stem, unit) = stem_and_unit(definition.name);
-    let kind = match definition.kind {
-        Type::Gauge => MetricType::Gauge,
-        Type::Counter => MetricType::Counter,
-        Type::Histogram => MetricType::Histogram,
-    };
     // The registry appends a full stop as well.
     let help = definition.help() + ".";
-    encoder.encode_descriptor(stem, &help, unit, kind)
+    encoder.encode_descriptor(stem, &help, unit, definition.kind)
 }
 
 /// The unit of the metrics whose names end with `_ratio`.

@@ -38,14 +38,6 @@ const MOST_FAILURES: u32 = 10;
 /// The maximum number of languages in the ledger: two million series, or four with targets.
 pub const MOST_LANGUAGES: usize = 1_000_000;
 
-/// A repository to read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ToRead {
-    pub id: RepositoryId,
-    /// The number of polls in a row that could not read it.
-    pub failures: u32,
-}
-
 /// A repository that is polled.
 #[derive(Debug)]
 struct Polled {
@@ -190,7 +182,7 @@ impl Ledger {
 
     /// Returns the repositories to read, the oldest attempt first. `only` selects them by name, and
     /// an empty set selects all.
-    pub fn order(&mut self, only: &GlobSet) -> Vec<ToRead> {
+    pub fn order(&mut self, only: &GlobSet) -> Vec<&SavedRepository> {
         self.languages = self.count_languages();
         self.known_languages.forget_unused();
         let polled = self.polled.values().map(|known| &known.kept);
@@ -198,11 +190,7 @@ impl Ledger {
             .filter(|kept| only.is_empty() || only.is_match(&*kept.repository.name))
             .collect();
         chosen.sort_by_key(|kept| kept.last_attempt);
-        let to_read = |kept: &SavedRepository| ToRead {
-            id: kept.repository.id,
-            failures: kept.failures,
-        };
-        chosen.into_iter().map(to_read).collect()
+        chosen
     }
 
     /// Notes that a request for a repository ended. A request that a stop of the process cuts off

@@ -7,10 +7,10 @@
 //! [`ROW`] failures in a row end a part: the first one as an outage, the second one only for this
 //! poll.
 
-use super::ledger::ToRead;
 use crate::{
     api::RequestFailure,
     domain::{Reason, RepositoryId},
+    state::SavedRepository,
 };
 use std::{collections::BTreeSet, time::Duration};
 use tokio::time::Instant;
@@ -62,20 +62,20 @@ impl Queue {
     /// Returns the queue of `repositories`, which are in the order of their last attempts, after a
     /// listing that ended with `listing_failure`.
     pub fn new(
-        repositories: &[ToRead],
+        repositories: &[&SavedRepository],
         listing_failure: Option<&RequestFailure>,
         max_attempts: u32,
     ) -> Self {
         let due = Instant::now();
-        let fetch = |(place, to_read): (usize, &ToRead)| Fetch {
+        let fetch = |(place, kept): (usize, &&SavedRepository)| Fetch {
             due,
             place,
-            id: to_read.id,
+            id: kept.repository.id,
             attempt: 1,
-            max_attempts: max_attempts.saturating_sub(to_read.failures).max(1),
+            max_attempts: max_attempts.saturating_sub(kept.failures).max(1),
         };
         let fetches = repositories.iter().enumerate();
-        let (second, first) = fetches.partition::<Vec<_>, _>(|(_, it)| it.failures > 0);
+        let (second, first) = fetches.partition::<Vec<_>, _>(|(_, kept)| kept.failures > 0);
         let is_outage = listing_failure.is_some_and(suggests_outage);
         Self {
             first: first.into_iter().map(fetch).collect(),

@@ -27,7 +27,7 @@ use std::{
     time::Duration,
 };
 use tls::Tls;
-use yaml::{Interval, RateLimitSection, TlsSection, invalid_at};
+use yaml::{RateLimitSection, TlsSection, invalid_at};
 
 /// The failure to load a web configuration file, with file, line, key and hint.
 #[derive(Debug, thiserror::Error)]
@@ -143,8 +143,8 @@ impl WebConfigFile {
 
 fn rate_limit(section: &Spanned<RateLimitSection>) -> Result<Option<RateLimit>, String> {
     let message = match (&section.value.interval, section.value.burst) {
-        (Some(Interval(Duration::ZERO)), _) | (None, 0) => return Ok(None),
-        (Some(Interval(interval)), burst @ 1..) => {
+        (Some(Duration::ZERO), _) | (None, 0) => return Ok(None),
+        (Some(interval), burst @ 1..) => {
             return Ok(Some(RateLimit {
                 interval: *interval,
                 burst,

@@ -42,9 +42,8 @@
 //!
 //! Readers ignore unknown fields, so that a new field needs no new version. The version number
 //! rises only if a reader of the previous version would misunderstand the file. Older files of
-//! version 2 list the falls apart as `falls`, or lack falls, `failing_since` and the times of
-//! polls. Version 1, of the release 0.1.0, is read as well: it lacks `failures` too, and ends
-//! with a checksum.
+//! version 2 lack falls, `failing_since` and the times of polls. Version 1, of the release 0.1.0,
+//! is read as well: it lacks `failures` too, and ends with a checksum.
 
 use super::{SavedRepository, SavedState};
 use crate::{
@@ -57,7 +56,7 @@ use crate::{
 use serde::{Deserialize, Serialize, Serializer, de::Error as _};
 use serde_json::value::RawValue;
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeSet,
     io::{self, BufWriter, Write},
     sync::Arc,
 };
@@ -89,9 +88,6 @@ struct StateDocument<Repositories, Departed> {
     #[serde(default)]
     missed: BTreeSet<u64>,
     departed: Departed,
-    /// The falls of older files, which are now part of the records.
-    #[serde(default, skip_serializing)]
-    falls: Vec<FallEntry>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -143,17 +139,6 @@ struct DepartedEntry {
     record: RecordEntry,
 }
 
-#[derive(Deserialize)]
-struct FallEntry {
-    id: u64,
-    code: Arc<str>,
-    from: Completion,
-    at: Timestamp,
-}
-
-/// The falls of older files by the id and the code of their language.
-type Falls = BTreeMap<(RepositoryId, Arc<str>), Fall>;
-
 /// An iterator that serializes as an array, one item at a time.
 struct Each<I>(I);
 
@@ -178,7 +163,6 @@ pub fn encode(saved: &SavedState, base_url: &str, out: impl Write) -> io::Result
             id: id.get(),
             record: record.into(),
         })),
-        falls: Vec::new(),
     };
     let mut out = BufWriter::with_capacity(1 << 16, out);
     serde_json::to_writer(&mut out, &document)?;
@@ -264,14 +248,10 @@ pub fn decode(bytes: &[u8], base_url: &str) -> Result<SavedState, FormatError> {
         last_well_at: document.last_well_at,
         ..SavedState::default()
     };
-    let mut falls = Falls::new();
-    for FallEntry { id, code, from, at } in document.falls {
-        falls.insert((repository_id(id)?, code), Fall { from, at });
-    }
     let mut known = KnownLanguages::default();
     for entry in document.repositories {
         let entry: RepositoryEntry = serde_json::from_str(entry.get())?;
-        let saved_repository = entry.saved_repository(&mut known, &mut falls)?;
+        let saved_repository = entry.saved_repository(&mut known)?;
         saved.repositories.push(saved_repository);
     }
     for id in document.missed {
@@ -280,7 +260,7 @@ pub fn decode(bytes: &[u8], base_url: &str) -> Result<SavedState, FormatError> {
     for DepartedEntry { id, record: entry } in document.departed {
         let id = repository_id(id)?;
         let key = (id, Arc::clone(&entry.code));
-        let record = entry.record(id, &mut known, &mut falls)?;
+        let record = entry.record(&mut known)?;
         if record.known.is_none() || record.left_at().is_none() {
             return Err(impossible("departed language").into());
         }
@@ -298,7 +278,6 @@ impl RepositoryEntry {
     fn saved_repository(
         self,
         known: &mut KnownLanguages,
-        falls: &mut Falls,
     ) -> Result<SavedRepository, serde_json::Error> {
         let id = repository_id(self.id)?;
         let repository = Repository {
@@ -308,7 +287,7 @@ impl RepositoryEntry {
             created_at: self.created_at,
         };
         let languages = match self.read {
-            Some(read) => Some(Arc::new(read.languages(id, known, falls)?)),
+            Some(read) => Some(Arc::new(read.languages(known)?)),
             None => None,
         };
         Ok(SavedRepository {
@@ -322,15 +301,10 @@ impl RepositoryEntry {
 }
 
 impl ReadEntry {
-    fn languages(
-        self,
-        id: RepositoryId,
-        known: &mut KnownLanguages,
-        falls: &mut Falls,
-    ) -> Result<Languages, serde_json::Error> {
+    fn languages(self, known: &mut KnownLanguages) -> Result<Languages, serde_json::Error> {
         let mut records = Vec::with_capacity(self.languages.len());
         for entry in self.languages {
-            records.push(entry.record(id, known, falls)?);
+            records.push(entry.record(known)?);
         }
         if !records.is_sorted_by(|one: &Record, next| one.language.code < next.language.code) {
             return Err(impossible("order of languages"));
@@ -343,24 +317,17 @@ impl ReadEntry {
 }
 
 impl RecordEntry {
-    /// Takes the fall from `falls` if the file lists them apart.
-    fn record(
-        self,
-        id: RepositoryId,
-        languages: &mut KnownLanguages,
-        falls: &mut Falls,
-    ) -> Result<Record, serde_json::Error> {
+    fn record(self, languages: &mut KnownLanguages) -> Result<Record, serde_json::Error> {
         let known = match (self.clock, self.completion, self.clock_completion) {
             (None, None, None) => None,
             (Some(at), Some(completion), None) => Some((at, completion, true)),
             (Some(at), None, Some(completion)) => Some((at, completion, false)),
             _ => return Err(impossible("clock")),
         };
-        let apart = falls.remove(&(id, Arc::clone(&self.code)));
         let past = Past {
             latest: self.latest,
             previous: self.previous,
-            fall: self.fall.or(apart),
+            fall: self.fall,
             left_at: self.left_at,
         };
         let language = Arc::new(Language {

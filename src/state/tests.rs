@@ -201,7 +201,7 @@ fn an_unusable_file_is_set_aside_and_never_overwritten() {
             let opened = folder.open();
             let aside = format!("state.set-aside-20251121T014256Z{again}");
             assert!(opened.saved.is_none());
-            let message = opened.set_aside.unwrap().to_string();
+            let message = opened.set_aside.unwrap();
             assert!(
                 message.contains(reason) && message.contains(&aside),
                 "{message}"

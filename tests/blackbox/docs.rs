@@ -49,7 +49,7 @@ fn the_defined_metrics_are_what_is_exposed() {
         .into_iter()
         .map(|metric| {
             let labels: BTreeSet<_> = metric.labels.iter().map(ToString::to_string).collect();
-            let kind = metric.kind.label().to_owned();
+            let kind = metric.kind.as_str().to_owned();
             (metric.name.to_owned(), (kind, labels))
         })
         .collect();

@@ -51,7 +51,7 @@ fn row(metric: &MetricDefinition) -> String {
     if let Some(situation) = metric.only {
         meaning = format!("{meaning}; only {situation}");
     }
-    let (name, kind, labels) = (metric.name, metric.kind.label(), labels.join(", "));
+    let (name, kind, labels) = (metric.name, metric.kind.as_str(), labels.join(", "));
     format!("| `{name}` | {kind} | {labels} | {meaning} |").replace("|  |", "| |")
 }
 
@@ -89,8 +89,8 @@ fn each_metric_has_a_panel_or_an_alert_or_says_why_not() {
     let read: BTreeSet<_> = texts.split(|c| !is_of_names(c)).collect();
     for metric in [TRANSLATIONS, EXPORTER, PROCESS].concat() {
         let name = match metric.kind {
-            Type::Histogram => format!("{}_bucket", metric.name),
-            Type::Gauge | Type::Counter => metric.name.to_owned(),
+            MetricType::Histogram => format!("{}_bucket", metric.name),
+            _ => metric.name.to_owned(),
         };
         if metric.unused.is_none() {
             assert!(read.contains(&*name), "no panel and no alert reads {name}");
@@ -136,7 +136,11 @@ fn names_are_unique_and_help_needs_no_escaping() {
         ..
     } in all
     {
-        assert_eq!(name.ends_with("_total"), kind == Type::Counter, "{name}");
+        assert_eq!(
+            name.ends_with("_total"),
+            matches!(kind, MetricType::Counter),
+            "{name}"
+        );
         assert!(!meaning.contains(['"', '\\', '\n']), "{name}");
         assert!(!meaning.ends_with('.'), "{name}");
     }

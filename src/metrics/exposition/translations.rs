@@ -1,4 +1,5 @@
-//! The domain metrics: the translations of a snapshot, as a collector for prometheus-client.
+//! The metrics of a publication, as a collector for prometheus-client: the domain metrics, then the
+//! status of polling.
 //!
 //! All of them are gauges, so one text is valid both as OpenMetrics 1.0.0 and as text 0.0.4, where
 //! a UNIT line is a comment.
@@ -6,6 +7,7 @@
 use crate::{
     domain::{
         Completion,
+        polling::PollStatus,
         readiness::{self, Row, Totals, Translation},
         record::Record,
         snapshot::{Shown, Snapshot},
@@ -14,7 +16,7 @@ use crate::{
     },
     metrics::{
         definition::{self, MetricDefinition},
-        instruments::descriptor,
+        instruments::{descriptor, encode_polling},
     },
 };
 use prometheus_client::{
@@ -24,14 +26,18 @@ use prometheus_client::{
 };
 use std::{fmt, sync::Arc};
 
-/// The collector of the domain metrics. It orders samples by repository name, then language code.
+/// The collector of the gauges that change only with a publication. It orders samples by repository
+/// name, then language code.
 #[derive(Debug)]
-pub struct Translations(pub Arc<Snapshot>);
+pub struct Gauges {
+    pub snapshot: Arc<Snapshot>,
+    pub status: PollStatus,
+}
 
-impl Translations {
+impl Gauges {
     /// Returns each repository with its labels.
     fn repositories(&self) -> impl Iterator<Item = ([(&str, &str); 1], &Shown)> {
-        self.0
+        self.snapshot
             .repositories
             .iter()
             .map(|shown| ([("repo", &*shown.repository.name)], shown))
@@ -48,7 +54,7 @@ impl Translations {
     /// Returns the labels and the target of each language with a target.
     fn targets(&self) -> impl Iterator<Item = ([(&str, &str); 2], Target)> {
         self.repositories().flat_map(|([repo], shown)| {
-            let targets = self.0.targets.of_repository(&shown.repository.name);
+            let targets = self.snapshot.targets.of_repository(&shown.repository.name);
             shown.records().iter().filter_map(move |record| {
                 let code = &*record.language.code;
                 Some(([repo, ("language", code)], targets.of(code)?))
@@ -59,10 +65,10 @@ impl Translations {
     /// Returns the labels of each fallen language and the completion before its fall.
     fn falls(&self) -> impl Iterator<Item = ([(&str, &str); 2], Completion)> {
         self.repositories().flat_map(move |([repo], shown)| {
-            let targets = self.0.targets.of_repository(&shown.repository.name);
+            let targets = self.snapshot.targets.of_repository(&shown.repository.name);
             shown.records().iter().filter_map(move |record| {
                 let code = &*record.language.code;
-                let fall = record.fall(self.0.taken_at)?;
+                let fall = record.fall(self.snapshot.taken_at)?;
                 let rests = targets.of(code).is_some_and(Target::rests);
                 (!rests).then_some(([repo, ("language", code)], fall.from))
             })
@@ -78,19 +84,19 @@ impl Translations {
             encoder,
             &definition::COMPLETION_RATIO,
             self.records(),
-            |record| Some(record.completion()?.ratio(self.0.completion_scale)),
+            |record| Some(record.completion()?.ratio(self.snapshot.completion_scale)),
         )?;
         family(
             encoder,
             &definition::LAST_PROGRESS,
             self.records(),
-            |record| Some(record.last_progress(self.0.taken_at)?.as_seconds()),
+            |record| Some(record.last_progress(self.snapshot.taken_at)?.as_seconds()),
         )?;
         family(
             encoder,
             &definition::FALLEN_FROM_RATIO,
             self.falls(),
-            |from| Some(from.ratio(self.0.completion_scale)),
+            |from| Some(from.ratio(self.snapshot.completion_scale)),
         )?;
         self.encode_judgements(rows, encoder)?;
         family(
@@ -105,7 +111,7 @@ impl Translations {
         family(
             encoder,
             &definition::LANGUAGE_INFO,
-            self.0
+            self.snapshot
                 .language_names()
                 .into_iter()
                 .map(|(code, name)| ([("language", code), ("name", name)], 1_u64)),
@@ -118,7 +124,7 @@ impl Translations {
         rows: &[Row<'_>],
         encoder: &mut DescriptorEncoder<'_>,
     ) -> fmt::Result {
-        let known = readiness::known_rows(&self.0);
+        let known = readiness::known_rows(&self.snapshot);
         family(
             encoder,
             &definition::TRANSLATION_PROBLEM,
@@ -168,7 +174,7 @@ impl Translations {
                     ("id", shown.repository.id.to_string()),
                     ("private", private),
                 ];
-                let url = self.0.links.repository_url(&shown.repository);
+                let url = self.snapshot.links.repository_url(&shown.repository);
                 labels.extend(url.map(|url| ("url", url)));
                 (labels, 1_u64)
             }),
@@ -201,11 +207,12 @@ impl Translations {
     }
 }
 
-impl Collector for Translations {
+impl Collector for Gauges {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
-        let rows = readiness::rows(&self.0, None);
+        let rows = readiness::rows(&self.snapshot, None);
         self.encode_languages(&rows, &mut encoder)?;
-        self.encode_repositories(&rows, &mut encoder)
+        self.encode_repositories(&rows, &mut encoder)?;
+        encode_polling(&self.snapshot, &self.status, &mut encoder)
     }
 }
 

@@ -13,55 +13,49 @@ use crate::{
     support::clock::Timestamp,
 };
 use prometheus_client::{
-    collector::Collector,
     encoding::{DescriptorEncoder, EncodeMetric as _},
     metrics::gauge::ConstGauge,
 };
-use std::{fmt, sync::Arc};
+use std::fmt;
 
-/// The collector of a publication's poll status and totals.
-#[derive(Debug)]
-pub struct Polling {
-    pub snapshot: Arc<Snapshot>,
-    pub status: PollStatus,
-}
-
-impl Collector for Polling {
-    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
-        let Self { snapshot, status } = self;
-        if let Some(last) = &status.last {
-            encode_last(last, &mut encoder)?;
-        }
-        gauge(
-            &mut encoder,
-            &definition::LAST_SUCCESS,
-            status.last_success_at.map(Timestamp::as_seconds),
-        )?;
-        gauge(
-            &mut encoder,
-            &definition::POLL_INTERVAL,
-            Some(status.interval.as_secs_f64()),
-        )?;
-        gauge(
-            &mut encoder,
-            &definition::POLL_STARTED,
-            status.running().map(|running| running.since.as_seconds()),
-        )?;
-        gauge(
-            &mut encoder,
-            &definition::API_HELD_UNTIL,
-            status.held_until.map(Timestamp::as_seconds),
-        )?;
-        gauge(
-            &mut encoder,
-            &definition::COMPLETION_SCALE,
-            Some(snapshot.completion_scale),
-        )?;
-        if status.has_data || snapshot.filtered > 0 || !snapshot.repositories.is_empty() {
-            encode_totals(&mut encoder, snapshot)?;
-        }
-        Ok(())
+/// Encodes the status of polling and the totals of a publication.
+pub fn encode_polling(
+    snapshot: &Snapshot,
+    status: &PollStatus,
+    encoder: &mut DescriptorEncoder<'_>,
+) -> fmt::Result {
+    if let Some(last) = &status.last {
+        encode_last(last, encoder)?;
     }
+    gauge(
+        encoder,
+        &definition::LAST_SUCCESS,
+        status.last_success_at.map(Timestamp::as_seconds),
+    )?;
+    gauge(
+        encoder,
+        &definition::POLL_INTERVAL,
+        Some(status.interval.as_secs_f64()),
+    )?;
+    gauge(
+        encoder,
+        &definition::POLL_STARTED,
+        status.running().map(|running| running.since.as_seconds()),
+    )?;
+    gauge(
+        encoder,
+        &definition::API_HELD_UNTIL,
+        status.held_until.map(Timestamp::as_seconds),
+    )?;
+    gauge(
+        encoder,
+        &definition::COMPLETION_SCALE,
+        Some(snapshot.completion_scale),
+    )?;
+    if status.has_data || snapshot.filtered > 0 || !snapshot.repositories.is_empty() {
+        encode_totals(encoder, snapshot)?;
+    }
+    Ok(())
 }
 
 fn encode_last(last: &PollOutcome, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {

@@ -4,7 +4,7 @@ use crate::{
     server::auth::Users,
     support::{hint::nearest, yaml},
 };
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer, de::Error as _};
 use serde_saphyr::{Error as YamlError, Spanned, with_deserializer_from_slice};
 use std::{collections::BTreeMap, fmt::Display, time::Duration};
 
@@ -92,29 +92,22 @@ pub struct HttpSection {
 #[derive(Deserialize, Default)]
 #[serde(deny_unknown_fields, default)]
 pub struct RateLimitSection {
-    pub interval: Option<Interval>,
+    #[serde(deserialize_with = "go_duration")]
+    pub interval: Option<Duration>,
     pub burst: u32,
 }
 
-/// A duration as Go writes it, such as `300ms` or `1m30s`; 0 needs no unit.
-#[derive(Deserialize)]
-#[serde(try_from = "String")]
-pub struct Interval(pub Duration);
-
-impl TryFrom<String> for Interval {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Self, String> {
-        if text == "0" {
-            return Ok(Self(Duration::ZERO));
-        }
-        humantime::parse_duration(&text).map(Self).map_err(|_| {
-            format!(
-                "{text:?} is not a duration; write one such as 1s, 500ms or 1m30s, or 0 for no \
-                 limit"
-            )
-        })
+/// Reads a duration as Go writes it, such as `300ms` or `1m30s`; 0 needs no unit.
+fn go_duration<'de, D: Deserializer<'de>>(yaml: D) -> Result<Option<Duration>, D::Error> {
+    let text = String::deserialize(yaml)?;
+    if text == "0" {
+        return Ok(Some(Duration::ZERO));
     }
+    humantime::parse_duration(&text).map(Some).map_err(|_| {
+        D::Error::custom(format_args!(
+            "{text:?} is not a duration; write one such as 1s, 500ms or 1m30s, or 0 for no limit"
+        ))
+    })
 }
 
 /// Parses the file.
@@ -201,16 +194,16 @@ mod tests {
 
     #[test]
     fn the_error_about_a_file_that_is_not_utf_8_says_so() {
-        let message = parse(b"http_server_config: \xff")
-            .err()
-            .unwrap()
-            .to_string();
+        let message = parse(b"http_server_config: \xff").err().unwrap();
         assert_eq!(message, "line 1: the file is not UTF-8; write it in UTF-8");
     }
 
     #[test]
     fn intervals_are_parsed_like_go_durations() {
-        let read = |text: &str| Interval::try_from(text.to_owned()).ok();
+        let read = |text: &str| {
+            let text = format!("rate_limit: {{interval: \"{text}\", burst: 1}}");
+            parse(text.as_bytes()).ok()?.rate_limit?.value.interval
+        };
         for (text, seconds) in [
             ("1s", 1.0),
             ("0", 0.0),
@@ -220,7 +213,7 @@ mod tests {
             ("1.5h", 5400.0),
             ("20\u{b5}s", 2e-5),
         ] {
-            let interval = read(text).map(|interval| interval.0.as_secs_f64());
+            let interval = read(text).map(|interval| interval.as_secs_f64());
             assert_eq!(interval, Some(seconds), "{text}");
         }
         for text in [

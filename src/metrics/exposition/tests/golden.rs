@@ -288,7 +288,7 @@ fn a_healthy_exporter_exposes_each_metric_of_no_situation() {
     let snapshot = snapshot(vec![shown(1, "a/b", Condition::Fresh(known))]);
     let text = text(&publication(snapshot, polled()), Format::Text, &instruments);
     for metric in [TRANSLATIONS, EXPORTER, PROCESS].concat() {
-        let head = format!("# TYPE {} {}\n", metric.name, metric.kind.label());
+        let head = format!("# TYPE {} {}\n", metric.name, metric.kind.as_str());
         assert!(text.contains(&head) || metric.only.is_some(), "{head}");
     }
 }
