@@ -58,7 +58,7 @@ pub const KEYS: &[Key] = &[
         "api.allow_http",
         Switch,
         "false",
-        "allow sending the key in the clear",
+        "allows the key to be sent unencrypted",
     ),
     key(
         "api.key",
@@ -70,46 +70,46 @@ pub const KEYS: &[Key] = &[
         "api.key_file",
         File,
         "",
-        "a file that holds the API key; read again at each poll and after a 401, so that \
-         rotation needs no restart",
+        "file that holds the API key; read again at each poll and after a 401, so that a rotated \
+         key needs no restart",
     )
     .flag("--api.key-file", "FILE", "File that holds the API key"),
     key(
         "api.page_size",
         Whole(1..=1000),
         "1000",
-        "repositories requested per page of the listing",
+        "number of repositories requested per page of the listing",
     ),
     key(
         "api.concurrency",
         Whole(1..=1024),
         "8",
-        "requests in flight at once",
+        "maximum number of requests in flight",
     ),
     key(
         "api.requests_per_second",
         Number(0.0..=1_000_000.0, "0 for no limit, or a rate up to 1000000"),
         "10",
-        "steady rate over all requests, retries counted; the exporter slows down by itself when \
-         the API asks it to",
+        "requests per second, retries included; the exporter sends fewer while the API refuses \
+         requests",
     ),
     key(
         "api.connect_timeout",
         Time("1ms", "100 years"),
         "10s",
-        "per connection",
+        "time limit of each connection attempt",
     ),
     key(
         "api.timeout",
         Time("1ms", "100 years"),
         "30s",
-        "per request, including its complete body",
+        "time limit of each request, including the complete response body",
     ),
     key(
         "api.max_attempts",
         Whole(1..=10),
         "4",
-        "attempts per request, including the first",
+        "maximum number of attempts per request, including the first",
     ),
     key(
         "api.max_retry_after",
@@ -121,30 +121,31 @@ pub const KEYS: &[Key] = &[
         "api.max_response_size",
         Size(1024),
         "16MiB",
-        "a larger body, by its decompressed size, is rejected without being kept in memory",
+        "maximum size of a response body after decompression; a larger one is rejected without \
+         being kept in memory",
     ),
     key(
         "api.max_repositories",
         Whole(1..=10_000_000),
         "200000",
-        "a listing that shows more, or names of more than 84 bytes on average for so many, is \
-         not read any further and counts as failed (reason `too_large`), so that a listing that \
-         never ends is bounded",
+        "maximum number of repositories in a listing; a listing with more of them, or with names \
+         of more than 84 bytes on average for as many, fails (reason `too_large`), so that a \
+         listing that never ends is bounded",
     ),
     key(
         "api.ca_file",
         File,
         "",
-        "PEM roots trusted in addition to the system's, or the self-signed certificate of the \
-         API's server; read again at each poll",
+        "PEM file of certificate authorities trusted in addition to the system's, or of the \
+         self-signed certificate of the API's server; read again at each poll",
     ),
     key(
         "api.omits_zeros",
         Switch,
         "false",
-        "set it to `true` if the API leaves out fields whose value is 0 or false, as protobuf's \
-         JSON does: then an absent completion is 0 and an absent `private` is false; an \
-         explicit null is unknown in any case",
+        "`true` if the API leaves out fields whose value is 0 or false, as protobuf's JSON does: \
+         an absent completion is then 0, and an absent `private` false; an explicit null is \
+         always unknown",
     ),
     key(
         "api.completion_scale",
@@ -153,20 +154,20 @@ pub const KEYS: &[Key] = &[
             "the completion that means finished, a number of at least 1",
         ),
         "100",
-        "the scale of completions: the API does not say whether it reports 0 to 100 or 0 to 1",
+        "scale of the completions: the API does not say whether it reports 0 to 100 or 0 to 1",
     ),
     key(
         "poll.interval",
         Time("1s", "25 years"),
         "5m",
-        "from the start of one poll to that of the next",
+        "time from the start of one poll to the start of the next",
     )
     .flag("--poll.interval", "TIME", "Time from poll to poll"),
     key(
         "poll.stale_after",
         Time("twice poll.interval", "100 years"),
         "",
-        "how long a repository's last good data are served while its reads fail",
+        "time for which the last good data of a repository are served while its reads fail",
     ),
     key(
         "filter.include",
@@ -185,34 +186,34 @@ pub const KEYS: &[Key] = &[
         "filter.exclude_languages",
         LANGUAGES,
         "",
-        "globs on language codes, such as a pseudo-locale or the source language: such a \
-         language appears nowhere; its progress clock is kept like that of a deleted language",
+        "globs on language codes, for example of a pseudo-locale or the source language; an \
+         excluded language appears nowhere, and its progress clock is kept for 30 days",
     ),
     key(
         "filter.private",
         Switch,
         "true",
-        "`false` leaves private repositories out; one of unknown visibility counts as private",
+        "`false` leaves out private repositories, and repositories of unknown visibility",
     ),
     key(
         "thresholds.stalled_after",
         Time("1h", "100 years"),
         "7d",
-        "a translation that is not ready and has made no progress for so long has stalled",
+        "time without progress after which a translation that is not ready has stalled",
     ),
     key(
         "thresholds.regressed_by",
         FALL,
         "0.2",
-        "a translation has regressed if its ratio is this much lower than before a fall within \
-         the last 7 days",
+        "a translation has regressed if its ratio is at least this much below the ratio before a \
+         fall of the last 7 days",
     ),
     key(
         "thresholds.at_risk_within",
         Time("1h", "100 years"),
         "14d",
-        "a translation whose date is this near, and that will not be ready by then at its \
-         recent rate, is at risk",
+        "time before its date from which a translation is at risk if it will not be ready by then \
+         at its recent rate",
     ),
     key(
         "links.repository",
@@ -221,7 +222,7 @@ pub const KEYS: &[Key] = &[
              placeholders are {id}, {repo}, {owner} and {name}",
         ),
         "",
-        "where a repository is translated: a URL template, see [below](#links)",
+        "URL template of the page where a repository is translated: see [below](#links)",
     ),
     key(
         "links.language",
@@ -230,14 +231,14 @@ pub const KEYS: &[Key] = &[
              ; the placeholders are {id}, {repo}, {owner}, {name} and {language}",
         ),
         "",
-        "where a language of a repository is translated: likewise",
+        "URL template of the page where a language of a repository is translated",
     ),
     key(
         "state.file",
         File,
         "",
-        "keeps the progress clock and the last good data across restarts; without it they begin \
-         again at each start",
+        "file that keeps the progress clocks and the last good data across restarts; without it, \
+         they begin again at each start",
     )
     .flag(
         "--state.file",
@@ -249,8 +250,8 @@ pub const KEYS: &[Key] = &[
         "web.listen_addresses",
         ADDRESSES,
         ":10018",
-        "host:port; without a host, all IPv6 and IPv4 addresses, or IPv4 alone if the machine \
-         has no IPv6",
+        "addresses to listen on; without a host, all IPv6 and IPv4 addresses, or all IPv4 \
+         addresses of a machine without IPv6",
     )
     .flag("--web.listen-address", "ADDR", "host:port; repeatable")
     .needs_restart(),
@@ -265,7 +266,7 @@ pub const KEYS: &[Key] = &[
         "web.config_file",
         File,
         "",
-        "TLS, authentication, headers, rate limit, in the [exporter-toolkit's format]\
+        "file with TLS, authentication, headers and rate limit, in the [exporter-toolkit's format]\
          (https://github.com/prometheus/exporter-toolkit/blob/master/docs/web-configuration.md)",
     )
     .flag(
@@ -277,21 +278,21 @@ pub const KEYS: &[Key] = &[
         "web.enable_lifecycle",
         Switch,
         "false",
-        "allow PUT and POST `/-/reload`",
+        "allows PUT and POST `/-/reload`",
     )
     .flag("--web.enable-lifecycle", "ON", "Allow /-/reload"),
     key(
         "log.level",
         Choice(&["error", "warn", "info", "debug", "trace"]),
         "info",
-        "logs go to stderr; debug has a line for each request",
+        "lowest level of the lines on stderr; `debug` adds a line for each request",
     )
     .flag("--log.level", "LEVEL", "error, warn, info, debug, trace"),
     key(
         "log.format",
         Choice(&["logfmt", "json"]),
         "logfmt",
-        "the format of each line",
+        "format of each line",
     )
     .flag("--log.format", "FORMAT", "logfmt or json"),
 ];
@@ -302,19 +303,19 @@ pub const TARGET_KEYS: &[Key] = &[
         "targets.repositories",
         REPOSITORIES,
         "",
-        "globs on owner/repo; all if left out",
+        "globs on owner/repo; all repositories if left out",
     ),
     key(
         "targets.languages",
         LANGUAGES,
         "",
-        "globs on codes; all if left out",
+        "globs on language codes; all languages if left out",
     ),
     key(
         "targets.ratio",
         RATIO,
         "1",
-        "the ratio that is enough; 0 is always met",
+        "ratio at which a translation is ready; 0 is always met",
     ),
     key(
         "targets.due",

@@ -54,12 +54,12 @@ problem_kinds! {
         "the API refuses the key, or its file cannot be read",
         Some("the key can be used again");
     PollsFailing: "polls_failing", Some("TranslationPollFailing"),
-        "no poll has read everything, apart from a few repositories, for three intervals, at \
-         least 15 minutes, and the duration of a poll",
+        "no poll has read everything, a few repositories apart, for three intervals or 15 \
+         minutes, whichever is longer, plus the duration of the last poll",
         Some("polls read the repositories again");
     DataStale: "data_stale", Some("TranslationDataStale"),
-        "data of repositories are stale and no longer shown, or could never be read for three \
-         intervals, at least an hour",
+        "data of repositories are stale and no longer shown, or repositories have never been read \
+         for three intervals or an hour, whichever is longer",
         Some("no data are stale any more");
     NoRepositories: "no_repositories", Some("TranslationNoRepositories"),
         "there is no repository to show",
@@ -77,7 +77,7 @@ problem_kinds! {
         "the state file cannot be written",
         Some("the state is saved again");
     StateDiscarded: "state_discarded", Some("TranslationStateDiscarded"),
-        "the state file could not be used at the start; for a day of the process",
+        "the exporter started within the last day and could not use its state file",
         None;
     ReloadRefused: "reload_refused", Some("TranslationConfigReloadFailed"),
         "the last change of the configuration was refused",
@@ -89,7 +89,7 @@ problem_kinds! {
         "the last poll took longer than `poll.interval`",
         Some("the last poll took no longer than poll.interval");
     RateLimited: "rate_limited", None,
-        "the API limits the rate of requests: polls were slowed or ended by it",
+        "the API limits the rate of requests, and thereby slowed or ended the last poll",
         Some("requests are sent at the configured rate again");
     TargetUnused: "target_unused", None,
         "an entry of `targets` applies to no language",

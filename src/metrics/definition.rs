@@ -116,7 +116,8 @@ metrics! {
         LAST_PROGRESS = translation(
             "translation_last_progress_timestamp_seconds",
             &["repo", "language"],
-            "When completion last rose, was first seen, or fell from complete, whichever came last",
+            "Time at which completion last rose, was first seen, or fell from complete, whichever \
+             came last",
         );
         FALLEN_FROM_RATIO = translation(
             "translation_fallen_from_ratio",
@@ -128,26 +129,26 @@ metrics! {
         TRANSLATION_PROBLEM = translation(
             "translation_problem_timestamp_seconds",
             &["repo", "language", "kind"],
-            "What is wrong with a language that is not ready: stalled (since its last progress), \
-             regressed (since the fall), overdue or at_risk (its date); stays for a day after the \
-             last good read of a repository that cannot be read",
+            "Time of a problem of a language that is not ready: its last progress (stalled), its \
+             fall (regressed) or its date (overdue, at_risk); kept for a day after the last good \
+             read of a repository that cannot be read",
         )
         .only("of a language with a problem");
         ESTIMATED_READY = translation(
             "translation_estimated_ready_timestamp_seconds",
             &["repo", "language"],
-            "When a language will be ready at its rate of the last 7 to 14 days",
+            "Time at which a language will be ready at its rate of the last 7 to 14 days",
         )
         .only("of a language that is not ready and moves");
         REPOSITORY_COMPLETION_RATIO = translation(
             "translation_repository_completion_ratio",
             &["repo"],
-            "Mean completion ratio of the languages of a repository, each cut to 0 to 1",
+            "Mean completion ratio of the languages of a repository, each clamped to 0 to 1",
         );
         LANGUAGE_COMPLETION_RATIO = translation(
             "translation_language_completion_ratio",
             &["language"],
-            "Mean completion ratio of a language over the repositories, each cut to 0 to 1",
+            "Mean completion ratio of a language over the repositories, each clamped to 0 to 1",
         );
         TARGET_RATIO = translation(
             "translation_target_ratio",
@@ -158,7 +159,7 @@ metrics! {
         TARGET_DUE = translation(
             "translation_target_due_timestamp_seconds",
             &["repo", "language"],
-            "When a language must be ready, from its entry of targets",
+            "Time at which a language must be ready, from its entry of targets",
         )
         .only("with such an entry that has a date");
         LANGUAGE_INFO = translation(
@@ -175,7 +176,7 @@ metrics! {
         REPOSITORY_CREATED = translation(
             "translation_repository_created_timestamp_seconds",
             &["repo"],
-            "When a repository was created",
+            "Time at which a repository was created",
         );
         REPOSITORY_LANGUAGES = translation(
             "translation_repository_languages",
@@ -190,7 +191,7 @@ metrics! {
         REPOSITORY_LAST_SUCCESS = translation(
             "translation_repository_last_success_timestamp_seconds",
             &["repo"],
-            "When the languages of a repository were last read in full",
+            "Time at which the languages of a repository were last read in full",
         );
     }
 
@@ -225,20 +226,20 @@ metrics! {
         POLL_STARTED = gauge(
             "translation_exporter_poll_started_timestamp_seconds",
             &[],
-            "When the poll under way began",
+            "Time at which the poll under way began",
         )
         .only("while there is one")
         .unused("the diagnosis says when a poll hangs, as the problem polls_failing");
         LAST_POLL = gauge(
             "translation_exporter_last_poll_timestamp_seconds",
             &[],
-            "When the last poll ended",
+            "Time at which the last poll ended",
         )
         .unused("the diagnosis says so, as the problem polls_failing");
         LAST_SUCCESS = gauge(
             "translation_exporter_last_success_timestamp_seconds",
             &[],
-            "When a poll last read everything",
+            "Time at which a poll last read everything",
         );
         LAST_POLL_DURATION = gauge(
             "translation_exporter_last_poll_duration_seconds",
@@ -298,7 +299,7 @@ metrics! {
         API_HELD_UNTIL = gauge(
             "translation_exporter_api_held_until_timestamp_seconds",
             &[],
-            "When the hold that Retry-After demanded ends",
+            "Time at which the hold that Retry-After demanded ends",
         )
         .only("during a hold")
         .unused("the diagnosis says so, as the problem polls_failing");
@@ -356,7 +357,7 @@ metrics! {
         TLS_CERTIFICATE_EXPIRY = gauge(
             "translation_exporter_tls_certificate_expiry_timestamp_seconds",
             &[],
-            "When the served TLS certificate expires",
+            "Time at which the served TLS certificate expires",
         )
         .only("with TLS")
         .unused("the diagnosis says so, as the problem certificate");
@@ -368,7 +369,7 @@ metrics! {
         CONFIG_LAST_RELOAD_SUCCESS = gauge(
             "translation_exporter_config_last_reload_success_timestamp_seconds",
             &[],
-            "When the active configuration was loaded",
+            "Time at which the active configuration was loaded",
         );
         HTTP_REQUESTS = counter(
             "translation_exporter_http_requests_total",
