@@ -7,8 +7,9 @@
 #     tests/run.sh draw                   these parts
 #     SKIP="grafana deploy" tests/run.sh  everything but these parts
 #
-# Two lanes run at once, because each waits half of the time, for downloads, servers and browsers: what cargo does, then `deploy`, which
-# links the program anew; and all other areas. The lane that ends first takes parts of the other. A part's output is shown when it
+# Two lanes run at once, because each waits half of the time, for downloads, servers and browsers: what builds the tests, then `deploy`,
+# which links the program anew; and all other parts. `docs` comes last there, as cargo builds one thing at a time. The lane that ends
+# first takes parts of the other. A part's output is shown when it
 # has ended. The last line says how many tests passed and failed. Each part except `cargo` counts as one test; a part that cannot run
 # counts as failed. The exit code is 0 if nothing failed.
 set -uo pipefail
@@ -134,7 +135,7 @@ run_lane() {
     done
 }
 
-printf '%s\n' "${areas[@]}" | grep -vx deploy >"$results/queue"
+printf '%s\n' "${areas[@]}" supply docs | grep -vx deploy >"$results/queue"
 
 # Runs the parts of the queue, each in the lane that comes to it first.
 run_queue() {
@@ -146,7 +147,7 @@ run_queue() {
 
 set -m
 {
-    run_lane format clippy docs supply cargo deploy
+    run_lane format clippy cargo deploy
     run_queue
 } &
 lanes+=($!)
