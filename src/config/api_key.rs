@@ -2,12 +2,13 @@
 //! message shows it, even if a user pasted it in the place of a path.
 
 use crate::support::hint::{SetupError, os_hint};
+use figment::value::magic::RelativePathBuf;
 use secrecy::{ExposeSecret, SecretString};
 use std::{
     ffi::OsStr,
     fs::File,
     io::{self, Read},
-    path::{Component, Path, PathBuf},
+    path::{Component, Path},
 };
 
 /// No key is longer; a larger file is not a key file.
@@ -40,7 +41,7 @@ pub fn may_be_key(written: &Path, path: &Path) -> bool {
 #[derive(Debug, Clone)]
 pub enum KeySource {
     Inline(SecretString),
-    File(PathBuf),
+    File(RelativePathBuf),
 }
 
 /// Reads the key as it is sent, without trailing line breaks.
@@ -56,8 +57,14 @@ pub fn read_key(source: &KeySource) -> Result<SecretString, SetupError> {
             "set the API key, and nothing else",
         ),
         KeySource::File(file) => {
-            let what = format!("the API key file {} ", file.display());
-            let bytes = read(file).map_err(|error| {
+            let path = file.relative();
+            // It may have been removed after the start, which refuses such a path.
+            let what = if may_be_key(file.original(), &path) {
+                format!("the API key file {HIDDEN} ")
+            } else {
+                format!("the API key file {} ", path.display())
+            };
+            let bytes = read(&path).map_err(|error| {
                 let hint = os_hint(&error)
                     .unwrap_or("make sure that the file exists and that this user can read it");
                 SetupError::new(format!("{what}cannot be read: {error}"), hint)
@@ -110,7 +117,7 @@ mod tests {
     use super::*;
 
     fn named(path: &Path) -> KeySource {
-        KeySource::File(path.to_owned())
+        KeySource::File(path.to_owned().into())
     }
 
     fn from_file(content: &[u8]) -> Result<String, String> {

@@ -140,7 +140,7 @@ impl Reader {
 
     /// Returns the path of a file, if it is set. In the configuration file, a relative path begins
     /// at the folder of that file.
-    fn relative_path(&self, path: &str) -> Option<RelativePathBuf> {
+    pub fn relative_path(&self, path: &str) -> Option<RelativePathBuf> {
         let file: RelativePathBuf = self.figment.extract_inner(path).ok()?;
         (!file.original().as_os_str().is_empty()).then_some(file)
     }

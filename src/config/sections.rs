@@ -214,7 +214,8 @@ fn key(read: &mut Reader) -> Option<KeySource> {
         }
         (KEY, KeySource::Inline(inline.into()))
     } else if inline.is_empty() {
-        (FILE, KeySource::File(read.file(FILE)?))
+        read.file(FILE)?;
+        (FILE, KeySource::File(read.relative_path(FILE)?))
     } else {
         let other = read.place(FILE).name;
         let problem = format!("is given, and {FILE} ({other}) too; remove one of the two");
