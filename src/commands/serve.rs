@@ -99,6 +99,7 @@ fn start(options: Options, announce: Option<Announce>) -> Result<Started, RunErr
         instruments: Arc::clone(&instruments),
         reload,
         clock: Clock::system(),
+        started_at: Clock::system().now(),
         settings: config.web.clone(),
     });
     let server = new_server(web_file, &state, &instruments, &stop);

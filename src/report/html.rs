@@ -22,6 +22,7 @@ use std::io;
 pub fn page(snapshot: &Snapshot, status: &PollStatus, findings: &[Finding]) -> io::Result<String> {
     let view = data::View {
         now: snapshot.taken_at,
+        started_at: None,
         telemetry_path: None,
         snapshot,
         status,

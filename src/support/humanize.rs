@@ -15,7 +15,7 @@ impl Display for Rough {
         match seconds {
             0..60 => write!(f, "{seconds} s"),
             60..3600 => write!(f, "{} min", seconds / 60),
-            3600..172_800 => write!(f, "{} h", seconds / 3600),
+            3600..86_400 => write!(f, "{} h", seconds / 3600),
             _ => write!(f, "{} d", seconds / 86_400),
         }
     }
@@ -51,8 +51,8 @@ mod tests {
             (60, "1 min"),
             (3599, "59 min"),
             (3600, "1 h"),
-            (172_799, "47 h"),
-            (172_800, "2 d"),
+            (86_399, "23 h"),
+            (86_400, "1 d"),
             (31_536_000, "365 d"),
         ] {
             assert_eq!(Rough(Duration::from_secs(seconds)).to_string(), expected);

@@ -57,6 +57,7 @@ pub async fn show(State(state): State<Arc<AppState>>, uri: Uri, headers: HeaderM
         let current = state.current();
         let shown = View {
             now,
+            started_at: Some(state.started_at),
             telemetry_path: Some(&state.settings.telemetry_path),
             snapshot: &current.publication.snapshot,
             status: &current.publication.status,

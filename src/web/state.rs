@@ -4,7 +4,7 @@ use crate::{
     config::WebConfig,
     diagnosis::Finding,
     metrics::{exposition::Publication, instruments::Instruments},
-    support::clock::Clock,
+    support::clock::{Clock, Timestamp},
 };
 use std::sync::Arc;
 use tokio::{
@@ -33,6 +33,8 @@ pub struct AppState {
     /// The channel for requests to `/-/reload`.
     pub reload: mpsc::Sender<ReloadRequest>,
     pub clock: Clock,
+    /// The start of the exporter, which a reload leaves alone.
+    pub started_at: Timestamp,
     pub settings: WebConfig,
 }
 

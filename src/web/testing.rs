@@ -77,6 +77,7 @@ impl Fixture {
             instruments: Arc::clone(&instruments),
             reload,
             clock,
+            started_at: NOW,
             settings: settings.clone(),
         });
         let protection = Protection::new(WebConfigFile::default());

@@ -15,6 +15,8 @@ use crate::{
 #[derive(Debug)]
 pub struct View<'a> {
     pub now: Timestamp,
+    /// The start of the exporter; `None` in a file.
+    pub started_at: Option<Timestamp>,
     /// `None` in a file, which shows all rows and has no link or form that needs a server.
     pub telemetry_path: Option<&'a str>,
     pub snapshot: &'a Snapshot,
@@ -35,6 +37,13 @@ impl View<'_> {
         let is_failing =
             |finding: &Finding| finding.kind == ProblemKind::PollsFailing && finding.is_problem;
         is_behind || self.findings.iter().any(is_failing)
+    }
+
+    /// Returns the start of the exporter while it has not read everything since.
+    pub fn started_without_full_poll(&self) -> Option<Timestamp> {
+        let last = self.status.last_success_at;
+        self.started_at
+            .filter(|started| last.is_none_or(|at| at < *started))
     }
 
     /// Returns the look of the exporter.

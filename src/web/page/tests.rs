@@ -343,7 +343,7 @@ async fn an_outage_is_one_item_for_any_number_of_repositories() {
     assert_eq!(
         attention(snapshot, outcome).await,
         [
-            "The API is unavailable; the data shown are from earlier polls (for 24 h)\n\
+            "The API is unavailable; the data shown are from earlier polls (for 1 d)\n\
           GET /v1/repositories: 503\nfix it"
         ]
     );
@@ -369,7 +369,7 @@ async fn a_failure_of_another_reason_is_named_during_an_outage() {
         ..outcome()
     };
     let attention = attention(snapshot, outcome).await;
-    let own = "a/3 (for 24 h)\nGET 3\nfix it\na/2 (for 2 d)\nGET 2\nwait";
+    let own = "a/3 (for 1 d)\nGET 3\nfix it\na/2 (for 2 d)\nGET 2\nwait";
     assert!(attention[2].ends_with(own), "{attention:?}");
 }
 
@@ -712,7 +712,7 @@ async fn a_target_is_shown_as_configured_and_a_date_once() {
     let page = page_of(snapshot, "/").await;
     let text = text(&page);
     assert_eq!(
-        page.matches("target 99.5 %, last progress 24 h ago\"")
+        page.matches("target 99.5 %, last progress 1 d ago\"")
             .count(),
         5
     );
@@ -735,6 +735,17 @@ fn overdue() -> Snapshot {
     snapshot
 }
 
+/// Returns the outcome of a poll whose key was refused.
+fn refused() -> PollOutcome {
+    PollOutcome {
+        stop: Some(Stop {
+            reason: PollFailure::Unauthorized,
+            failure: failure("401", 1),
+        }),
+        ..outcome()
+    }
+}
+
 /// Returns data and polls, each with the mark and the first sentence of its page.
 fn answers() -> [(Snapshot, PollOutcome, char, &'static str); 9] {
     let ready = || snapshot_of(&[("a/a", Some(100.0), 1)]);
@@ -744,13 +755,6 @@ fn answers() -> [(Snapshot, PollOutcome, char, &'static str); 9] {
     let mut unread = ready();
     let other = shown(2, "a/b", Condition::Pending(None));
     unread.repositories.push(other);
-    let refused = PollOutcome {
-        stop: Some(Stop {
-            reason: PollFailure::Unauthorized,
-            failure: failure("401", 1),
-        }),
-        ..outcome()
-    };
     let mut filtered = snapshot(Vec::new());
     filtered.filtered = 2;
     let sentences = [
@@ -777,14 +781,14 @@ fn answers() -> [(Snapshot, PollOutcome, char, &'static str); 9] {
     ] = sentences;
     [
         (ready(), outcome(), '\u{2713}', well),
-        (ready(), refused.clone(), '\u{2717}', last),
+        (ready(), refused(), '\u{2717}', last),
         (overdue(), outcome(), '\u{2717}', late),
         (unknown, outcome(), '!', none),
         (unread, outcome(), '\u{2026}', partial),
         (stalled, outcome(), '!', behind),
         (empty.clone(), outcome(), '!', nothing),
         (filtered, outcome(), '!', left_out),
-        (empty, refused, '\u{2717}', unlisted),
+        (empty, refused(), '\u{2717}', unlisted),
     ]
 }
 
@@ -820,6 +824,7 @@ fn problems_that_cost_no_completion_leave_the_headline_alone() {
     };
     let view = View {
         now: NOW,
+        started_at: None,
         telemetry_path: Some("/metrics"),
         snapshot: &snapshot,
         status: &status,
@@ -851,6 +856,41 @@ async fn nothing_is_claimed_before_the_end_of_the_first_poll() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_restart_within_an_outage_stands_beside_the_last_full_poll() {
+    for (read_at, expected) in [
+        (None, "Last full poll not yet the exporter started just now"),
+        (
+            Some(1),
+            "Last full poll 1 d ago the exporter started just now",
+        ),
+        (Some(0), "Last full poll just now Repositories"),
+    ] {
+        let mut fixture = Fixture::new();
+        fixture.publish(|status| status.last_success_at = read_at.map(days_ago));
+        let words = words_of(&fixture, "/").await;
+        assert!(words.contains(expected), "{expected}: {words}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_mean_beside_unknown_completions_says_of_how_many_it_is() {
+    let records = vec![record("de", 50.0, 6), record("fr", None, 0)];
+    let page = page_of(snapshot(vec![shown(1, "a/a", fresh(records))]), "/").await;
+    let mean = "0 of 2 ready 50 % translated on average among the 1 known";
+    assert!(text(&page).contains(mean), "{}", text(&page));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_outage_shows_its_cause_before_dates_and_stalls() {
+    for (outcome, is_first) in [(refused(), true), (outcome(), false)] {
+        let stalled = snapshot_of(&[("a/a", Some(50.0), 9)]);
+        let page = body(get_after(stalled, outcome, "/", &[]).await).await;
+        let position = |id| page.find(&format!("<h2 id=\"{id}\"")).unwrap();
+        assert_eq!(position("state") < position("stalled"), is_first);
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_language_that_nobody_has_is_not_nothing_to_ship() {
     let read = snapshot_of(&[("a/a", Some(100.0), 1)]);
     let words = text(&page_of(read.clone(), "/?language=xx").await);
@@ -879,7 +919,7 @@ async fn unknown_figures_say_so_and_a_note_is_nothing_wrong() {
     let page = text(&body(fixture.ask("GET /").await).await);
     for words in [
         "0 due no dates are set",
-        "? stalled known in 5 days",
+        "? stalled too early to tell, known in 5 days",
         "Worth knowing The API limits the rate",
     ] {
         assert!(page.contains(words), "{words}: {page}");
@@ -891,7 +931,10 @@ async fn stalled_is_unknown_until_a_clock_is_old_enough() {
     let young = || vec![record("de", 50.0, 6), record("fr", None, 0)];
     let page = page_of(snapshot(vec![shown(1, "a/a", fresh(young()))]), "/").await;
     let words = text(&page);
-    assert!(words.contains("? stalled known in 1 day"), "{words}");
+    assert!(
+        words.contains("? stalled too early to tell, known in 1 day"),
+        "{words}"
+    );
     let mut records = young();
     records.push(record("it", 100.0, 7));
     let page = page_of(snapshot(vec![shown(1, "a/a", fresh(records))]), "/").await;
