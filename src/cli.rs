@@ -66,7 +66,7 @@ pub struct Once {
     /// Exit 3 if a language is below its target
     #[arg(long)]
     pub require_targets: bool,
-    /// Likewise, with one target for all languages: 0 to 1
+    /// The same, with one target for all languages: 0 to 1
     #[arg(long, value_name = "RATIO", value_parser = ratio, conflicts_with = "require_targets")]
     pub require: Option<f64>,
 }

@@ -64,7 +64,7 @@ impl PollLog {
         }
         if bad.is_empty() {
             if self.admits("responses without bad entries") {
-                tracing::info!(of, "the response has no bad entries any more");
+                tracing::info!(of, "the response no longer has bad entries");
             }
         } else if self.admits("responses with bad entries") {
             let first: Vec<_> = bad.iter().take(AT_MOST).map(ToString::to_string).collect();

@@ -120,9 +120,9 @@ async fn write_all(
             && is_last
         {
             // The diagnosis no longer logs at the end.
-            tracing::error!(%error, "cannot save the state at the end; the last good file stays");
+            tracing::error!(%error, "cannot save the state at shutdown; the last good file stays");
         }
-        let hint = "it is tried again every minute";
+        let hint = "the exporter tries again every minute";
         let now = Clock::system().now();
         let result = result.map_err(|error| Failure::new(error.to_string(), hint, now));
         instruments.state_written(result);

@@ -190,7 +190,7 @@ fn out_for_two_days(status: &mut PollStatus) {
 }
 
 fn out_at_the_start(status: &mut PollStatus) {
-    out_for(1, status);
+    out_for(3, status);
     read_nothing_yet(status);
 }
 
@@ -484,7 +484,14 @@ async fn pages_of_situations() {
     let folder = given.unwrap_or_else(|| temporary.path().to_owned());
     let (mut answers, mut out_of_date) = (Vec::new(), Vec::new());
     for (name, snapshot, uri, change) in situations() {
-        let mut fixture = Fixture::new();
+        let started_at = match name {
+            "04-first-poll" | "16-first-start" => NOW,
+            "17-key-refused-at-the-start" => minutes_ago(121),
+            "18-api-down-at-the-start" => minutes_ago(3),
+            "19-outage-of-two-days" => minutes_ago(60),
+            _ => days_ago(30),
+        };
+        let mut fixture = Fixture::started_at(started_at);
         fixture.snapshot = snapshot;
         fixture.publish(change);
         let page = body(fixture.ask(&format!("GET {uri}")).await).await;
