@@ -42,7 +42,7 @@ pub trait Api: Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// The key or the certificates cannot be read, so that no request can be sent.
+    /// Fails if the key or the certificates cannot be read, so that no request can be sent.
     fn begin(&self, now: Timestamp) -> impl Future<Output = Result<Self::Session, Stop>> + Send;
 
     /// Returns the pace of all requests.
@@ -80,7 +80,7 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// The certificates or the proxy cannot be used.
+    /// Fails if the certificates or the proxy cannot be used.
     pub fn new(config: &ApiConfig, instruments: Arc<Instruments>) -> Result<Self, SetupError> {
         let mut repositories = config.base_url.clone();
         repositories.set_path(&format!(
@@ -102,7 +102,7 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// The certificates or the proxy cannot be used.
+    /// Fails if the certificates or the proxy cannot be used.
     pub fn reconfigured(&self, config: &ApiConfig) -> Result<Self, SetupError> {
         let mut client = Self::new(config, Arc::clone(&self.instruments))?;
         client.pace = Arc::clone(&self.pace);

@@ -275,7 +275,7 @@ fn option(command: &str, key: &Key) -> Option<Arg> {
     })
 }
 
-/// Tells whether a command uses a key.
+/// Returns whether a command uses a key.
 fn uses(command: &str, key: &Key) -> bool {
     match command {
         "once" => key.split().0 != "web",

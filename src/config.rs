@@ -92,7 +92,7 @@ pub type Check<'a> = &'a mut dyn FnMut(&'static str, &str) -> Result<(), String>
 /// key file is read once, so that a failure shows early.
 ///
 /// # Errors
-/// All mistakes at once, with those that `check` finds.
+/// Returns all mistakes at once, including those that `check` finds.
 pub fn load(
     options: &Options,
     environment: &[(OsString, OsString)],
@@ -105,7 +105,7 @@ pub fn load(
 /// Ignores mistakes in other keys.
 ///
 /// # Errors
-/// The file cannot be read, or one of the two keys is wrong.
+/// Fails if the file cannot be read, or one of the two keys is wrong.
 pub fn load_address(
     options: &Options,
     environment: &[(OsString, OsString)],

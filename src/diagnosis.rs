@@ -33,7 +33,7 @@ const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 /// The time for which a dropped line of the log is a problem: several scrapes see it.
 const AFTER_DROPPED_LINE: Duration = Duration::from_secs(15 * 60);
 
-/// One thing that is wrong.
+/// A problem that exists now, in words for people.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
     pub kind: ProblemKind,

@@ -40,7 +40,7 @@ impl RepositoryId {
     /// The largest id: 2^63 - 1.
     pub const MAX: u64 = i64::MAX.unsigned_abs();
 
-    /// Returns `None` if `id` is 0 or above [`Self::MAX`].
+    /// Creates an id. Returns `None` if `id` is 0 or above [`Self::MAX`].
     pub fn new(id: u64) -> Option<Self> {
         NonZeroU64::new(id)
             .filter(|id| id.get() <= Self::MAX)
@@ -67,7 +67,8 @@ pub struct Completion(f64);
 impl Completion {
     pub const ZERO: Self = Self(0.0);
 
-    /// Returns `None` if `value` is not finite. Accepts negative values and values above the scale.
+    /// Creates a completion, which may be negative or above the scale. Returns `None` if `value` is
+    /// not finite.
     pub fn new(value: f64) -> Option<Self> {
         // `-0.0 + 0.0` is `0.0`: a negative zero would show as "-0".
         value.is_finite().then_some(Self(value + 0.0))
@@ -127,8 +128,8 @@ pub struct Failure {
     /// The reason why a request to the API failed; `None` for other failures, and for a request
     /// before a restart.
     pub reason: Option<Reason>,
-    /// True for a read of a repository that failed with the API as a whole, or with the network
-    /// between: the failure that ended the poll covers it.
+    /// True if the API as a whole, or the network, is the cause of a repository's failure: the
+    /// failure that ended the poll covers it.
     pub is_of_api: bool,
     /// The start of the series of failures that it belongs to.
     pub since: Timestamp,
@@ -154,7 +155,7 @@ impl Failure {
     }
 }
 
-/// The failure that ended a poll early, or because of which it read nothing.
+/// The reason why a poll ended early or read nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stop {
     pub reason: PollFailure,

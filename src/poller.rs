@@ -159,7 +159,7 @@ impl<A: Api> Poller<A> {
         (self.publisher.publish)(Arc::new(self.snapshot()), self.status());
     }
 
-    /// Tells whether the last publication is outdated without a new read: a clock was set, a hold
+    /// Returns whether the last publication is outdated without a new read: a clock was set, a hold
     /// began or ended, data became stale, or the judgement is too old.
     fn is_outdated(&self) -> bool {
         let Publisher {

@@ -53,7 +53,7 @@ pub struct Report<'a> {
 struct Digest<'a> {
     /// The repositories with data, the furthest behind first.
     rows: Vec<Row<'a>>,
-    /// The number of the others.
+    /// The number of repositories without data.
     unread: usize,
     totals: Totals,
 }
@@ -109,8 +109,8 @@ pub struct Terminal {
 }
 
 impl Terminal {
-    /// Describes stdout. The width is that of the terminal, else `COLUMNS`, else 80. Colour needs a
-    /// terminal other than `dumb`, and no `NO_COLOR`.
+    /// Describes stdout. The width comes from the terminal, else from `COLUMNS`, else it is 80.
+    /// Colour needs a terminal other than `dumb`, and no `NO_COLOR`.
     pub fn of_stdout() -> Self {
         let width = match tcgetwinsize(stdout()) {
             Ok(size) if size.ws_col > 0 => size.ws_col.into(),

@@ -149,7 +149,7 @@ impl StateFile {
     ///
     /// # Errors
     ///
-    /// Returns the errors of [`Self::open`], apart from those of the lock and of setting the file
+    /// Returns the errors of [`Self::open`], except those about the lock and about setting the file
     /// aside.
     pub fn check(path: &Path) -> Result<(), SetupError> {
         let path = locate(path)?;

@@ -3,8 +3,8 @@
 //!
 //! The API does not document its rate limit. Every [`WINDOW`] responses decide on the rate: it
 //! halves if two in five of them refused the request, with 429 or 503, and concern [`CONCERNED`]
-//! repositories or more. Otherwise it grows by a quarter, up to the configured rate. Refusals now
-//! and then, or of a repository that is always refused, therefore slow nothing down.
+//! repositories or more. Otherwise it grows by a quarter, up to the configured rate. Occasional
+//! refusals, or those of a repository that is always refused, therefore slow nothing down.
 
 use super::error::RequestFailure;
 use crate::{domain::RepositoryId, support::lock::lock};
@@ -53,7 +53,7 @@ struct Pacing {
     rate: f64,
     /// The number of responses since the last decision on the rate.
     responses: usize,
-    /// The requests that were refused among them; `None` stands for the listing.
+    /// The refused requests among those, by repository; `None` stands for the listing.
     refused: Vec<Option<RepositoryId>>,
     held_until: Option<Instant>,
 }

@@ -27,10 +27,10 @@ use tokio::time::{Instant, timeout, timeout_at};
 /// concurrent requests.
 const LARGE_BODY: usize = 1 << 20;
 
-/// The number of chunks, of some 16 KiB each, that are read of the body of an error.
+/// The maximum number of chunks, of some 16 KiB each, to read from the body of an error response.
 const DRAINED_CHUNKS: u32 = 16;
 
-/// One poll of the API.
+/// A session of a [`Client`]: the requests of one poll.
 #[derive(Debug)]
 pub struct PollSession {
     client: Client,

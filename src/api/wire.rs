@@ -2,9 +2,9 @@
 //!
 //! # Tolerance
 //!
-//! A response is an array of objects (API specification 2.1, 2.2). A response that is not JSON, or
-//! no array, fails as a whole. A bad entry costs only that entry, and a bad field only the data
-//! that depend on it:
+//! A response is an array of objects (API specification 2.1, 2.2). A response that is not a JSON
+//! array fails as a whole. A bad entry costs only that entry, and a bad field only the data that
+//! depend on it:
 //!
 //! - Unknown fields are ignored at any depth.
 //! - A null field counts as missing.
@@ -83,7 +83,7 @@ impl Absent {
 ///
 /// # Errors
 ///
-/// The body is not a JSON array in UTF-8, or has too many entries for a page.
+/// Fails if the body is not a JSON array in UTF-8, or has too many entries for a page.
 pub fn decode_page(body: &[u8], absent: Absent) -> Result<Page, DecodeError> {
     let mut page = Page::default();
     read_entries(body, |place, entry| {
@@ -151,7 +151,7 @@ fn add_repository(
 ///
 /// # Errors
 ///
-/// The body is not a JSON array in UTF-8, or has too many languages for a repository.
+/// Fails if the body is not a JSON array in UTF-8, or has too many languages for a repository.
 pub fn decode_languages(body: &[u8], absent: Absent) -> Result<LanguageList, DecodeError> {
     let mut list = LanguageList::default();
     read_entries(body, |place, entry| {

@@ -27,7 +27,7 @@ use tokio::{
 /// The time limit for reading the files of a reload.
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// Guards the threads that read files: a read that hangs blocks its thread, at most 16 of them.
+/// Limits the threads that read files to 16, because a read that hangs blocks its thread.
 static READERS: Semaphore = Semaphore::const_new(16);
 
 /// The cause of a reload.

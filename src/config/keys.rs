@@ -18,7 +18,7 @@ pub const TARGETS: &str = "targets";
 /// A key of the configuration.
 #[derive(Debug)]
 pub struct Key {
-    /// section.key
+    /// The section and the name, joined by a dot.
     pub path: &'static str,
     /// The type of the values, with its bounds.
     pub takes: Takes,
@@ -26,24 +26,24 @@ pub struct Key {
     pub default: &'static str,
     /// The meaning, in the Markdown of deploy/configuration.md, which adds the bounds.
     pub meaning: &'static str,
-    /// The option that sets it, if there is one.
+    /// The option that sets the key, if there is one.
     pub flag: Option<Flag>,
-    /// True if a reload cannot change it.
+    /// True if a reload cannot change the key.
     pub needs_restart: bool,
 }
 
 /// An option of the command line that sets a key.
 #[derive(Debug)]
 pub struct Flag {
-    /// With its dashes.
+    /// The name, including its dashes.
     pub name: &'static str,
     /// The placeholder for the value in the help.
     pub value_name: &'static str,
-    /// One line, without the default, which the help adds if there is one.
+    /// The help text: one line, to which the help adds the default if there is one.
     pub help: &'static str,
 }
 
-/// Every key, in the order in which they are shown.
+/// All keys, in the order of the documentation.
 pub const KEYS: &[Key] = &[
     key(
         "api.base_url",
@@ -373,12 +373,12 @@ impl Key {
         keys.find(|key| key.path == path)
     }
 
-    /// Returns its section, and its name there.
+    /// Splits the path into the section and the name within it.
     pub fn split(&self) -> (&'static str, &'static str) {
         self.path.split_once('.').unwrap_or_default()
     }
 
-    /// Returns the variable that sets it.
+    /// Returns the name of the environment variable that sets the key.
     pub fn variable(&self) -> String {
         format!(
             "{PREFIX}{}",

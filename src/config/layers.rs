@@ -15,7 +15,7 @@ use std::{
 /// Merges all layers. Notes unknown names, and values that are not text.
 ///
 /// # Errors
-/// The file cannot be read at all.
+/// Fails if the file cannot be read at all.
 pub fn merge(
     options: &Options,
     environment: &[(OsString, OsString)],

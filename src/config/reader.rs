@@ -17,7 +17,7 @@ use figment::{
 use serde::de::DeserializeOwned;
 use std::{fmt::Display, mem, path::PathBuf};
 
-/// The place of a default.
+/// The source of a value that no layer sets.
 pub const DEFAULT: &str = "default";
 
 /// A value and the place that it came from, as a provider: figment's metadata belong to a provider.

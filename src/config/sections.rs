@@ -43,14 +43,14 @@ pub struct ApiConfig {
     pub(crate) max_attempts: u32,
     /// The longest Retry-After that is obeyed: 1 second to 24 hours.
     pub(crate) max_retry_after: Duration,
-    /// Bytes.
+    /// In bytes.
     pub(crate) max_response_size: u64,
     /// 1 to 10,000,000.
     pub(crate) max_repositories: usize,
     pub(crate) ca_file: Option<PathBuf>,
     /// Finite, at least 1.
     pub(crate) completion_scale: f64,
-    /// Set if the API leaves out fields whose value is 0 or false.
+    /// True if the API omits fields whose value is 0 or false.
     pub(crate) omits_zeros: bool,
 }
 

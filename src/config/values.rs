@@ -27,7 +27,7 @@ pub enum Takes {
     Size(u64),
     /// `true` or `false`; its option without a value means `true`.
     Switch,
-    /// One of these words, in any case.
+    /// One of these words, in upper or lower case.
     Choice(&'static [&'static str]),
     /// Text with a parser of its own.
     Text(&'static str),
@@ -124,8 +124,7 @@ pub fn is(text: &str) -> String {
     format!("is {}", quoted(text))
 }
 
-/// Splits a list that is written as one text at its commas, except those within the braces of a
-/// glob.
+/// Splits a list at its commas, except within the braces of a glob.
 pub fn items(text: &str) -> Vec<&str> {
     let mut depth = 0_usize;
     let items = text.split(|c| {

@@ -7,8 +7,8 @@ use crate::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The kinds of problems that were found last, with their beginnings and severities, so that only
-/// changes are logged.
+/// The log of problems. It keeps the beginning and the severity of each present kind, so that it
+/// logs only changes.
 #[derive(Debug, Default)]
 pub struct ProblemLog(BTreeMap<ProblemKind, (Timestamp, Severity)>);
 

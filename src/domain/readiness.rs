@@ -120,7 +120,7 @@ impl Mean {
         }
     }
 
-    /// Returns `None` for a mean of no ratios.
+    /// Returns the mean, or `None` if no ratio was added.
     pub fn get(self) -> Option<f64> {
         (self.count > 0).then(|| self.sum / f64::from(self.count))
     }
@@ -247,7 +247,7 @@ impl<'a> Row<'a> {
         behind
     }
 
-    /// Returns `None` if the repository does not have the language.
+    /// Returns the translation into a language, or `None` if the repository does not have it.
     pub fn language(&self, code: &str) -> Option<Translation<'a>> {
         let record = find(self.records, code)?;
         Some(self.translation(record))

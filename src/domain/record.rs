@@ -203,7 +203,8 @@ impl Past {
         };
     }
 
-    /// Once a week the latest reading becomes the previous one, and is replaced by the current one.
+    /// Moves the latest reading to the previous one, and the current one into its place, once a
+    /// week.
     fn take_turns(&mut self, before: Known, completion: Completion, now: Timestamp) {
         let current = Reading {
             completion,

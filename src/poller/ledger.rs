@@ -143,12 +143,12 @@ impl Ledger {
         self.listed.len() - self.polled.len()
     }
 
-    /// Tells whether a listing was complete, or repositories were restored.
+    /// Returns whether a listing was complete, or repositories were restored.
     pub fn has_data(&self) -> bool {
         self.has_data
     }
 
-    /// Tells whether languages of any repository were read or restored.
+    /// Returns whether languages of any repository were read or restored.
     pub fn has_languages(&self) -> bool {
         let mut polled = self.polled.values();
         polled.any(|known| known.kept.languages.is_some())
@@ -218,13 +218,14 @@ impl Ledger {
         self.polled.values().map(Polled::languages).sum()
     }
 
-    /// Forgets the records of departed languages that are too old, or too many.
+    /// Forgets records of departed languages that are too old, and the oldest ones beyond the
+    /// limit.
     pub fn forget_departed(&mut self, now: Timestamp) {
         self.departed.forget_old(now);
         self.departed.forget_excess(self.count_languages());
     }
 
-    /// Notes the languages of a repository that was read. Logs that its failure ended.
+    /// Records the languages that were read of a repository, and logs the end of its failure.
     pub fn succeeded(
         &mut self,
         id: RepositoryId,
@@ -259,8 +260,8 @@ impl Ledger {
         known.kept.failing_since = None;
     }
 
-    /// Notes a poll that could not read a repository, so that the next poll requests it after all
-    /// others. Logs a failure of the repository itself when it begins.
+    /// Records that a poll could not read a repository, so that the next poll requests it last.
+    /// Logs a failure of the repository itself when it begins.
     pub fn failed(&mut self, id: RepositoryId, failure: Failure, log: &mut PollLog) {
         let Some(known) = self.polled.get_mut(&id) else {
             return;
@@ -280,14 +281,14 @@ impl Ledger {
         known.failure = Some(failure);
     }
 
-    /// Tells whether data of any repository became stale between two moments.
+    /// Returns whether data of any repository became stale between two moments.
     pub fn became_stale(&self, limit: Duration, before: Moment, now: Moment) -> bool {
         let is_stale = |known, at| self.is_stale(known, limit, at);
         let mut polled = self.polled.values();
         polled.any(|known| is_stale(known, now) && !is_stale(known, before))
     }
 
-    /// Tells whether the last poll did not read a repository, and its languages are older than
+    /// Returns whether the last poll did not read a repository, and its languages are older than
     /// `limit`. A poll may take longer than that.
     fn is_stale(&self, known: &Polled, limit: Duration, now: Moment) -> bool {
         let is_of_last_poll = known.read_at.is_some_and(|at| Some(at) >= self.last_poll);

@@ -100,7 +100,7 @@ impl<'a, A: Api> Poll<'a, A> {
         }
     }
 
-    /// Reports how the poll ended.
+    /// Records, counts and logs the outcome of the poll.
     fn conclude(self) -> PollOutcome {
         let poller = self.poller;
         let before = poller.timeline.last.clone();

@@ -37,7 +37,7 @@ fn longest_backoff(attempt: u32) -> Duration {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Fetch {
     due: Instant,
-    /// The place among the fetches that are due at the same time.
+    /// The order among fetches that are due at the same time.
     place: usize,
     pub id: RepositoryId,
     /// The number of the attempt in this poll, from 1.
@@ -115,7 +115,7 @@ impl Queue {
         }
     }
 
-    /// Notes the result of a request; `is_lowest` tells whether the pace is the lowest.
+    /// Records the result of a request. `is_lowest` is true at the lowest pace.
     pub fn completed(&mut self, fetch: Fetch, failure: Option<&RequestFailure>, is_lowest: bool) {
         self.in_flight -= 1;
         let Some(failure) = failure else {

@@ -1,8 +1,8 @@
 //! The poll loop: when a poll begins.
 //!
 //! A poll begins one interval after the start of the previous one, or after its end if that poll
-//! ended early, and never while Retry-After holds all requests. While no language was ever read, a
-//! poll that ended early is repeated sooner, because the API may start after the exporter.
+//! ended early, and never while Retry-After holds all requests. Until the first language is read, a
+//! poll that ended early is repeated sooner: the API may start after the exporter.
 
 use super::Poller;
 use crate::{api::Api, domain::polling::PollOutcome};
@@ -23,7 +23,7 @@ const HEARTBEAT: Duration = Duration::from_secs(5);
 /// The time between two checks whether the last publication is outdated.
 const CHECK_EVERY: Duration = Duration::from_secs(5);
 
-/// Polls again and again.
+/// The loop that polls at an interval.
 pub struct PollLoop<A> {
     poller: Poller<A>,
     /// The wait after the last poll, if it is repeated early.

@@ -31,7 +31,7 @@ pub struct Timeline {
 }
 
 impl Timeline {
-    /// Continues the timeline of the process that wrote `saved`.
+    /// Creates a timeline that continues the one of `saved`.
     pub fn new(saved: &SavedState) -> Self {
         Self {
             began: None,

@@ -78,7 +78,7 @@ fn or_empty(value: Option<impl ToString>) -> String {
     value.map_or_else(String::new, |value| value.to_string())
 }
 
-/// The characters that begin a formula in a spreadsheet, some of them also in full width.
+/// The characters that begin a formula in a spreadsheet, four of them in their full-width form.
 const FORMULA: [char; 8] = [
     '=', '+', '-', '@', '\u{ff1d}', '\u{ff0b}', '\u{ff0d}', '\u{ff20}',
 ];

@@ -20,8 +20,8 @@ const HANDSHAKE: u8 = 22;
 
 /// Shakes hands with the client and returns the TLS stream.
 ///
-/// Failures are handed to `report`, except for clients that close before their first byte: TCP
-/// probes do.
+/// Reports each failure to `report`, unless the client closed before its first byte, as TCP probes
+/// do.
 pub async fn shake_hands(
     stream: TcpStream,
     tls: &TlsAcceptor,

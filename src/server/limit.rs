@@ -9,7 +9,7 @@ use tokio::time::Instant;
 pub struct RateLimit {
     /// The time in which one request is earned; above 0.
     pub interval: Duration,
-    /// The maximum number of unused requests that are saved up; above 0.
+    /// Maximum number of requests that may follow a pause at once; above 0.
     pub burst: u32,
 }
 

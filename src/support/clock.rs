@@ -17,7 +17,8 @@ const UNIX_EPOCH: DateTime = datetime(1970, 1, 1, 0, 0, 0, 0);
 
 /// A point in wall-clock time: milliseconds since the Unix epoch, also in the state file.
 ///
-/// From 1970 on it holds one more than these: without 0, an `Option` of it takes no more memory.
+/// The inner number is one higher from 1970 on, so that it is never 0 and an `Option` takes no more
+/// memory.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(from = "i64", into = "i64")]
 pub struct Timestamp(NonZeroI64);
@@ -204,8 +205,7 @@ impl Clock {
         *lock(self.reference) = Some(Reference { api, uptime });
     }
 
-    /// Returns both times if the clock of the machine and that of the API differ by more than an
-    /// hour.
+    /// Returns both times if the machine's clock and the API's differ by more than an hour.
     pub fn wrong(self) -> Option<WrongClock> {
         let reference = (*lock(self.reference))?;
         let machine = self.machine.now();

@@ -21,8 +21,7 @@ impl SetupError {
     }
 }
 
-/// Returns the candidate that is most similar to `typed`, if one is similar enough for a
-/// suggestion.
+/// Returns the candidate most similar to `typed`, if it is similar enough to suggest.
 pub(crate) fn nearest<T: AsRef<str>>(
     typed: &str,
     candidates: impl IntoIterator<Item = T>,

@@ -102,7 +102,7 @@ async fn reload(State(state): State<Arc<AppState>>) -> Response {
     }
 }
 
-/// Responds by the heartbeat that also feeds systemd's watchdog.
+/// Responds according to the heartbeat that also feeds systemd's watchdog.
 async fn healthy(State(state): State<Arc<AppState>>) -> Response {
     let silence = state.alive.borrow().elapsed();
     if silence <= LONGEST_SILENCE {

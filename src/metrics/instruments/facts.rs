@@ -50,7 +50,7 @@ pub fn note(known: &mut Option<Failure>, failure: Option<Failure>) {
     *known = failure.map(|failure| failure.continuing(known.as_ref()));
 }
 
-/// Omits unknown values.
+/// Encodes the facts, without unknown values.
 impl Collector for FactsCollector {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
         let facts = current(&self.0);

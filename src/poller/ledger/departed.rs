@@ -1,4 +1,4 @@
-//! The records of departed languages: a language that comes back goes on where it left.
+//! The records of departed languages. A language that returns continues with its old record.
 
 use crate::{
     domain::{

@@ -22,7 +22,7 @@ use std::{
 /// `api.max_repositories` has its default.
 pub const NAME_BYTES: usize = 84;
 
-/// Tells whether a number of repositories, or the bytes of their names, exceed the limit.
+/// Returns whether a number of repositories, or the bytes of their names, exceed the limit.
 pub fn is_too_large(repositories: usize, name_bytes: usize, max_repositories: usize) -> bool {
     repositories > max_repositories || name_bytes > max_repositories.saturating_mul(NAME_BYTES)
 }

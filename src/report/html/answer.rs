@@ -117,8 +117,8 @@ fn sentence(view: &View<'_>, totals: &Totals, overdue: usize) -> (String, Look) 
     (format!("Ready to ship: {ready} of {all} ready"), Look::Well)
 }
 
-/// Answers where no translation is shown. Only a complete listing, with all of its repositories
-/// read, proves that there is nothing to ship.
+/// Returns the sentence for a page without translations. Only a complete listing, with all of its
+/// repositories read, proves that there is nothing to ship.
 fn nothing(view: &View<'_>, language: Option<&str>) -> String {
     let snapshot = view.snapshot;
     let all = snapshot.repositories.len();

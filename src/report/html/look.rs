@@ -3,7 +3,7 @@
 
 use crate::domain::Severity;
 
-/// From calm to alarming.
+/// A degree of bad news, from calm to alarming.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Look {
     Well,

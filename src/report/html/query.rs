@@ -44,7 +44,7 @@ impl Column {
 /// The choices of a visitor.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Query {
-    /// Part of a repository's name; empty for all.
+    /// A part of the names of the repositories to show; an empty text shows all.
     pub search: String,
     /// The code of the only language to show.
     pub language: Option<String>,

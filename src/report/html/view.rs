@@ -68,7 +68,7 @@ struct PageTemplate<'a> {
 /// Dates, each with the translations due then.
 type Dates<'b, 'a> = Vec<(&'b Timestamp, &'b Due<'a>)>;
 
-/// Translations of one repository, and the number of those left out.
+/// A repository with some of its translations, and the number of translations left out.
 #[derive(Debug)]
 struct Group<'a> {
     repository: &'a Repository,
@@ -106,7 +106,8 @@ impl View<'_> {
         page.render()
     }
 
-    /// A translation that was first seen too recently cannot have stalled yet.
+    /// Returns the time from which a translation can count as stalled, if all were first seen too
+    /// recently for that.
     fn stalled_known_at(&self) -> Option<Timestamp> {
         let all = self.snapshot.repositories.iter();
         let languages = all.filter_map(|shown| shown.condition.languages());

@@ -41,7 +41,7 @@ pub struct TlsSection {
     pub curve_preferences: Vec<Curve>,
 }
 
-/// A text that may be set; in this format, an empty one is not.
+/// An optional text. In this format, an empty text counts as not set.
 #[derive(Deserialize, Default, PartialEq)]
 #[serde(from = "Option<Spanned<String>>")]
 pub struct Text(pub Option<Spanned<String>>);
