@@ -39,6 +39,7 @@ use std::{
     sync::{Arc, LazyLock, Mutex},
     time::Duration,
 };
+use tokio::time::Instant;
 
 /// The upper bounds of the buckets in seconds, up to the default of `api.timeout`.
 const REQUEST_BUCKETS: [f64; 12] = [
@@ -203,7 +204,9 @@ impl Instruments {
     /// Records that the state file was set aside at the start, because it was damaged or of another
     /// API.
     pub(crate) fn state_discarded(&self, failure: Failure) {
-        lock(&self.facts).state_discarded = Some(failure);
+        let mut facts = lock(&self.facts);
+        facts.state_discarded = Some(failure);
+        facts.discarded_at = Some(Instant::now());
     }
 
     /// Records that a configuration was loaded or refused at `at`: at the start, by a reload, or

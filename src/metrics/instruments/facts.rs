@@ -5,13 +5,18 @@ use super::{counter, gauge};
 use crate::metrics::definition;
 use crate::{
     domain::Failure,
-    support::{clock::Timestamp, lock::lock, logging},
+    support::{
+        clock::{Clock, Timestamp},
+        lock::lock,
+        logging,
+    },
 };
 use prometheus_client::{collector::Collector, encoding::DescriptorEncoder};
 use std::{
     fmt,
     sync::{Arc, Mutex},
 };
+use tokio::time::Instant;
 
 /// The facts that may need attention. A failure lasts until the same operation succeeds.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -22,6 +27,8 @@ pub struct Facts {
     pub state_not_saved: Option<Failure>,
     /// The reason why the state file was set aside at the start. It lasts until the next start.
     pub state_discarded: Option<Failure>,
+    /// The time at which the state file was set aside.
+    pub(super) discarded_at: Option<Instant>,
     /// Log lines dropped because stderr was not read.
     pub log_lines_dropped: u64,
     /// The time of the last dropped line.
@@ -38,11 +45,16 @@ pub struct FactsCollector(pub Arc<Mutex<Facts>>);
 
 /// Returns a copy of the facts, with the current count of dropped log lines.
 pub fn current(facts: &Mutex<Facts>) -> Facts {
-    Facts {
+    let mut facts = Facts {
         log_lines_dropped: logging::lines_dropped(),
         log_lines_dropped_at: logging::last_line_dropped_at(),
         ..lock(facts).clone()
+    };
+    if let (Some(failure), Some(at)) = (&mut facts.state_discarded, facts.discarded_at) {
+        // The clock may have been wrong at the start, before the first response of the API.
+        failure.since = Clock::system().now().saturating_sub(at.elapsed());
     }
+    facts
 }
 
 /// Records the outcome of an operation. A repeated failure keeps the time of the first.

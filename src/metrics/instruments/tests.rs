@@ -1,4 +1,5 @@
 use super::*;
+use crate::support::clock::Clock;
 
 /// Returns the samples whose names begin with `name`, in alphabetical order.
 fn samples(instruments: &Instruments, name: &str) -> Vec<String> {
@@ -228,4 +229,13 @@ fn two_failed_saves_an_hour_apart_are_one_failure_since_the_first() {
     }
     let failure = instruments.facts().state_not_saved.unwrap();
     assert_eq!(failure.since, Timestamp::from_millis(0));
+}
+
+#[tokio::test]
+async fn a_state_that_a_wrong_clock_discarded_is_dated_by_the_corrected_one() {
+    let instruments = Instruments::new("/metrics");
+    let in_1970 = Timestamp::from_millis(0);
+    instruments.state_discarded(Failure::new("it is damaged", "nothing to do", in_1970));
+    let failure = instruments.facts().state_discarded.unwrap();
+    assert!(Clock::system().now().since(failure.since) < Duration::from_secs(60));
 }
