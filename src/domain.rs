@@ -162,6 +162,16 @@ pub struct Stop {
     pub failure: Failure,
 }
 
+impl Stop {
+    /// Returns whether the key, and not the API, ended the poll.
+    pub fn is_of_key(&self) -> bool {
+        matches!(
+            self.reason,
+            PollFailure::KeyFile | PollFailure::Unauthorized
+        )
+    }
+}
+
 macro_rules! labels {
     (
         $(#[$doc:meta])*

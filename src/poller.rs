@@ -190,8 +190,7 @@ impl<A: Api> Poller<A> {
     fn exclude(&mut self) {
         let live = Arc::clone(&self.settings.borrow().live);
         let now = self.clock.now();
-        self.ledger.exclude(&live.excluded_languages, now);
-        self.saving.is_changed = true;
+        self.saving.is_changed |= self.ledger.exclude(&live.excluded_languages, now);
     }
 
     /// Hands the state to the saver, if there is a state file.

@@ -34,13 +34,10 @@ const LONGEST_HOLD: Duration = Duration::from_secs(5 * 60);
 impl<A: Api> Poller<A> {
     /// Polls once. The caller publishes afterwards, together with the time of the next poll.
     pub async fn poll(&mut self) -> PollOutcome {
-        let is_reloaded = self.settings.has_changed().unwrap_or(false);
         self.poll_settings = Arc::clone(&self.settings.borrow_and_update().poll);
-        // This reload is not announced again.
-        if is_reloaded {
-            self.exclude();
-        }
-        let began = self.clock.moment();
+        // A reload that these settings contain is not announced again.
+        self.exclude();
+        let began = Instant::now();
         self.timeline.begin(began);
         if self.timeline.last.is_none() {
             self.publish();
@@ -48,7 +45,7 @@ impl<A: Api> Poller<A> {
         let mut poll = Poll::new(self);
         poll.run().await;
         let outcome = poll.conclude();
-        self.ledger.poll_ended(began.monotonic);
+        self.ledger.poll_ended(began);
         outcome
     }
 }
@@ -374,7 +371,7 @@ impl<'a, A: Api> Poll<'a, A> {
             (Some(failure), _) if is_nothing_read || is_ended_by_row => failure.dated(now),
             (None, Some(Failure { what, hint, .. })) if is_nothing_read || is_ended_by_row => {
                 let failed = repositories(self.failures.len());
-                let what = format!("{failed} in a row cannot be read, the last: {what}");
+                let what = format!("{failed} cannot be read, the last: {what}");
                 Failure::new(what, Arc::clone(hint), now)
             }
             _ => return None,

@@ -15,7 +15,7 @@ use tokio::{sync::watch, time::Instant};
 #[derive(Debug)]
 pub struct Timeline {
     /// The start of the poll under way.
-    began: Option<Moment>,
+    began: Option<Instant>,
     /// The progress of the poll under way, or of the last one.
     pub step: watch::Sender<Step>,
     /// The start of the next poll, while the poller waits for it.
@@ -45,13 +45,14 @@ impl Timeline {
     }
 
     /// Notes that a poll begins.
-    pub fn begin(&mut self, now: Moment) {
+    pub fn begin(&mut self, now: Instant) {
         self.began = Some(now);
         self.step.send_replace(Step::Listing { shown: 0 });
     }
 
     /// Notes that the poll under way has ended. Completes its outcome with the times. A failure
-    /// lasts since the first of the consecutive polls that failed at the same step.
+    /// lasts since the first of the consecutive polls that failed at the same step; the key is a
+    /// step of its own.
     pub fn end(&mut self, mut outcome: PollOutcome, now: Moment) -> PollOutcome {
         outcome.ended_at = now.wall;
         outcome.duration = self.duration(now).unwrap_or_default();
@@ -60,10 +61,15 @@ impl Timeline {
             let listing_failure = outcome.listing_failure;
             outcome.listing_failure =
                 listing_failure.map(|failure| failure.continuing(listing_before));
-            let stop_before = before.stop.as_ref().map(|stop| &stop.failure);
-            outcome.stop = outcome.stop.map(|stop| Stop {
-                failure: stop.failure.continuing(stop_before),
-                ..stop
+            outcome.stop = outcome.stop.map(|stop| {
+                let before = before.stop.as_ref();
+                let before = before.filter(|before| before.is_of_key() == stop.is_of_key());
+                Stop {
+                    failure: stop
+                        .failure
+                        .continuing(before.map(|before| &before.failure)),
+                    ..stop
+                }
             });
         }
         self.began = None;
@@ -109,13 +115,14 @@ impl Timeline {
 
     /// Returns the duration of the poll under way so far.
     fn duration(&self, now: Moment) -> Option<Duration> {
-        self.began.map(|began| now.monotonic - began.monotonic)
+        self.began.map(|began| now.monotonic - began)
     }
 
     pub fn activity(&self, now: Moment) -> Activity {
-        match self.began {
-            Some(Moment { wall: since, .. }) => Activity::Polling(Running {
-                since,
+        match self.duration(now) {
+            // The clock may have been set since the start.
+            Some(duration) => Activity::Polling(Running {
+                since: now.wall.saturating_sub(duration),
                 step: *self.step.borrow(),
             }),
             None => Activity::Waiting(self.next_poll.map(|at| now.wall_at(at))),

@@ -134,8 +134,9 @@ impl Ledger {
         }
     }
 
-    /// Removes the excluded languages, and keeps their records.
-    pub fn exclude(&mut self, excluded: &GlobSet, now: Timestamp) {
+    /// Removes the excluded languages, and keeps their records. Returns whether there were any.
+    pub fn exclude(&mut self, excluded: &GlobSet, now: Timestamp) -> bool {
+        let mut is_changed = false;
         let is_excluded = |record: &Record| excluded.is_match(&*record.language.code);
         for (id, known) in &mut self.polled {
             if let Some(languages) = &mut known.kept.languages
@@ -148,8 +149,10 @@ impl Ledger {
                     self.departed.keep(*id, record, at);
                 }
                 Arc::make_mut(languages).records = kept.into();
+                is_changed = true;
             }
         }
+        is_changed
     }
 
     /// Returns the names of the polled repositories.

@@ -134,3 +134,17 @@ fn the_languages_of_all_repositories_are_bounded() {
     assert!(ledger.has_room(id, &mut languages[1..]));
     assert!(!ledger.has_room(id, &mut languages));
 }
+
+#[tokio::test(start_paused = true)]
+async fn an_outage_counts_failures_outside_the_row_as_failures_only() {
+    let mut bench = Bench::of(60, |id| (6..=10).contains(id));
+    bench.change(|api| api.is_unreachable = true);
+    let outcome = bench.poll().await;
+    assert_eq!(
+        (outcome.read, outcome.failure()),
+        (5, Some(PollFailure::Unavailable))
+    );
+    let what = outcome.stop.unwrap().failure.what;
+    let counted = format!("{} repositories cannot be read, the last: ", outcome.failed);
+    assert!(what.starts_with(&counted), "{what}");
+}

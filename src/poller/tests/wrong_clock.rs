@@ -168,3 +168,19 @@ async fn a_clock_that_is_set_outdates_the_last_publication() {
         assert_eq!(bench.poller.is_outdated(), is_outdated);
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_poll_that_a_wrong_clock_began_is_dated_by_the_corrected_one() {
+    for wrong in WRONG {
+        let mut bench = Bench::new();
+        bench.change(|api| {
+            api.sent_at = Some(START);
+            api.takes = HOUR;
+        });
+        bench.restart(wrong);
+        let poll = tokio::time::timeout(Duration::from_secs(60), bench.poll());
+        assert!(poll.await.is_err());
+        let running = bench.poller.status().running().unwrap();
+        assert_eq!(running.since, START, "{wrong}");
+    }
+}
