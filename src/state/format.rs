@@ -14,7 +14,7 @@
 //!      "fall":{"from":80.0,"at":1700000000000}}]}}],
 //!  "missed":[7],
 //!  "departed":[{"id":7,"code":"fr","name":"French","completion":12.0,"clock":1700000000000,
-//!    "left_at":1700000000000}],
+//!    "left_at":1700000000000}]}
 //! ```
 //!
 //! | field | meaning |
