@@ -86,8 +86,12 @@ pub async fn once(options: &Options, arguments: Once) -> Result<(), RunError> {
     let print = {
         let (results, outputs) = (results.clone(), arguments.outputs.clone());
         move || {
-            let mut outputs = outputs.iter();
-            outputs.try_for_each(|output| results.output(output))
+            // An output that cannot be written keeps no other back.
+            let mut done = Ok(());
+            for output in &outputs {
+                done = done.and(results.output(output));
+            }
+            done
         }
     };
     tokio::select! {

@@ -107,6 +107,19 @@ fn several_outputs_come_from_one_poll() {
 }
 
 #[test]
+fn an_output_that_cannot_be_written_keeps_no_other_back() {
+    let api = two();
+    let setup = once(&api, "json=/none/a.json").arguments(&["--require=0.5"]);
+    let csv = setup.file("a.csv", "");
+    let to_csv = format!("--output=csv={csv}");
+    let setup = setup.arguments(&["--output=languages", &to_csv]);
+    let output = setup.run();
+    output.assert_failed(1, &["cannot write the result to /none/a.json"]);
+    assert_eq!(output.stdout, "de\n");
+    assert!(fs::read_to_string(csv).unwrap().contains("owner/one"));
+}
+
+#[test]
 fn changes_since_an_earlier_json_are_shown_and_a_wrong_file_is_refused() {
     let languages = |de: f64| [Repo::new(1, "owner/one").languages(&[("de", de), ("fr", 50.0)])];
     let earlier = once(&Api::start(languages(97.5)), "json").run().stdout;
