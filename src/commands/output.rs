@@ -77,7 +77,7 @@ impl Results {
                 let mut pieces = report::json(snapshot, poll, Excerpt::default(), since);
                 pieces.try_for_each(|piece| out.write_all(piece.as_bytes()))
             }
-            Output::Languages => out.write_all(report::languages(snapshot).as_bytes()),
+            Output::Languages => out.write_all(report::languages(&report).as_bytes()),
             Output::Badge => out.write_all(report::badge(&report).as_bytes()),
             Output::Html => {
                 let page = report::html::page(snapshot, status, &self.findings)?;

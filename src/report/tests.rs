@@ -409,11 +409,14 @@ fn languages_are_those_that_are_ready_wherever_they_exist() {
         ),
     ];
     let mut chosen = snapshot(repositories.clone());
-    assert_eq!(languages(&chosen), "de\nja\n");
+    assert_eq!(languages(&report(&chosen, &poll(0))), "de\nja\n");
+    // A listing that failed may lack repositories.
+    assert_eq!(languages(&report(&chosen, &poll(1))), "");
     chosen.targets = Arc::new(Targets::everything_at(0.95));
-    assert_eq!(languages(&chosen), "de\nfr\nja\n");
+    assert_eq!(languages(&report(&chosen, &poll(0))), "de\nfr\nja\n");
     repositories.push(failed(3, "acme/gone", "status 404", "wait"));
-    assert_eq!(languages(&snapshot(repositories)), "");
+    let unread = snapshot(repositories);
+    assert_eq!(languages(&report(&unread, &poll(0))), "");
 }
 
 #[test]
