@@ -84,11 +84,12 @@ const FORMULA: [char; 8] = [
 ];
 
 /// Makes text from the API safe for a cell: an apostrophe turns a formula into text. In some
-/// countries, spreadsheets separate columns at semicolons.
+/// countries, spreadsheets separate columns at semicolons, and take the quotes after one away.
 fn text(text: &str) -> String {
     let text = cell(text);
     let parts = text.split(';').map(|part| {
-        let is_formula = part.trim_start().starts_with(FORMULA);
+        let begin = part.trim_start_matches(|c: char| c.is_whitespace() || c == '"');
+        let is_formula = begin.starts_with(FORMULA);
         format!("{}{part}", if is_formula { "'" } else { "" })
     });
     parts.collect::<Vec<_>>().join(";")

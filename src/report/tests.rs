@@ -482,6 +482,8 @@ fn no_column_of_a_csv_begins_a_formula() {
     let names = [
         ("acme/x;=HYPERLINK(A1);y", "acme/x;'=HYPERLINK(A1);y"),
         ("@x/y", "'@x/y"),
+        // A semicolon may end a column that its quote began.
+        ("acme/x;\"=A1;y", "\"acme/x;'\"\"=A1;y\""),
     ];
     for (name, expected) in names {
         let mut text = Vec::new();
