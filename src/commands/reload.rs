@@ -81,7 +81,7 @@ impl Reloader {
                 .as_ref()
                 .err()
                 .map(|failure| Arc::clone(&failure.what));
-            // The follower of the web file triggers again each minute while its content is refused.
+            // The follower of the web file triggers again every 5 s while its content is refused.
             let is_repeated =
                 matches!(trigger, Trigger::WebFileChanged) && refusal == self.last_refusal;
             self.last_refusal.clone_from(&refusal);
