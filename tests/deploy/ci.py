@@ -269,6 +269,11 @@ def gitlab(template, folder, served, api, digest):
     code, markdown, log = extend(TRANSLATIONS_REPOSITORIES="acme/*", TRANSLATIONS_REQUIRE="nothing", TRANSLATIONS_SINCE=str(since))
     expect(f"a comparison: {log}", code, 0)
     assert "+12.5" in markdown, markdown
+    again = GitLab(template, folder, served)
+    shutil.copy(since, folder / "translations.json")
+    code, markdown, log = again.extend(**account, TRANSLATIONS_REQUIRE="nothing", TRANSLATIONS_SINCE="./translations.json")
+    expect(f"a comparison with the file that the job replaces: {log}", code, 0)
+    assert "+12.5" in markdown, (markdown, log)
     api.put(DOCS)
     for path in ODD_PATHS:
         code, markdown, log = extend(TRANSLATIONS_REPOSITORIES="acme/*", TRANSLATIONS_REQUIRE="nothing", TRANSLATIONS_SINCE=path)
