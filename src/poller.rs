@@ -131,12 +131,17 @@ impl<A: Api> Poller<A> {
     pub fn status(&self) -> PollStatus {
         let now = self.clock.moment();
         let pace = self.poll_settings.api.pace();
+        // No timestamp is shown in the future.
+        let ended = |last: &PollOutcome| PollOutcome {
+            ended_at: last.ended_at.min(now.wall),
+            ..last.clone()
+        };
         PollStatus {
             interval: self.interval(),
             stale_after: self.poll_settings.stale_after,
             activity: self.timeline.activity(now),
-            last: self.timeline.last.clone(),
-            last_success_at: self.timeline.last_success_at,
+            last: self.timeline.last.as_ref().map(ended),
+            last_success_at: self.timeline.last_success_at.map(|at| at.min(now.wall)),
             last_well_at: self.timeline.last_well_at,
             held_until: pace.held_until().map(|until| now.wall_at(until)),
             slowed_to: self.timeline.slowed_to,

@@ -184,3 +184,14 @@ async fn a_poll_that_a_wrong_clock_began_is_dated_by_the_corrected_one() {
         assert_eq!(running.since, START, "{wrong}");
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn no_poll_has_ended_in_the_future_when_the_clock_steps_back() {
+    let mut bench = Bench::new();
+    bench.poll().await;
+    let now = START.saturating_sub(HOUR / 2);
+    bench.set_clock(now);
+    let status = bench.poller.status();
+    assert_eq!(status.last_success_at, Some(now));
+    assert_eq!(status.last.unwrap().ended_at, now);
+}
