@@ -38,10 +38,12 @@ def replace(file, text):
     new.rename(file)
 
 
-def fake_time(clock):
-    """The environment in which a program reads its wall clock through libfaketime, which the file `clock` sets, such as `+2h`."""
+def fake_time(clock, monotonic=False):
+    """The environment in which a program reads its wall clock through libfaketime, which the file `clock` sets, such as `+2h`. With
+    `monotonic`, time also passes for its timers."""
     library = subprocess.run(["faketime", "-f", "+0", "printenv", "LD_PRELOAD"], check=True, capture_output=True, text=True).stdout.strip()
-    return {"LD_PRELOAD": library, "FAKETIME_TIMESTAMP_FILE": str(clock), "FAKETIME_NO_CACHE": "1", "FAKETIME_DONT_FAKE_MONOTONIC": "1"}
+    wall_alone = {} if monotonic else {"FAKETIME_DONT_FAKE_MONOTONIC": "1"}
+    return {"LD_PRELOAD": library, "FAKETIME_TIMESTAMP_FILE": str(clock), "FAKETIME_NO_CACHE": "1"} | wall_alone
 
 
 @contextlib.contextmanager

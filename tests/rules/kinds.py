@@ -55,9 +55,10 @@ def situation(kind, alert=None, repositories=REPOSITORIES, **options):
 
 class Exporter:
     """The program with an API of its own; `settings` are merged into its configuration. With `state`, a function of the
-    API's URL, it begins with that text as its state file; with `web` it serves TLS; with `pipe` its log goes into a small pipe."""
+    API's URL, it begins with that text as its state file; with `web` it serves TLS; with `pipe` its log goes into a small pipe; with
+    `monotonic`, `advance` moves its timers too."""
 
-    def __init__(self, stack, programs, folder, repositories, settings=None, state=None, web=False, pipe=False):
+    def __init__(self, stack, programs, folder, repositories, settings=None, state=None, web=False, pipe=False, monotonic=False):
         self.program, fake_api = programs
         self.folder = folder
         folder.mkdir()
@@ -84,7 +85,7 @@ class Exporter:
             self.pipe = os.open(folder / "pipe", os.O_RDONLY | os.O_NONBLOCK)
             fcntl.fcntl(self.pipe, fcntl.F_SETPIPE_SZ, 4096)
         command = [self.program, "--config.file=exporter.yaml", "--web.listen-address=127.0.0.1:0"]
-        self.process = stack.enter_context(running(command, folder / "pipe" if pipe else self.log, cwd=folder, env=os.environ | fake_time(self.clock)))
+        self.process = stack.enter_context(running(command, folder / "pipe" if pipe else self.log, cwd=folder, env=os.environ | fake_time(self.clock, monotonic)))
         if pipe:
             harness.wait_for("the log begins", lambda: "msg=listening" in self.read_log())
         self.address = address(self.process, self.log)
@@ -98,7 +99,7 @@ class Exporter:
         return self.log.read_text()
 
     def advance(self, time):
-        """Sets the wall clock of this exporter to that much after the time."""
+        """Sets the clock of this exporter to that much after the time."""
         replace(self.clock, f"+{time}\n")
 
     def configure(self, **changes):
@@ -139,7 +140,7 @@ def an_outage(exporter):
 
 
 # The kernel accepts the connections of a stopped process, and nobody answers.
-@situation("polls_failing", "TranslationPollFailing")
+@situation("polls_failing", "TranslationPollFailing", monotonic=True)
 def a_poll_that_hangs(exporter):
     exporter.api.process.send_signal(signal.SIGSTOP)
     try:
@@ -195,7 +196,7 @@ def a_state_that_cannot_be_written(exporter):
     (exporter.folder / "state.json.tmp").rmdir()
 
 
-@situation("state_discarded", "TranslationStateDiscarded", state=lambda _: "{")
+@situation("state_discarded", "TranslationStateDiscarded", state=lambda _: "{", monotonic=True)
 def a_damaged_state(exporter):
     yield
     exporter.advance("25h")
