@@ -277,8 +277,12 @@ fn progress_bar() -> anyhow::Result<ProgressBar> {
     Ok(ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr()).with_style(style))
 }
 
-/// Draws the progress of the poll.
+/// Draws the progress of the poll, on a terminal only: elsewhere each step would wake a thread for
+/// nothing.
 async fn draw(bar: ProgressBar, mut progress: watch::Receiver<Step>) -> anyhow::Result<()> {
+    if bar.is_hidden() {
+        return Ok(());
+    }
     let reading = ProgressStyle::with_template("{wide_bar} {pos}/{len} repositories, {eta} left")?;
     while progress.changed().await.is_ok() {
         match *progress.borrow_and_update() {
