@@ -68,10 +68,14 @@ impl Reloader {
                 Some(reply) = self.requests.recv() => Trigger::Request(reply),
                 () = self.web_file_changed.notified() => Trigger::WebFileChanged,
             };
-            notify::reloading();
             let outcome = match trigger {
                 Trigger::WebFileChanged => self.follow_web_file().await,
-                Trigger::Signal | Trigger::Request(_) => self.reload().await,
+                Trigger::Signal | Trigger::Request(_) => {
+                    notify::reloading();
+                    let outcome = self.reload().await;
+                    notify::ready();
+                    outcome
+                }
             };
             let now = Clock::system().now();
             let hint = "correct it, then reload; the web configuration file needs no reload, \
@@ -94,7 +98,6 @@ impl Reloader {
                 );
             }
             self.instruments.config_loaded(outcome.clone(), now);
-            notify::ready();
             if let Trigger::Request(reply) = trigger {
                 // The client may have disconnected.
                 let _ = reply.send(outcome.map_err(|failure| failure.what.to_string()));

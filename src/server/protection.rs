@@ -82,7 +82,11 @@ async fn authenticate(
     match verdict.await {
         Verdict::Admitted => next.run(request).await,
         Verdict::Refused => {
-            let challenge = "Basic realm=\"translation-exporter\", charset=\"UTF-8\"";
+            let challenge = concat!(
+                "Basic realm=\"",
+                env!("CARGO_PKG_NAME"),
+                "\", charset=\"UTF-8\""
+            );
             let headers = [(header::WWW_AUTHENTICATE, challenge)];
             let message = "this path requires a user name and a password\n";
             (StatusCode::UNAUTHORIZED, headers, message).into_response()
