@@ -277,7 +277,7 @@ fn take_lock(path: &Path) -> Result<File, SetupError> {
                 "state.file {path} is in use by another process, which holds the lock {path}.lock",
                 path = path.display()
             ),
-            "end that process, or set state.file to another file; `once --state.file=` runs \
+            "stop that process, or set state.file to another file; `once --state.file=` runs \
              without a state file",
         ),
         _ if lock.exists() => failed("lock the state file with", &lock, &error),

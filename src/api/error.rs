@@ -50,7 +50,7 @@ impl RequestFailure {
     pub fn encoding() -> Self {
         let what = "the body has a Content-Encoding that was not asked for";
         Self {
-            hint: "let the API, or the proxy before it, obey Accept-Encoding: gzip",
+            hint: "let the API, or the proxy in front of it, obey Accept-Encoding: gzip",
             ..Self::new(Reason::Decode, what)
         }
     }
@@ -128,7 +128,7 @@ impl RequestFailure {
                     "set api.base_url to the part before /v1 in the API's addresses"
                 }
                 Reason::Forbidden => {
-                    "give the account of the key access to the API, or use the key of another \
+                    "give the key's account access to the API, or use the key of another \
                      account"
                 }
                 _ => self.hint,
@@ -181,7 +181,7 @@ fn hint(reason: Reason) -> &'static str {
              settings"
         }
         Reason::Forbidden => {
-            "give the account of the key access, or leave the repository out with filter.exclude"
+            "give the key's account access, or leave the repository out with filter.exclude"
         }
         Reason::NotFound => {
             "the repository may just have been removed; if this persists, check whether the API \

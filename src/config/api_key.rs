@@ -106,7 +106,8 @@ fn fit(bytes: &[u8]) -> Result<SecretString, &'static str> {
             Ok(SecretString::from(text))
         }
         _ => Err(
-            "holds a character that cannot be sent in a header (a line break, a blank, or one that \
+            "contains a character that cannot be sent in a header (a line break, a space, or one \
+             that \
              is not printable ASCII)",
         ),
     }
@@ -149,8 +150,9 @@ mod tests {
 
     #[test]
     fn a_key_that_cannot_be_sent_is_refused_without_being_shown() {
-        let unfit = "the API key file FILE holds a character that cannot be sent in a header (a \
-                     line break, a blank, or one that is not printable ASCII); write the API key, \
+        let unfit = "the API key file FILE contains a character that cannot be sent in a header \
+                     (a line break, a space, or one that is not printable ASCII); write the API \
+                     key, \
                      and nothing else, into the file";
         for content in [
             &b"se\ncret"[..],

@@ -108,7 +108,7 @@ pub fn read(reader: &mut Reader, path: &Path) -> Option<()> {
         } else {
             path.display().to_string()
         };
-        let hint = "give a YAML file in UTF-8 that exists and can be read";
+        let hint = "give the path of a readable YAML file in UTF-8";
         let problem = format!("cannot read {name}: {error}; {hint}");
         reader.note("", &Metadata::named("--config.file"), problem);
     });
@@ -134,7 +134,7 @@ pub fn read_text(reader: &mut Reader, text: &str, path: &Path) -> Option<()> {
         Node::Mapping(entries) => entries,
         _ => {
             let sections = known.join(", ");
-            let problem = format!("is no mapping; {KEYS_BELOW}; the sections are {sections}");
+            let problem = format!("is not a mapping; {KEYS_BELOW}; the sections are {sections}");
             reader.note("", &place(root.referenced.line()), problem);
             return None;
         }
@@ -149,10 +149,14 @@ pub fn read_text(reader: &mut Reader, text: &str, path: &Path) -> Option<()> {
             Node::Null => {}
             Node::List(entries) if section == TARGETS => reader.set_targets(entries, at, &place),
             _ if section == TARGETS => {
-                reader.note(TARGETS, &at, format!("is no list of mappings; {ENTRIES}"));
+                reader.note(
+                    TARGETS,
+                    &at,
+                    format!("is not a list of mappings; {ENTRIES}"),
+                );
             }
             Node::Mapping(entries) => reader.set_section(section, entries, &place),
-            _ => reader.note(section, &at, format!("is no mapping; {KEYS_BELOW}")),
+            _ => reader.note(section, &at, format!("is not a mapping; {KEYS_BELOW}")),
         }
     }
     Some(())
@@ -191,7 +195,7 @@ impl Reader {
         for (number, entry) in (1..).zip(entries) {
             let place_of_entry = place(entry.referenced.line());
             let Node::Mapping(entries) = entry.value else {
-                let problem = format!("entry {number} is no mapping; {ENTRIES}");
+                let problem = format!("entry {number} is not a mapping; {ENTRIES}");
                 self.note(TARGETS, &place_of_entry, problem);
                 continue;
             };

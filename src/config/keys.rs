@@ -115,7 +115,7 @@ pub const KEYS: &[Key] = &[
         "api.max_retry_after",
         Time("1s", "24h"),
         "1h",
-        "longest Retry-After that is obeyed; a longer one counts as this",
+        "longest Retry-After that is obeyed; a longer one is shortened to this",
     ),
     key(
         "api.max_response_size",
@@ -238,7 +238,7 @@ pub const KEYS: &[Key] = &[
         File,
         "",
         "file that keeps the progress clocks and the last good data across restarts; without it, \
-         they begin again at each start",
+         each restart loses them",
     )
     .flag(
         "--state.file",

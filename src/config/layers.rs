@@ -73,13 +73,13 @@ fn unknown(reader: &mut Reader, name: &str, place: &Metadata) {
     let problem = if let Some(why) = removed(&rest.replace("__", ".").to_lowercase()) {
         format!("is gone: {why}; remove it")
     } else if rest == "CONFIG__FILE" {
-        "unknown variable; the configuration file is given by --config.file alone".to_owned()
+        "unknown variable; only --config.file names the configuration file".to_owned()
     } else if let Some(key) = near.filter(|_| !is_section) {
         format!("unknown variable; did you mean {}?", key.variable())
     } else {
         format!(
             "unknown variable; write {PREFIX}<SECTION>__<KEY>; the sections are {}; {TARGETS} can \
-             be in the file alone",
+             only be set in the file",
             sections().join(", ")
         )
     };

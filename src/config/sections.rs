@@ -172,13 +172,13 @@ fn root(read: &mut Reader) -> Option<Url> {
     let allow_http: Option<bool> = read.get("api.allow_http");
     if read.text(PATH).is_empty() {
         let problem = "is required, but not set; set it in the configuration file, as \
-                       TRANSLATION_EXPORTER_API__BASE_URL or by --api.base-url";
+                       TRANSLATION_EXPORTER_API__BASE_URL or with --api.base-url";
         read.missing(PATH, problem);
         return None;
     }
     let url = read.parse(PATH, base_url)?;
     if url.scheme() == "http" && !allow_http? && !is_loopback(&url) {
-        let problem = "would send the key in the clear: http to a host that is not loopback; \
+        let problem = "would send the key unencrypted: http to a host that is not loopback; \
                        write https://, or set api.allow_http to true";
         read.mistake(PATH, problem);
         return None;
@@ -303,7 +303,7 @@ fn target_globs(
     parse: fn(&str) -> Result<GlobSet, String>,
 ) -> Option<GlobSet> {
     if read.text(path).is_empty() && read.place(path).name != DEFAULT {
-        let problem = "is empty, so that it matches nothing; leave it out to match all";
+        let problem = "is empty, so it matches nothing; leave it out to match all";
         read.mistake(path, problem);
         return None;
     }

@@ -143,7 +143,7 @@ const MISTAKES_IN_TARGETS: &[(&str, &str)] = &[
     ),
     (
         "repositories: []",
-        "targets.repositories (FILE:4): is empty, so that it matches nothing; leave it out to",
+        "targets.repositories (FILE:4): is empty, so it matches nothing; leave it out to",
     ),
     (
         "repositories: [acme]",
@@ -170,7 +170,7 @@ const MISTAKES_IN_TARGETS: &[(&str, &str)] = &[
     ),
     (
         "\n  - de",
-        "targets (FILE:5): entry 2 is no mapping; write each entry as `- {languages: [de, \
+        "targets (FILE:5): entry 2 is not a mapping; write each entry as `- {languages: [de, \
              \"pt-*\"], ratio",
     ),
 ];
@@ -189,7 +189,7 @@ fn each_mistake_in_targets_names_its_line_key_and_remedy() {
     let message = load_text(&text).unwrap_err().to_string();
     assert!(
         message.contains(
-            ":2): is no list of mappings; write each entry as `- {languages: [de, \
+            ":2): is not a list of mappings; write each entry as `- {languages: [de, \
              \"pt-*\"], ratio: 0.95"
         ),
         "{message}"

@@ -170,14 +170,14 @@ pub fn base_url(text: &str) -> Result<Url, String> {
     let mut url = match Url::parse(text) {
         Ok(url) if matches!(url.scheme(), "http" | "https") => url,
         Ok(_) | Err(ParseError::RelativeUrlWithoutBase) => {
-            return Err("begins neither with https:// nor with http://".to_owned());
+            return Err("begins with neither https:// nor http://".to_owned());
         }
         Err(error) => return Err(format!("is not a URL: {error}")),
     };
     let user = &url[Position::BeforeUsername..Position::BeforeHost];
     if !user.is_empty() || !url[Position::AfterPath..].is_empty() {
         return Err(
-            "holds a user, a password, a query (from \"?\" on) or a fragment (from \"#\" on), \
+            "contains a user, a password, a query (from \"?\" on) or a fragment (from \"#\" on), \
              which is not allowed"
                 .to_owned(),
         );
@@ -281,7 +281,7 @@ pub fn telemetry_path(path: &str) -> Result<String, String> {
     } else if path.split('/').any(|part| [".", ".."].contains(&part)) {
         "has a part . or .., which clients resolve"
     } else if !path.bytes().all(is_allowed) {
-        "holds another character than letters, digits and -._~/"
+        "contains a character other than letters, digits and -._~/"
     } else if is_taken {
         "is a path of the exporter itself"
     } else {

@@ -103,7 +103,7 @@ pub fn nothing_selected(snapshot: &Snapshot) -> Option<Finding> {
     }
     let (what, hint) = match (snapshot.filtered, snapshot.unnamed) {
         (0, 0) => (
-            "The account of the key has no repositories".to_owned(),
+            "The key's account has no repositories".to_owned(),
             "connect repositories to it, or use the key of another account",
         ),
         (0, all) => (
@@ -234,8 +234,8 @@ pub(super) fn rate_limited(status: &PollStatus) -> Option<Finding> {
             .then(|| Finding::new(ProblemKind::RateLimited, what, hint));
     };
     let what = format!(
-        "The API limits the rate of requests (429 or 503): the last poll went down to \
-         {slowed_to:.1} a second"
+        "The API limits the rate of requests (429 or 503): the last poll slowed to {slowed_to:.1} \
+         requests a second"
     );
     let hint = "set api.requests_per_second to what the API allows, and raise poll.interval if \
                 polls then take longer";

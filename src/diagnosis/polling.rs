@@ -56,7 +56,7 @@ pub(super) fn finding(snapshot: &Snapshot, status: &PollStatus, now: Timestamp) 
         Some(PollFailure::Listing | PollFailure::Repositories) | None => (
             ProblemKind::PollsFailing,
             Severity::Error,
-            "The list of repositories could not be read to its end".to_owned(),
+            "The list of repositories could not be read completely".to_owned(),
         ),
     };
     let finding = match status.running() {
@@ -243,7 +243,7 @@ pub fn why_not_ready(findings: &[Finding], snapshot: &Snapshot, status: &PollSta
         (finding.line(), finding.since)
     } else {
         let progress = first_poll(snapshot, status);
-        let progress = progress.unwrap_or_else(|| "no listing was complete yet".to_owned());
+        let progress = progress.unwrap_or_else(|| "no listing has been complete yet".to_owned());
         let since = status.running().map(|running| running.since);
         (format!("{progress}; {WAIT}"), since)
     };

@@ -285,7 +285,7 @@ fn a_line_holds_trouble_error_and_next_step() {
     let known = Known::with(|known| known.snapshot.repositories.clear());
     assert_eq!(
         known.findings()[0].line(),
-        "The account of the key has no repositories; connect repositories to it, or use the key of \
+        "The key's account has no repositories; connect repositories to it, or use the key of \
          another account"
     );
 }

@@ -37,14 +37,14 @@ impl Links {
 /// `{owner}` and `{name}` are the parts of `{repo}` before and after its last slash.
 const PLACEHOLDERS: [&str; 5] = ["{id}", "{repo}", "{owner}", "{name}", "{language}"];
 
-const BRACE: &str = "holds a brace without its counterpart";
+const BRACE: &str = "contains an unmatched brace";
 
 /// Returns the problem with a placeholder. Shows its name only if that cannot be a secret.
 fn unknown(name: &str) -> String {
     if is_plain(name) {
-        format!("holds the unknown placeholder {{{name}}}")
+        format!("contains the unknown placeholder {{{name}}}")
     } else {
-        "holds an unknown placeholder".to_owned()
+        "contains an unknown placeholder".to_owned()
     }
 }
 
@@ -75,7 +75,8 @@ impl Template {
             return Err("does not begin with https:// or http://".to_owned());
         }
         if text.contains(is_excluded) {
-            let problem = "holds a blank, a quote or another character that a URL cannot hold";
+            let problem = "contains a space, a quote or another character that a URL cannot \
+                           contain";
             return Err(problem.to_owned());
         }
         for rest in text.split('{').skip(1) {
@@ -89,9 +90,9 @@ impl Template {
         if url.contains('}') {
             return Err(BRACE.to_owned());
         }
-        let url = Url::parse(&url).map_err(|error| format!("makes no URL: {error}"))?;
+        let url = Url::parse(&url).map_err(|error| format!("is not a URL: {error}"))?;
         if !url.username().is_empty() || url.password().is_some() {
-            let problem = "holds a user or a password, which every reader of the link would see";
+            let problem = "contains a user or a password, which every reader of the link would see";
             return Err(problem.to_owned());
         }
         Ok(template)
@@ -180,22 +181,19 @@ mod tests {
             ("t.example.com/{id}", "does not begin with https://"),
             ("https://t.example.com/{lang}", "unknown placeholder {lang}"),
             ("https://t.example.com/{}", "unknown placeholder {}"),
-            ("https://t.example.com/{id", "brace without its counterpart"),
-            ("https://t.example.com/id}", "brace without its counterpart"),
-            (
-                "https://t.example.com/{{id}}",
-                "brace without its counterpart",
-            ),
-            ("https://t.example.com/a b", "a blank"),
+            ("https://t.example.com/{id", "an unmatched brace"),
+            ("https://t.example.com/id}", "an unmatched brace"),
+            ("https://t.example.com/{{id}}", "an unmatched brace"),
+            ("https://t.example.com/a b", "a space"),
             ("https://t.example.com/\"{id}\"", "a quote"),
             ("https://me:pw@t.example.com/", "a user or a password"),
             ("https://me@t.example.com/", "a user or a password"),
-            ("https://", "makes no URL: empty host"),
+            ("https://", "is not a URL: empty host"),
         ] {
             let refused = Template::of_language(text).unwrap_err();
             assert!(refused.contains(error), "{text}: {refused}");
         }
         let refused = Template::of_repository("https://t.example.com/{language}").unwrap_err();
-        assert_eq!(refused, "holds the unknown placeholder {language}");
+        assert_eq!(refused, "contains the unknown placeholder {language}");
     }
 }

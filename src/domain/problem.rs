@@ -54,7 +54,7 @@ problem_kinds! {
         "the API refuses the key, or its file cannot be read",
         Some("the key can be used again");
     PollsFailing: "polls_failing", Some("TranslationPollFailing"),
-        "no poll has read everything, a few repositories apart, for three intervals or 15 \
+        "no poll has read everything, apart from a few repositories, for three intervals or 15 \
          minutes, whichever is longer, plus the duration of the last poll",
         Some("polls read the repositories again");
     DataStale: "data_stale", Some("TranslationDataStale"),

@@ -122,24 +122,24 @@ metrics! {
         FALLEN_FROM_RATIO = translation(
             "translation_fallen_from_ratio",
             &["repo", "language"],
-            "Completion ratio before a fall, the highest of several; absent once it is reached \
-             again, or 7 days after the last fall",
+            "Completion ratio before a fall (before several, the highest); absent once it is \
+             reached again, or 7 days after the last fall",
         )
         .only("after a fall");
         TRANSLATION_PROBLEM = translation(
             "translation_problem_timestamp_seconds",
             &["repo", "language", "kind"],
-            "Time of a problem of a language that is not ready: its last progress (stalled), its \
-             fall (regressed) or its date (overdue, at_risk); kept for a day after the last good \
-             read of a repository that cannot be read",
+            "Time of a language's problem: its last progress (stalled), its fall (regressed) \
+             or its date (overdue, at_risk); kept for a day after the last good read of a \
+             repository that cannot be read",
         )
-        .only("of a language with a problem");
+        .only("for a language with a problem");
         ESTIMATED_READY = translation(
             "translation_estimated_ready_timestamp_seconds",
             &["repo", "language"],
             "Time at which a language will be ready at its rate of the last 7 to 14 days",
         )
-        .only("of a language that is not ready and moves");
+        .only("for a language that is not ready and is progressing");
         REPOSITORY_COMPLETION_RATIO = translation(
             "translation_repository_completion_ratio",
             &["repo"],
@@ -186,7 +186,7 @@ metrics! {
         REPOSITORY_LANGUAGES_READY = translation(
             "translation_repository_languages_ready",
             &["repo"],
-            "Languages of a repository that are ready, of translation_repository_languages",
+            "Languages of a repository that are ready, out of translation_repository_languages",
         );
         REPOSITORY_LAST_SUCCESS = translation(
             "translation_repository_last_success_timestamp_seconds",
@@ -244,7 +244,7 @@ metrics! {
         LAST_POLL_DURATION = gauge(
             "translation_exporter_last_poll_duration_seconds",
             &[],
-            "Time that the last poll took",
+            "Duration of the last poll",
         );
         POLL_INTERVAL = gauge(
             "translation_exporter_poll_interval_seconds",
@@ -299,7 +299,7 @@ metrics! {
         API_HELD_UNTIL = gauge(
             "translation_exporter_api_held_until_timestamp_seconds",
             &[],
-            "Time at which the hold that Retry-After demanded ends",
+            "Time at which a hold demanded by Retry-After ends",
         )
         .only("during a hold")
         .unused("the diagnosis says so, as the problem polls_failing");
@@ -323,8 +323,8 @@ metrics! {
         COMPLETION_SCALE_SUSPECT = gauge(
             "translation_exporter_completion_scale_suspect",
             &[],
-            "1 while a reported completion is above 0 and none is above 1, though \
-             api.completion_scale is: the API may report 0 to 1",
+            "1 while the largest reported completion is above 0 and at most 1, although \
+             api.completion_scale is larger: the API may report 0 to 1",
         );
         STATE_WRITES = counter(
             "translation_exporter_state_writes_total",

@@ -202,7 +202,7 @@ impl<'a, A: Api> Poll<'a, A> {
                     );
                     let what = format!(
                         "{page} of the listing has no id to continue from: its last id cannot be \
-                         read, or does not rise"
+                         read, or is not higher than the one before"
                     );
                     return Err(self.unusable(operation, Reason::Cursor, what, CURSOR_HINT));
                 }
@@ -397,8 +397,8 @@ impl<'a, A: Api> Poll<'a, A> {
             return Ok(list);
         }
         let what = format!(
-            "with it, all repositories have more than {MOST_LANGUAGES} languages, or 16 MiB of \
-             different ones"
+            "with it, the repositories have more than {MOST_LANGUAGES} languages in all, or more \
+             than 16 MiB of different ones"
         );
         let hint = "leave out some with filter.exclude, or poll them with another process";
         Err(self.unusable(operation, Reason::TooLarge, what, hint))

@@ -13,7 +13,7 @@ use std::fmt::Write as _;
 #[derive(Debug, thiserror::Error)]
 pub enum NotReady {
     #[error(
-        "no repository has a target language, so that there is nothing to judge; check the filters \
+        "no repository has a target language, so there is nothing to judge; check the filters \
          and the account of the key"
     )]
     NoLanguages,

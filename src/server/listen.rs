@@ -62,7 +62,11 @@ fn bind_all(addresses: Vec<SocketAddr>) -> io::Result<Vec<TcpListener>> {
                     if address.ip().is_unspecified() && !listeners.is_empty() => {}
                 // The address belongs to another machine, or is IPv6 on a machine without it.
                 Some(Errno::ADDRNOTAVAIL | Errno::AFNOSUPPORT) => {
-                    tracing::info!(%address, %error, "skipping an address that this machine lacks");
+                    tracing::info!(
+                        %address,
+                        %error,
+                        "skipping an address that this machine does not have"
+                    );
                     lacking = error;
                 }
                 _ => return Err(error),
@@ -94,7 +98,7 @@ fn hint(error: &io::Error) -> &'static str {
     }
     match error.kind() {
         ErrorKind::AddrInUse => {
-            "end the process that listens there, choose another port, or leave out one of two \
+            "stop the process that listens there, choose another port, or leave out one of two \
              addresses that overlap"
         }
         ErrorKind::PermissionDenied => "choose a port above 1023, or grant CAP_NET_BIND_SERVICE",
@@ -193,7 +197,7 @@ mod tests {
             "{message}"
         );
         assert!(
-            message.contains("end the process that listens there, choose another port"),
+            message.contains("stop the process that listens there, choose another port"),
             "{message}"
         );
     }

@@ -98,7 +98,7 @@ impl WebConfigFile {
 
         let mut description = match &tls {
             Some(tls) => vec![tls.description.clone()],
-            None => vec!["no TLS: served in the clear".to_owned()],
+            None => vec!["no TLS: served unencrypted".to_owned()],
         };
         if users.is_empty() {
             description.push("no basic authentication".to_owned());
@@ -334,7 +334,7 @@ mod tests {
         };
         assert_eq!(
             describe("good-empty-sections.yml"),
-            "no TLS: served in the clear; no basic authentication"
+            "no TLS: served unencrypted; no basic authentication"
         );
         assert_eq!(
             describe("good-client-sans.yml"),

@@ -84,7 +84,7 @@ fn an_api_that_refuses_or_fails_is_reported_with_a_hint() {
     ];
     let forbidden = [
         "403",
-        "give the account of the key access to the API, or use the key of another account",
+        "give the key's account access to the API, or use the key of another account",
     ];
     let failing = ["answered 503", "the API itself fails", "wait"];
     for (target, reply, words) in [
@@ -154,7 +154,7 @@ fn a_wrong_address_is_reported_with_a_hint() {
 
 #[test]
 fn an_account_without_repositories_is_reported() {
-    const NO_REPOSITORY: &str = "account of the key has no repositories";
+    const NO_REPOSITORY: &str = "key's account has no repositories";
     let api = Api::of(0);
     for arguments in [["check-config", "--online"], ["once", "--output=table"]] {
         let output = Setup::for_api(&api).arguments(&arguments).run();

@@ -241,7 +241,7 @@ fn a_path_that_cannot_be_served_is_refused() {
         ),
         (
             &["'/a?b'", "'/a#b'", "'/{a}'", "'/a b'", "/ä"],
-            "holds another character than letters, digits and -._~/",
+            "contains a character other than letters, digits and -._~/",
         ),
         (&["/", "/-/ready"], "is a path of the exporter itself"),
     ] {
@@ -271,19 +271,19 @@ fn a_link_that_is_no_url_template_is_refused_with_its_placeholders() {
         ),
         (
             &*format!("{start}{{lang}}"),
-            "holds the unknown placeholder {lang}",
+            "contains the unknown placeholder {lang}",
         ),
         (
             &*format!("{start}{{s3cret0}}"),
-            "holds an unknown placeholder; give",
+            "contains an unknown placeholder; give",
         ),
-        (&*format!("{start}{{id"), "a brace without its counterpart"),
+        (&*format!("{start}{{id"), "an unmatched brace"),
         (
             &*format!("{start}a b"),
             "a blank, a quote or another character",
         ),
         ("https://me:s3cret@t.example.com/", "a user or a password"),
-        ("https://", "makes no URL: empty host"),
+        ("https://", "is not a URL: empty host"),
     ] {
         let written = format!("'{value}'");
         let repository = format!("{words}{of_repository}");
@@ -297,7 +297,7 @@ fn a_link_that_is_no_url_template_is_refused_with_its_placeholders() {
         (
             "links.repository",
             &["'https://t.example.com/{language}'"],
-            "holds the unknown placeholder {language}…{id}, {repo}, {owner} and {name}",
+            "contains the unknown placeholder {language}…{id}, {repo}, {owner} and {name}",
         ),
         ("links.language", &["[a]"], "an https or http URL…is a list"),
     ]);

@@ -65,8 +65,8 @@ fn an_unknown_name_in_the_file_is_shown_with_the_nearest_one() {
 #[test]
 fn a_key_under_an_unknown_name_is_not_shown() {
     let nearest = r#"exporter.yml:1: unknown key "api.kee"; did you mean "api.key"?"#;
-    let no_section = "api (exporter.yml:1): is no mapping; write the keys of a section below it";
-    let no_sections = "exporter.yml:1: is no mapping; write the keys of a section below it…the \
+    let no_section = "api (exporter.yml:1): is not a mapping; write the keys of a section below it";
+    let no_sections = "exporter.yml:1: is not a mapping; write the keys of a section below it…the \
                        sections are api, poll";
     refused_names(&[
         ("api: {kee: s3cret}\n", nearest),
@@ -97,8 +97,7 @@ fn a_key_under_an_unknown_name_is_not_shown() {
 
 #[test]
 fn a_key_that_is_not_text_or_cannot_be_sent_is_refused() {
-    let unfit = "api.key (exporter.yml:3)…cannot be sent in a header (a line break, a blank, or \
-                 one that is not printable \
+    let unfit = "api.key (exporter.yml:3)…cannot be sent in a header (a line break, a space, or one that is not printable \
                  ASCII); set the API key, and nothing else";
     refused_files(
         HEAD,
@@ -318,18 +317,18 @@ fn a_base_url_that_cannot_be_used_is_refused_without_being_quoted() {
     };
     with(
         "http://api.example.com",
-        "in the clear…write https://, or set api.allow_http to true",
+        "unencrypted…write https://, or set api.allow_http to true",
     );
     let root = "give the root of the API, such as https://api.example.com";
     for (url, problem) in [
-        ("ftp://api.example.com", "begins neither with https:// nor"),
+        ("ftp://api.example.com", "begins with neither https:// nor"),
         ("https://user:s3cret@api.example.com", "a password"),
         ("https://api.example.com?key=s3cret", "a query"),
         ("https://api.example.com/#s3cret", "a fragment"),
         ("https://", "not a URL"),
         ("https://[::1", "not a URL"),
-        ("api.example.com", "begins neither with https:// nor"),
-        ("localhost:80", "begins neither with https:// nor"),
+        ("api.example.com", "begins with neither https:// nor"),
+        ("localhost:80", "begins with neither https:// nor"),
     ] {
         with(url, &format!("{problem}…{root}"));
     }

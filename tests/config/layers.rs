@@ -17,7 +17,7 @@ fn an_unknown_variable_is_shown_with_the_nearest_name() {
             "API__KEY__FILE",
             "did you mean TRANSLATION_EXPORTER_API__KEY_FILE?",
         ),
-        ("CONFIG__FILE", "given by --config.file alone"),
+        ("CONFIG__FILE", "only --config.file names"),
         (
             "QQQ__ZZZ",
             "write TRANSLATION_EXPORTER_<SECTION>__<KEY>; the sections are api, poll, filter, \
@@ -54,7 +54,7 @@ fn a_variable_that_names_a_section_is_refused() {
         let name = format!("TRANSLATION_EXPORTER_{name}");
         let expected = format!(
             "{name}: unknown variable; write TRANSLATION_EXPORTER_<SECTION>__<KEY>; the sections \
-             are api, …; targets can be in the file alone"
+             are api, …; targets can only be set in the file"
         );
         refused(Some(GOOD), &[(&name, "s3cret")], &[], &expected);
     }
@@ -152,7 +152,7 @@ fn a_file_that_is_not_utf_8_is_refused_with_the_remedy() {
             .to_string();
         assert!(message.contains("--config.file: cannot read "), "{message}");
         assert!(
-            message.ends_with("; give a YAML file in UTF-8 that exists and can be read"),
+            message.ends_with("; give the path of a readable YAML file in UTF-8"),
             "{message}"
         );
     }
@@ -183,7 +183,7 @@ fn a_mistake_in_an_option_names_it() {
         ),
         (
             &["--api.base-url=ftp://x"],
-            "api.base_url (--api.base-url)…begins neither with https:// nor with http://",
+            "api.base_url (--api.base-url)…begins with neither https:// nor http://",
         ),
         (
             &["--web.listen-address=:1", "--web.listen-address=2"],
@@ -253,7 +253,7 @@ fn an_empty_option_or_value_in_the_file_means_none() {
 
 #[test]
 fn a_configuration_file_that_cannot_be_read_is_refused() {
-    let hint = "give a YAML file in UTF-8 that exists and can be read";
+    let hint = "give the path of a readable YAML file in UTF-8";
     for (file, error) in [
         ("/none.yml", "No such file or directory"),
         ("/", "Is a directory"),
@@ -320,14 +320,14 @@ fn files_and_addresses_are_checked_together_with_values() {
     }
 }
 
-/// What is no mapping does not end the reading.
+/// A value that is not a mapping does not end the reading.
 #[test]
 fn each_section_and_entry_of_a_wrong_type_is_shown() {
     let file = format!(
         "{GOOD}poll: [1]\ntargets:\n  - ratio: 2\n  - de\n  - [fr]\n  - ratio: 3\nfilter: a/*\n\
          log: {{level: loud, levl: 1}}\n"
     );
-    let no_mapping = "is no mapping; write";
+    let no_mapping = "is not a mapping; write";
     refused(
         Some(&file),
         &[],

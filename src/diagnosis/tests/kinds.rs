@@ -43,7 +43,7 @@ fn failed_polls() -> Vec<Case> {
                 listing_failure: Some(failure()),
                 ..poll()
             }),
-            &["could not be read to its end", "are from the last poll"],
+            &["could not be read completely", "are from the last poll"],
         ),
         (
             ProblemKind::PollsFailing,
@@ -102,7 +102,7 @@ fn lost_repositories() -> Vec<Case> {
         (
             ProblemKind::NoRepositories,
             Known::with(|known| known.snapshot.repositories.clear()),
-            &["account of the key has no repositories"],
+            &["key's account has no repositories"],
         ),
         (
             ProblemKind::NoRepositories,
@@ -208,7 +208,10 @@ fn notices() -> Vec<Case> {
         (
             ProblemKind::RateLimited,
             Known::with(|known| known.status.slowed_to = Some(1.25)),
-            &["limits the rate of requests", "went down to 1.2 a second"],
+            &[
+                "limits the rate of requests",
+                "slowed to 1.2 requests a second",
+            ],
         ),
         (
             ProblemKind::TargetUnused,

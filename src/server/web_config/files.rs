@@ -96,14 +96,14 @@ impl Pem {
         let certificates: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&self.text).collect();
         match certificates {
             Ok(certificates) if !certificates.is_empty() => Ok(certificates),
-            _ => Err(self.invalid("has no certificate in PEM; give one")),
+            _ => Err(self.invalid("contains no PEM certificate; add one")),
         }
     }
 
     /// Returns the first private key.
     pub fn key(&self) -> Result<PrivateKeyDer<'static>, String> {
         let hint =
-            "has no private key in PEM; give one that is not encrypted (PKCS#8, PKCS#1 or SEC1)";
+            "contains no PEM private key; add one that is not encrypted (PKCS#8, PKCS#1 or SEC1)";
         PrivateKeyDer::from_pem_slice(&self.text).map_err(|_| self.invalid(hint))
     }
 
