@@ -280,7 +280,7 @@ fn a_link_that_is_no_url_template_is_refused_with_its_placeholders() {
         (&*format!("{start}{{id"), "an unmatched brace"),
         (
             &*format!("{start}a b"),
-            "a blank, a quote or another character",
+            "a space, a quote or another character",
         ),
         ("https://me:s3cret@t.example.com/", "a user or a password"),
         ("https://", "is not a URL: empty host"),

@@ -97,8 +97,8 @@ fn a_key_under_an_unknown_name_is_not_shown() {
 
 #[test]
 fn a_key_that_is_not_text_or_cannot_be_sent_is_refused() {
-    let unfit = "api.key (exporter.yml:3)…cannot be sent in a header (a line break, a space, or one that is not printable \
-                 ASCII); set the API key, and nothing else";
+    let unfit = "api.key (exporter.yml:3)…cannot be sent in a header (a line break, a space, \
+                 or one that is not printable ASCII); set the API key, and nothing else";
     refused_files(
         HEAD,
         &[
@@ -337,7 +337,7 @@ fn a_base_url_that_cannot_be_used_is_refused_without_being_quoted() {
         "the root of the API, such as https://api.example.com…a list",
     );
     let missing = "api.base_url…required, but not set…in the configuration file, as \
-                   TRANSLATION_EXPORTER_API__BASE_URL or by --api.base-url";
+                   TRANSLATION_EXPORTER_API__BASE_URL or with --api.base-url";
     refused_files(
         "",
         &[
