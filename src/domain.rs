@@ -23,7 +23,7 @@ mod thresholds;
 pub(crate) use known_languages::KnownLanguages;
 pub use problem::{ProblemKind, Severity};
 pub use response::{
-    BadEntry, Defects, LanguageList, Listing, Next, Page, TargetLanguage, ZeroCount, Zeros,
+    BadEntry, Defects, LanguageList, Listing, Next, Page, ReportedLanguage, ZeroCount, Zeros,
 };
 
 pub use thresholds::Thresholds;

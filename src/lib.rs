@@ -4,12 +4,14 @@
 //!
 //! 1. [`api`] requests pages and languages from the translation API and decodes the bytes into the
 //!    types of [`domain`].
-//! 2. [`poller`] reads every repository at an interval. Its ledger keeps the known repositories,
-//!    runs the progress clock of [`domain`] and builds a [`domain::snapshot::Snapshot`]. [`state`]
-//!    preserves the ledger across restarts.
-//! 3. [`metrics`] encodes each snapshot once. A scrape ([`web`]) appends the exporter's own
-//!    instruments to those bytes. A scrape never waits for a poll and a poll never waits for a
-//!    scrape.
+//! 2. [`poller`] reads every repository at an interval. Its ledger keeps a
+//!    [`domain::record::Record`] of each language: the completion, in the API's unit, and the
+//!    progress clock. During a poll and at its end, the poller takes a
+//!    [`domain::snapshot::Snapshot`] of the ledger. [`state`] preserves the ledger across restarts.
+//! 3. `commands::publish` receives each snapshot, has [`metrics`] encode it once, and hands the
+//!    bytes to [`web`]. The encoding divides completions by the scale of the snapshot. A scrape
+//!    appends the instruments that change between snapshots. A scrape never waits for a poll and a
+//!    poll never waits for a scrape.
 //!
 //! [`diagnosis`] finds the current problems; the page, readiness, the log and `once` use its words.
 //! [`report`] writes the outputs for people and programs. [`server`] is the HTTP server beneath
@@ -26,7 +28,7 @@
 //! - **A gauge of a repository or language**: its definition in `metrics/definition.rs`, its
 //!   samples in `metrics/exposition/translations.rs`, and its panel.
 //! - **A gauge of the exporter's own**: its definition, its panel, and its value in
-//!   `metrics/instruments/polling.rs`, or in [`metrics::instruments::Facts`] if it is of no poll.
+//!   `metrics/exposition/polling.rs`, or in [`metrics::instruments::Facts`] if it is of no poll.
 //! - **A counter of the exporter's own**: its definition, its panel, and a call of
 //!   `Instruments::count`. `start_at_0` in `metrics/instruments.rs` creates its known labels.
 //! - **A panel** of a metric: a query in `grafana/generate/exporter.py`, or a file beside it. A

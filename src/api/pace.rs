@@ -141,11 +141,11 @@ impl Pace {
         held_until.filter(|until| *until > Instant::now())
     }
 
-    /// Sends a request for the languages of `repository`, or for a page of the listing, once it has
+    /// Runs a request for the languages of `repository`, or for a page of the listing, once it has
     /// its permit. Its response counts for the rate, and may hold all requests.
     ///
     /// Cancel safe if `request` is: a cancelled call takes no permit.
-    pub async fn send<T>(
+    pub async fn run<T>(
         &self,
         repository: Option<RepositoryId>,
         request: impl Future<Output = Result<T, RequestFailure>>,

@@ -67,7 +67,7 @@ impl PollSession {
             let result = self.send(operation, url.clone(), decode).await;
             result.map_err(|failure| failure.of(operation, &url))
         };
-        let result = self.client.pace.send(repository, request).await;
+        let result = self.client.pace.run(repository, request).await;
         if let Err(failure) = &result {
             let instruments = &self.client.instruments;
             instruments.count(

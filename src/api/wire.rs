@@ -17,8 +17,8 @@
 
 use crate::{
     domain::{
-        Completion, Defect, Language, LanguageList, Listing, Next, Page, Repository, RepositoryId,
-        TargetLanguage, ZeroCount,
+        Completion, Defect, Language, LanguageList, Listing, Next, Page, ReportedLanguage,
+        Repository, RepositoryId, ZeroCount,
     },
     support::clock::Timestamp,
 };
@@ -115,7 +115,7 @@ fn add_repository(
     let name = entry.name.and_then(parse_nonempty);
     let private = absent.or(entry.private, false, |raw| raw.parse().ok());
     listing
-        .private
+        .zeros
         .add(absent.count(entry.private, private == Some(false)));
     let created_at = entry.created_at.and_then(parse_time);
     for (defect, is_found) in [
@@ -169,7 +169,7 @@ pub fn decode_languages(body: &[u8], absent: Absent) -> Result<LanguageList, Dec
 fn add_language(
     LanguageList {
         languages,
-        completion: zeros,
+        zeros,
         bad,
     }: &mut LanguageList,
     place: usize,
@@ -205,7 +205,7 @@ fn add_language(
     });
     languages.insert(
         at,
-        TargetLanguage {
+        ReportedLanguage {
             language,
             completion,
         },

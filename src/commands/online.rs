@@ -39,7 +39,7 @@ pub async fn check(config: &Config, client: &Client) -> anyhow::Result<Vec<Strin
     if let Some(bad) = page.listing.bad.described.first() {
         lines.push(format!("it has bad entries or fields, such as {bad}"));
     }
-    lines.extend(omitted("false", "private", page.listing.private));
+    lines.extend(omitted("false", "private", page.listing.zeros));
     let mut findings = Vec::new();
     if polled.is_empty() {
         findings.extend(diagnosis::nothing_selected(&Snapshot {
@@ -54,7 +54,7 @@ pub async fn check(config: &Config, client: &Client) -> anyhow::Result<Vec<Strin
             .list_languages(repository.id)
             .await
             .map_err(|failure| failed(&format!("repository {:?}", repository.name), &failure))?;
-        lines.extend(omitted("0", "completion", read.completion));
+        lines.extend(omitted("0", "completion", read.zeros));
         let mut languages = read.languages;
         let excluded = &config.excluded_languages;
         languages.retain(|target| !excluded.is_match(&*target.language.code));

@@ -127,7 +127,7 @@ pub struct Listing {
     /// The total size of the names, repeated ones included.
     pub name_bytes: usize,
     /// The zeros of the field `private`.
-    pub private: ZeroCount,
+    pub zeros: ZeroCount,
     pub bad: Defects,
 }
 
@@ -147,7 +147,7 @@ impl Listing {
             self.add(repository);
         }
         self.bad.append(page.bad);
-        self.private.add(page.private);
+        self.zeros.add(page.zeros);
         self.nameless.extend(page.nameless);
     }
 
@@ -173,7 +173,7 @@ pub struct Page {
 
 /// One target language of a repository.
 #[derive(Debug, Clone, PartialEq)]
-pub struct TargetLanguage {
+pub struct ReportedLanguage {
     pub language: Arc<Language>,
     /// `None` if the API reports no readable completion.
     pub completion: Option<Completion>,
@@ -183,8 +183,8 @@ pub struct TargetLanguage {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct LanguageList {
     /// Sorted by code, each code once.
-    pub languages: Vec<TargetLanguage>,
+    pub languages: Vec<ReportedLanguage>,
     /// The zeros of the field `completion`.
-    pub completion: ZeroCount,
+    pub zeros: ZeroCount,
     pub bad: Defects,
 }

@@ -5,6 +5,7 @@
 //! without gzip, and appends the exporter's own instruments.
 
 mod compressed;
+mod polling;
 mod text_format;
 mod translations;
 

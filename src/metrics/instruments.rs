@@ -3,11 +3,9 @@
 //! Counters with known labels start at 0: without that, `rate` would miss their first event.
 
 mod facts;
-mod polling;
 mod process;
 
 pub use self::facts::Facts;
-pub(crate) use self::polling::encode_polling;
 use self::{
     facts::{FactsCollector, note},
     process::ProcessCollector,
@@ -16,27 +14,23 @@ use self::{
 pub(crate) use super::definition;
 use crate::{
     domain::{Defect, Failure, Operation, PollFailure, ProblemKind, Reason},
-    metrics::definition::MetricDefinition,
+    metrics::{definition::MetricDefinition, encode::stem_and_unit},
     support::{clock::Timestamp, handshake::HandshakeFailure, lock::lock},
 };
 use prometheus_client::{
-    encoding::{
-        DescriptorEncoder, EncodeCounterValue, EncodeGaugeValue, EncodeMetric as _, MetricEncoder,
-        text::encode_registry,
-    },
+    encoding::text::encode_registry,
     metrics::{
         MetricType,
-        counter::{ConstCounter, Counter},
+        counter::Counter,
         family::{Family, MetricConstructor},
-        gauge::{ConstGauge, Gauge},
+        gauge::Gauge,
         histogram::Histogram,
     },
-    registry::{Metric, Registry, Unit},
+    registry::{Metric, Registry},
 };
 use std::{
     collections::{BTreeMap, BTreeSet},
-    fmt,
-    sync::{Arc, LazyLock, Mutex},
+    sync::{Arc, Mutex},
     time::Duration,
 };
 use tokio::time::Instant;
@@ -295,53 +289,6 @@ fn at<M: Clone, C: MetricConstructor<M>>(
     debug_assert_eq!(labels.len(), definition.labels.len(), "{}", definition.name);
     let values = labels.iter().map(ToString::to_string);
     family.get_or_create_owned(&definition.labels.iter().copied().zip(values).collect())
-}
-
-/// Encodes a gauge without labels; without a value, it is omitted.
-fn gauge(
-    encoder: &mut DescriptorEncoder<'_>,
-    definition: &MetricDefinition,
-    value: Option<impl EncodeGaugeValue>,
-) -> fmt::Result {
-    let Some(value) = value else {
-        return Ok(());
-    };
-    ConstGauge::new(value).encode(descriptor(encoder, definition)?)
-}
-
-/// Encodes a counter without labels.
-fn counter(
-    encoder: &mut DescriptorEncoder<'_>,
-    definition: &MetricDefinition,
-    value: impl EncodeCounterValue,
-) -> fmt::Result {
-    ConstCounter::new(value).encode(descriptor(encoder, definition)?)
-}
-
-/// Encodes the lines HELP, TYPE and UNIT of a metric that a collector encodes.
-pub(crate) fn descriptor<'a>(
-    encoder: &'a mut DescriptorEncoder<'_>,
-    definition: &MetricDefinition,
-) -> Result<MetricEncoder<'a>, fmt::Error> {
-    let (stem, unit) = stem_and_unit(definition.name);
-    // The registry appends a full stop as well.
-    let help = definition.help() + ".";
-    encoder.encode_descriptor(stem, &help, unit, definition.kind)
-}
-
-/// The unit of the metrics whose names end with `_ratio`.
-static RATIO: LazyLock<Unit> = LazyLock::new(|| Unit::Other("ratio".to_owned()));
-
-/// Splits a name into the parts that prometheus-client joins again. With this, the source contains
-/// the names that users know.
-fn stem_and_unit(name: &str) -> (&str, Option<&'static Unit>) {
-    let name = name.strip_suffix("_total").unwrap_or(name);
-    match name.rsplit_once('_') {
-        Some((stem, "seconds")) => (stem, Some(&Unit::Seconds)),
-        Some((stem, "bytes")) => (stem, Some(&Unit::Bytes)),
-        Some((stem, "ratio")) => (stem, Some(&RATIO)),
-        _ => (name, None),
-    }
 }
 
 #[cfg(test)]

@@ -13,9 +13,10 @@ pub use listing::{NAME_BYTES, is_too_large};
 use super::log::PollLog;
 use crate::{
     domain::{
-        Defect, Failure, KnownLanguages, LanguageList, Operation, Repository, RepositoryId,
-        TargetLanguage, Thresholds, ZeroCount, Zeros,
+        Defect, Failure, KnownLanguages, LanguageList, Operation, ReportedLanguage, Repository,
+        RepositoryId, Thresholds, ZeroCount, Zeros,
         links::Links,
+        record::{Languages, Record},
         snapshot::{Condition, Shown, Snapshot},
         targets::Targets,
     },
@@ -64,7 +65,7 @@ struct LastListing {
     /// The number of ids without a readable name.
     unnamed: usize,
     /// The zeros of the field `private`: absent in this listing, spelled out in any.
-    private: ZeroCount,
+    zeros: ZeroCount,
     /// The digest of its bad entries, so that they are logged once per change.
     bad_entries: u64,
     defects: BTreeSet<Defect>,
@@ -167,7 +168,7 @@ impl Ledger {
                 absent: absent.sum(),
                 spelled_out: self.zero_completions,
             },
-            private: self.listing.private,
+            private: self.listing.zeros,
         }
     }
 
@@ -202,13 +203,13 @@ impl Ledger {
         }
     }
 
-    /// Returns whether there is room for these languages of a repository. Shares their
-    /// memory with other repositories.
-    pub fn has_room(&mut self, id: RepositoryId, languages: &mut [TargetLanguage]) -> bool {
+    /// Shares the memory of these languages of a repository with other repositories. Returns false
+    /// if there is no room for them; some may then be shared already.
+    pub fn try_share(&mut self, id: RepositoryId, languages: &mut [ReportedLanguage]) -> bool {
         let before = self.polled.get(&id).map_or(0, Polled::languages);
-        let share = |target: &mut TargetLanguage| {
-            let shared = self.known_languages.share(&target.language);
-            shared.map(|shared| target.language = shared).is_some()
+        let share = |one: &mut ReportedLanguage| {
+            let shared = self.known_languages.share(&one.language);
+            shared.map(|shared| one.language = shared).is_some()
         };
         self.languages - before + languages.len() <= MOST_LANGUAGES
             && languages.iter_mut().all(share)
@@ -239,7 +240,7 @@ impl Ledger {
         };
         let LanguageList {
             languages,
-            completion: zeros,
+            zeros,
             bad,
         } = list;
         let repo = &known.kept.repository.name;
@@ -253,7 +254,7 @@ impl Ledger {
         self.languages = self.languages - known.languages() + languages.len();
         let before = known.kept.languages.take();
         let departed = &mut self.departed;
-        let languages = departed.advance(id, before, languages, scale, now.wall);
+        let languages = advance(departed, id, before, languages, scale, now.wall);
         known.kept.languages = Some(Arc::new(languages));
         known.read_at = Some(now.monotonic);
         known.kept.failures = 0;
@@ -321,6 +322,51 @@ impl Ledger {
             thresholds,
             links,
         }
+    }
+}
+
+/// Returns the languages of a repository after a response of `now`. Takes the records of
+/// languages that come back, and keeps the records of languages that leave.
+fn advance(
+    departed: &mut Departed,
+    id: RepositoryId,
+    before: Option<Arc<Languages>>,
+    languages: Vec<ReportedLanguage>,
+    scale: f64,
+    now: Timestamp,
+) -> Languages {
+    let before = before.map_or_else(Arc::default, |before| Arc::clone(&before.records));
+    let mut left = before.iter().peekable();
+    let mut records = Vec::with_capacity(languages.len());
+    for ReportedLanguage {
+        language,
+        completion,
+    } in languages
+    {
+        while let Some(gone) = left.next_if(|one| one.language.code < language.code) {
+            departed.keep(id, gone.clone(), now);
+        }
+        let known = left.next_if(|one| one.language.code == language.code);
+        let known = known.cloned().or_else(|| departed.take(id, &language.code));
+        let mut record = Record {
+            language: Arc::clone(&language),
+            ..known.unwrap_or_else(|| Record::new(language))
+        };
+        record.observe(completion, scale, now);
+        records.push(record);
+    }
+    for gone in left {
+        departed.keep(id, gone.clone(), now);
+    }
+    // Unchanged records stay shared with the published snapshots.
+    let records = if *before == *records {
+        before
+    } else {
+        records.into()
+    };
+    Languages {
+        read_at: now,
+        records,
     }
 }
 

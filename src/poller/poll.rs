@@ -223,7 +223,7 @@ impl<'a, A: Api> Poll<'a, A> {
                 Ok(page) => return Ok(page),
                 Err(failure) => failure,
             };
-            self.outcome.stop = self.stop(operation, &failure);
+            self.outcome.stop = self.stop_for(operation, &failure);
             let is_final = !failure.is_momentary || self.outcome.stop.is_some();
             if is_final || attempt >= self.poller.poll_settings.max_attempts {
                 return Err(failure);
@@ -309,7 +309,7 @@ impl<'a, A: Api> Poll<'a, A> {
                 poller.saving.is_changed = true;
             }
             Err(failure) => {
-                self.outcome.stop = self.stop(Operation::ListLanguages, &failure);
+                self.outcome.stop = self.stop_for(Operation::ListLanguages, &failure);
                 self.last_failure = Some(failure.dated(self.poller.clock.now()));
                 self.failures.insert(id, failure);
             }
@@ -333,7 +333,7 @@ impl<'a, A: Api> Poll<'a, A> {
     }
 
     /// Returns the end of the poll, if a failure concerns all requests.
-    fn stop(&self, operation: Operation, failure: &RequestFailure) -> Option<Stop> {
+    fn stop_for(&self, operation: Operation, failure: &RequestFailure) -> Option<Stop> {
         let hold = failure.hold.unwrap_or_default();
         let (reason, what) = match (failure.reason, operation) {
             (Reason::Unauthorized, _) => (
@@ -393,7 +393,7 @@ impl<'a, A: Api> Poll<'a, A> {
         let excluded = &self.poller.settings.borrow().live.excluded_languages;
         list.languages
             .retain(|target| !excluded.is_match(&*target.language.code));
-        if self.poller.ledger.has_room(id, &mut list.languages) {
+        if self.poller.ledger.try_share(id, &mut list.languages) {
             return Ok(list);
         }
         let what = format!(

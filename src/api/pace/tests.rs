@@ -24,14 +24,14 @@ async fn window(pace: &Pace, refused: usize, repositories: usize, refusal: u16) 
             Ok(())
         };
         let _ = pace
-            .send(id(1 + number % repositories), async { response })
+            .run(id(1 + number % repositories), async { response })
             .await;
     }
     pace.state().rate.to_string()
 }
 
 async fn send(pace: &Pace) {
-    pace.send(LISTING, async { Ok(()) }).await.unwrap();
+    pace.run(LISTING, async { Ok(()) }).await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
@@ -42,7 +42,7 @@ async fn requests_are_spaced_and_held() {
         send(&pace).await;
     }
     assert_eq!(start.elapsed().as_millis(), 200);
-    let _ = pace.send(LISTING, async { status(503, Some(10)) }).await;
+    let _ = pace.run(LISTING, async { status(503, Some(10)) }).await;
     assert_eq!(start.elapsed().as_millis(), 300);
     send(&pace).await;
     assert_eq!(start.elapsed().as_millis(), 10_300);
@@ -54,12 +54,12 @@ async fn a_new_hold_also_holds_requests_that_wait() {
     let pace = Pace::new(Some(10.0));
     let start = Instant::now();
     let hold = || async { status(429, Some(10)) };
-    let _ = pace.send(LISTING, hold()).await;
+    let _ = pace.run(LISTING, hold()).await;
     let second = async {
         send(&pace).await;
         start.elapsed().as_millis()
     };
-    assert_eq!(tokio::join!(pace.send(LISTING, hold()), second).1, 20_000);
+    assert_eq!(tokio::join!(pace.run(LISTING, hold()), second).1, 20_000);
 }
 
 #[tokio::test(start_paused = true)]

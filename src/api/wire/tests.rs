@@ -252,14 +252,14 @@ fn an_absent_field_is_zero_only_with_omits_zeros() {
     let decode = |absent| decode_languages(list.as_bytes(), absent).unwrap();
     let completions = |list: &LanguageList| {
         let languages = list.languages.iter();
-        let completion = |target: &TargetLanguage| target.completion.map(Completion::get);
+        let completion = |target: &ReportedLanguage| target.completion.map(Completion::get);
         languages.map(completion).collect::<Vec<_>>()
     };
     let unknown = decode(Absent::Unknown);
     assert_eq!(completions(&unknown), [None, None, Some(0.0)]);
     let (absent, spelled_out) = (1, 1);
     assert_eq!(
-        unknown.completion,
+        unknown.zeros,
         ZeroCount {
             absent,
             spelled_out
@@ -281,10 +281,10 @@ fn an_absent_field_is_zero_only_with_omits_zeros() {
     };
     let unknown = decode(Absent::Unknown);
     assert_eq!(private(&unknown), [None, None]);
-    assert!(unknown.private.suggests_omission());
+    assert!(unknown.zeros.suggests_omission());
     let zero = decode(Absent::Zero);
     assert_eq!(private(&zero), [Some(false), None]);
-    assert!(!zero.private.suggests_omission());
+    assert!(!zero.zeros.suggests_omission());
 }
 
 #[test]

@@ -16,7 +16,7 @@ use crate::{
     },
     metrics::{
         definition::{self, MetricDefinition},
-        instruments::{descriptor, encode_polling},
+        encode::descriptor,
     },
 };
 use prometheus_client::{
@@ -212,7 +212,7 @@ impl Collector for Gauges {
         let rows = readiness::rows(&self.snapshot, None);
         self.encode_languages(&rows, &mut encoder)?;
         self.encode_repositories(&rows, &mut encoder)?;
-        encode_polling(&self.snapshot, &self.status, &mut encoder)
+        super::polling::encode(&self.snapshot, &self.status, &mut encoder)
     }
 }
 

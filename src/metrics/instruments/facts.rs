@@ -1,10 +1,12 @@
 //! The exporter's own facts, which polls do not determine: configuration, state file, clock and
 //! certificate.
 
-use super::{counter, gauge};
-use crate::metrics::definition;
 use crate::{
     domain::Failure,
+    metrics::{
+        definition,
+        encode::{counter, gauge},
+    },
     support::{
         clock::{Clock, Timestamp},
         lock::lock,

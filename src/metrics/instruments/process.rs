@@ -3,8 +3,10 @@
 //! See <https://prometheus.io/docs/instrumenting/writing_clientlibs/#process-metrics>. Values that
 //! the system does not provide are omitted.
 
-use super::{counter, gauge};
-use crate::metrics::definition;
+use crate::metrics::{
+    definition,
+    encode::{counter, gauge},
+};
 use procfs::process::{Process, Stat};
 use prometheus_client::{collector::Collector, encoding::DescriptorEncoder};
 use rustix::process::{Resource, getrlimit};

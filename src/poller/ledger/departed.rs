@@ -1,10 +1,7 @@
 //! The records of departed languages. A language that returns continues with its old record.
 
 use crate::{
-    domain::{
-        RepositoryId, TargetLanguage,
-        record::{Languages, Record},
-    },
+    domain::{RepositoryId, record::Record},
     support::clock::Timestamp,
 };
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
@@ -20,51 +17,6 @@ const MOST: usize = 100_000;
 pub struct Departed(pub BTreeMap<(RepositoryId, Arc<str>), Record>);
 
 impl Departed {
-    /// Returns the languages of a repository after a response of `now`. Takes the records of
-    /// languages that come back, and keeps the records of languages that leave.
-    pub fn advance(
-        &mut self,
-        id: RepositoryId,
-        before: Option<Arc<Languages>>,
-        languages: Vec<TargetLanguage>,
-        scale: f64,
-        now: Timestamp,
-    ) -> Languages {
-        let before = before.map_or_else(Arc::default, |before| Arc::clone(&before.records));
-        let mut left = before.iter().peekable();
-        let mut records = Vec::with_capacity(languages.len());
-        for TargetLanguage {
-            language,
-            completion,
-        } in languages
-        {
-            while let Some(gone) = left.next_if(|one| one.language.code < language.code) {
-                self.keep(id, gone.clone(), now);
-            }
-            let known = left.next_if(|one| one.language.code == language.code);
-            let known = known.cloned().or_else(|| self.take(id, &language.code));
-            let mut record = Record {
-                language: Arc::clone(&language),
-                ..known.unwrap_or_else(|| Record::new(language))
-            };
-            record.observe(completion, scale, now);
-            records.push(record);
-        }
-        for gone in left {
-            self.keep(id, gone.clone(), now);
-        }
-        // Unchanged records stay shared with the published snapshots.
-        let records = if *before == *records {
-            before
-        } else {
-            records.into()
-        };
-        Languages {
-            read_at: now,
-            records,
-        }
-    }
-
     /// Keeps the record of a language that leaves at `now`, if it has a clock.
     pub fn keep(&mut self, id: RepositoryId, mut record: Record, now: Timestamp) {
         if record.known.is_some() {
@@ -74,7 +26,8 @@ impl Departed {
         }
     }
 
-    fn take(&mut self, id: RepositoryId, code: &Arc<str>) -> Option<Record> {
+    /// Takes the record of a language that comes back.
+    pub fn take(&mut self, id: RepositoryId, code: &Arc<str>) -> Option<Record> {
         if self.0.is_empty() {
             return None;
         }
@@ -110,14 +63,14 @@ impl Departed {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::domain::{Completion, Language};
+    use super::{super::advance, *};
+    use crate::domain::{Completion, Language, ReportedLanguage};
 
     const HOUR: Duration = Duration::from_secs(3600);
     const START: Timestamp = Timestamp::from_millis(1_700_000_000_000);
 
-    fn target(code: &str, completion: f64) -> TargetLanguage {
-        TargetLanguage {
+    fn target(code: &str, completion: f64) -> ReportedLanguage {
+        ReportedLanguage {
             language: Arc::new(Language {
                 code: code.into(),
                 name: "".into(),
@@ -136,7 +89,7 @@ mod tests {
         let both = || vec![target("de", 10.0), target("fr", 20.0)];
         for response in [both(), vec![target("de", 10.0)], Vec::new(), both()] {
             at = at.saturating_add(HOUR);
-            let read = departed.advance(id, languages, response, 100.0, at);
+            let read = advance(&mut departed, id, languages, response, 100.0, at);
             codes.push(
                 departed
                     .0
@@ -164,7 +117,7 @@ mod tests {
                 .map(|n| target(&format!("{n}-of-{poll}"), 50.0))
                 .collect();
             languages.sort_by(|a, b| a.language.code.cmp(&b.language.code));
-            let read = departed.advance(id, before, languages, 100.0, now);
+            let read = advance(&mut departed, id, before, languages, 100.0, now);
             departed.forget_excess(read.records.len());
             before = Some(Arc::new(read));
         }

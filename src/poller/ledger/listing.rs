@@ -40,8 +40,8 @@ impl Ledger {
         self.remove_missing(&listing, now);
         self.has_data = true;
         self.listing.unnamed = listing.nameless.len();
-        self.listing.private.absent = listing.private.absent;
-        self.listing.private.spelled_out += listing.private.spelled_out;
+        self.listing.zeros.absent = listing.zeros.absent;
+        self.listing.zeros.spelled_out += listing.zeros.spelled_out;
         for (id, repository) in listing.repositories {
             if self.listed.get(&id) != Some(&repository) {
                 self.listed.insert(id, repository);

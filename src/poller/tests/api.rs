@@ -5,7 +5,7 @@ use crate::{
     api::{Pace, RequestFailure, Session},
     domain::{
         BadEntry, Completion, Defects, Language, LanguageList, Listing, Next, Page, PollFailure,
-        Reason, Repository, RepositoryId, Stop, TargetLanguage, Thresholds, filter::Filter,
+        Reason, ReportedLanguage, Repository, RepositoryId, Stop, Thresholds, filter::Filter,
     },
 };
 use globset::GlobSet;
@@ -106,7 +106,7 @@ impl FakeApi {
     /// Holds all requests, as a Retry-After does.
     pub async fn hold(&self, hold: Duration) {
         let refused = async { Err::<(), _>(refusal(hold)) };
-        let _ = self.pace.send(None, refused).await;
+        let _ = self.pace.run(None, refused).await;
     }
 }
 
@@ -138,11 +138,11 @@ impl Api for FakeApi {
 
 impl Session for FakeSession {
     async fn list_repositories(&self, after: Option<RepositoryId>) -> Result<Page, RequestFailure> {
-        self.api.pace.send(None, self.page(after)).await
+        self.api.pace.run(None, self.page(after)).await
     }
 
     async fn list_languages(&self, id: RepositoryId) -> Result<LanguageList, RequestFailure> {
-        self.api.pace.send(Some(id), self.languages(id)).await
+        self.api.pace.run(Some(id), self.languages(id)).await
     }
 }
 
@@ -199,7 +199,7 @@ impl FakeSession {
             code: "de".into(),
             name: "German".into(),
         });
-        let target = TargetLanguage {
+        let target = ReportedLanguage {
             language,
             completion: Completion::new(*completion),
         };

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::{
-    domain::{Language, RepositoryId, TargetLanguage},
+    domain::{Language, ReportedLanguage, RepositoryId},
     poller::ledger::{Ledger, MOST_LANGUAGES},
 };
 
@@ -126,13 +126,13 @@ fn the_languages_of_all_repositories_are_bounded() {
         code: "de".into(),
         name: "".into(),
     });
-    let target = TargetLanguage {
+    let target = ReportedLanguage {
         language,
         completion: None,
     };
     let mut languages = vec![target; MOST_LANGUAGES + 1];
-    assert!(ledger.has_room(id, &mut languages[1..]));
-    assert!(!ledger.has_room(id, &mut languages));
+    assert!(ledger.try_share(id, &mut languages[1..]));
+    assert!(!ledger.try_share(id, &mut languages));
 }
 
 #[tokio::test(start_paused = true)]

@@ -4,8 +4,8 @@ use super::*;
 use crate::{
     api::{Pace, RequestFailure, Session},
     domain::{
-        Completion, Language, LanguageList, Listing, Next, Page, Reason, Repository, RepositoryId,
-        Stop, TargetLanguage,
+        Completion, Language, LanguageList, Listing, Next, Page, Reason, ReportedLanguage,
+        Repository, RepositoryId, Stop,
     },
 };
 use reqwest::StatusCode;
@@ -128,7 +128,7 @@ impl Api for Scripted {
 
 impl Session for Scripted {
     async fn list_repositories(&self, after: Option<RepositoryId>) -> Result<Page, RequestFailure> {
-        self.pace.send(None, self.request(None)).await?;
+        self.pace.run(None, self.request(None)).await?;
         let (mut listing, mut next) = (Listing::default(), Next::End);
         for id in after.map_or(1, |id| id.get() + 1)..=self.server().repositories {
             let id = RepositoryId::new(id).unwrap();
@@ -149,13 +149,13 @@ impl Session for Scripted {
 
     async fn list_languages(&self, id: RepositoryId) -> Result<LanguageList, RequestFailure> {
         let request = self.request(Some(id.get()));
-        self.pace.send(Some(id), request).await?;
+        self.pace.run(Some(id), request).await?;
         let language = Arc::new(Language {
             code: "de".into(),
             name: "German".into(),
         });
         Ok(LanguageList {
-            languages: vec![TargetLanguage {
+            languages: vec![ReportedLanguage {
                 language,
                 completion: Completion::new(50.0),
             }],

@@ -7,8 +7,8 @@ use super::{
 use crate::{
     api::{Pace, RequestFailure, Session, wire::DecodeError},
     domain::{
-        Completion, Language, LanguageList, Listing, Next, Page, Reason, Repository, RepositoryId,
-        Stop, TargetLanguage,
+        Completion, Language, LanguageList, Listing, Next, Page, Reason, ReportedLanguage,
+        Repository, RepositoryId, Stop,
     },
 };
 use reqwest::StatusCode;
@@ -270,7 +270,7 @@ impl World {
             return Err(status(404, None));
         };
         let said = account.languages.clone();
-        let languages = said.iter().map(|(code, completion)| TargetLanguage {
+        let languages = said.iter().map(|(code, completion)| ReportedLanguage {
             language: Arc::new(Language {
                 code: (*code).into(),
                 name: "".into(),
@@ -375,11 +375,11 @@ impl Api for Seen {
 impl Session for Seen {
     async fn list_repositories(&self, after: Option<RepositoryId>) -> Result<Page, RequestFailure> {
         let page = self.request(None, after.is_some(), |world| Ok(world.page(after)));
-        self.pace.send(None, page).await
+        self.pace.run(None, page).await
     }
 
     async fn list_languages(&self, id: RepositoryId) -> Result<LanguageList, RequestFailure> {
         let languages = self.request(Some(id.get()), false, |world| world.languages(id));
-        self.pace.send(Some(id), languages).await
+        self.pace.run(Some(id), languages).await
     }
 }

@@ -3,12 +3,14 @@
 //! Unknown values are absent. `translation_up` appears with the end of the first poll, and the
 //! totals with the first data.
 
-use super::{descriptor, gauge};
-use crate::metrics::definition;
 use crate::{
     domain::{
         polling::{PollOutcome, PollStatus},
         snapshot::{Snapshot, is_scale_suspect, out_of_scale},
+    },
+    metrics::{
+        definition,
+        encode::{descriptor, gauge},
     },
     support::clock::Timestamp,
 };
@@ -19,7 +21,7 @@ use prometheus_client::{
 use std::fmt;
 
 /// Encodes the status of polling and the totals of a publication.
-pub fn encode_polling(
+pub fn encode(
     snapshot: &Snapshot,
     status: &PollStatus,
     encoder: &mut DescriptorEncoder<'_>,
