@@ -64,12 +64,12 @@ pub trait Session: Send + Sync {
     ) -> impl Future<Output = Result<LanguageList, RequestFailure>> + Send;
 }
 
-/// A client of the API, with the pace and the hold that outlive polls.
+/// A client of the API. Its pace, with the hold, outlives polls.
 #[derive(Debug, Clone)]
 pub struct Client {
     repositories: Url,
     config: ApiConfig,
-    /// Guards the memory: the holder of the lock may hold a large body.
+    /// Guards the memory: only the holder of the lock may hold a large body.
     large_bodies: Arc<Mutex<()>>,
     pace: Arc<Pace>,
     instruments: Arc<Instruments>,

@@ -89,7 +89,7 @@ impl Completion {
 /// Rounds a ratio to 12 decimals.
 pub fn twelve_decimals(ratio: f64) -> f64 {
     const DECIMALS: f64 = 1e12;
-    // A double has 15 to 17 significant digits, so that a larger ratio has no 12 decimals to round.
+    // A double has 15 to 17 significant digits, so a larger ratio has no 12 decimals to round.
     if ratio.abs() < 1000.0 {
         (ratio * DECIMALS).round() / DECIMALS + 0.0
     } else {
@@ -121,17 +121,18 @@ pub struct Language {
 /// A failure in words for people, with a hint.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
-    /// The attempt, its object and the error. Never contains the API key.
+    /// The description of the failure: what was attempted, on which object, and the error. Never
+    /// contains the API key.
     pub what: Arc<str>,
     /// The remedy.
     pub hint: Arc<str>,
     /// The reason why a request to the API failed; `None` for other failures, and for a request
     /// before a restart.
     pub reason: Option<Reason>,
-    /// True if the API as a whole, or the network, is the cause of a repository's failure: the
-    /// failure that ended the poll covers it.
+    /// True if the API as a whole, or the network, caused the failure of a repository: the failure
+    /// that ended the poll then covers it.
     pub is_of_api: bool,
-    /// The start of the series of failures that it belongs to.
+    /// The start of the series of consecutive failures that this one belongs to.
     pub since: Timestamp,
 }
 

@@ -85,7 +85,7 @@ impl<A: Api> Poller<A> {
         let saving = Saving::new(saver);
         let timeline = Timeline::new(&state);
         let mut ledger = Ledger::restore(state, now.wall);
-        // The process that state the state may have had other filters.
+        // The process that saved the state may have had other filters.
         ledger.reselect(&poll_settings.filter, now.wall);
         ledger.exclude(&settings.borrow().live.excluded_languages, now.wall);
         Self {

@@ -19,7 +19,7 @@ pub struct RequestFailure {
     pub what: String,
     /// The next step for the operator.
     pub hint: &'static str,
-    /// `true` if another attempt may succeed.
+    /// True if the failure is transient: another attempt may succeed.
     pub is_momentary: bool,
     /// The status of the response, if there was one.
     pub status: Option<StatusCode>,
@@ -101,7 +101,7 @@ impl RequestFailure {
         }
     }
 
-    /// Returns whether the API refused the request, perhaps for its pace.
+    /// Returns whether the API refused the request, perhaps because of its pace.
     pub fn is_refusal(&self) -> bool {
         let refusals = [
             StatusCode::TOO_MANY_REQUESTS,
@@ -110,7 +110,7 @@ impl RequestFailure {
         self.status.is_some_and(|status| refusals.contains(&status))
     }
 
-    /// Returns the failure as people read it, dated to `since`.
+    /// Returns the failure for people, dated to `since`.
     pub fn dated(&self, since: Timestamp) -> Failure {
         Failure {
             reason: Some(self.reason),
@@ -153,7 +153,7 @@ impl RequestFailure {
             Reason::Connect
         };
         let mut failed = Self::new(reason, innermost(error));
-        // The TLS failure may have happened on the way to the proxy, so the proxy comes first.
+        // The failed TLS handshake may have been with the proxy, so the proxy comes first.
         if let Some(tunnel) = causes(error)
             .map(ToString::to_string)
             .find(|cause| cause.starts_with(TUNNEL))

@@ -25,11 +25,11 @@ const GROWTH: f64 = 1.25;
 
 /// The lowest rate that refusals lead to, in requests a second.
 const LOWEST: f64 = 0.5;
-/// The rate that stands for an unlimited one: the first refusals halve it, and a rate that reaches
-/// it is unlimited again.
+/// The rate that stands for an unlimited one: the first refusals halve it, and once the rate has
+/// grown back to it, it is unlimited again.
 const UNLIMITED: f64 = 100.0;
 
-/// The delay of a permit that later permits may catch up: above the timer's granularity of 1 ms,
+/// The delay of a permit that later permits may make up for: above the timer's granularity of 1 ms,
 /// but too short for a burst.
 const CATCH_UP: Duration = Duration::from_millis(10);
 /// The time within which a waiting request follows a reload of the rate.
@@ -174,7 +174,7 @@ impl Pace {
         let mut last_permit = self.last_permit.lock().await;
         let due = loop {
             let spaced = last_permit.map(|last| last + self.state().spacing());
-            // The timer counts milliseconds, and would sleep up to 1 ms for a moment that has
+            // The timer counts milliseconds, and would sleep for up to 1 ms even if the time has
             // passed.
             let now = Instant::now();
             match spaced.max(self.held_until()).filter(|due| *due > now) {

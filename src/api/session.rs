@@ -121,7 +121,7 @@ impl PollSession {
         result
     }
 
-    /// Reads and decodes a response. Moves the deadline by the time for which the body waits for
+    /// Reads and decodes a response. Extends the deadline by the time for which the body waits for
     /// other large bodies.
     ///
     /// Decoding blocks this thread, even for a large body. Polls have a thread of their own, so

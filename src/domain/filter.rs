@@ -55,7 +55,7 @@ impl Filter {
             if !self.accepts(repository) {
                 continue;
             }
-            // Ids rise, so that an earlier repository with this name has the lower id.
+            // Ids are in ascending order, so an earlier repository with this name has the lower id.
             if let Some(lower) = by_name.insert(&repository.name, *id) {
                 duplicates.extend(polled.remove(&lower));
             }

@@ -18,7 +18,8 @@ const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 /// The age beyond which data are not judged.
 const JUDGED_FOR: Duration = DAY;
 
-/// The time that a rate needs: a shorter one would take an hour's burst for the pace of weeks.
+/// The minimum time that a rate is measured over: less would take an hour's burst for the pace of
+/// weeks.
 const RATE_NEEDS: Duration = DAY;
 
 /// The end of the year 9999, the last one that RFC 3339 can express.
@@ -118,7 +119,7 @@ impl Standards {
         let estimated_ready = evidence.estimated_ready();
         let is_late = |due: &Timestamp| match estimated_ready {
             Some(at) => at > *due,
-            // Less than a day of history gives no rate, but a gain is a gain.
+            // Less than a day of history gives no rate, but shows whether there was a gain.
             None => evidence.gain().is_none(),
         };
         let is_near = |due: &Timestamp| due.since(self.now) <= limits.at_risk_within;
@@ -145,8 +146,8 @@ impl Evidence {
         (gain > 0.0).then_some((gain, self.read_at.since(at)))
     }
 
-    /// Extends the gain up to the target. The time of the reading counts, and not the present one,
-    /// because an outage of the API slows nobody down.
+    /// Extrapolates the gain to the target. It starts at the time of the last read, not at the
+    /// present, because an outage of the API slows nobody down.
     fn estimated_ready(&self) -> Option<Timestamp> {
         let (gain, span) = self.gain().filter(|(_, span)| *span >= RATE_NEEDS)?;
         let missing = self.target.ratio - self.ratio?;

@@ -6,7 +6,7 @@ use crate::{
 };
 use std::{collections::BTreeSet, time::Duration};
 
-/// The number of unread repositories, at least a tenth of all, from which on a poll has failed.
+/// The number of unread repositories at which a poll has failed, if they are also a tenth of all.
 const MANY: usize = 5;
 
 /// The outcome of a poll.
@@ -122,8 +122,8 @@ pub struct PollStatus {
     pub last_well_at: Option<Timestamp>,
     /// The end of the hold that Retry-After demanded; `None` without a hold.
     pub held_until: Option<Timestamp>,
-    /// The rate in requests a second to which refusals had slowed the last poll down at its end;
-    /// `None` if it was not slowed down.
+    /// The rate, in requests per second, to which refusals had slowed the last poll by its end;
+    /// `None` if they had not slowed it.
     pub slowed_to: Option<f64>,
     /// The zeros that the API spells out or leaves out.
     pub zeros: Zeros,

@@ -16,8 +16,8 @@ const WEEK: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 /// The time for which a fall is shown after its last drop.
 const FALL_SHOWN_FOR: Duration = WEEK;
 
-/// The record of one translation. The exposition has two series for each, so that its size decides
-/// the memory of a large account.
+/// The record of one translation. A large account has a million of them, so the size of this struct
+/// decides the use of memory.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Record {
     /// Shared with the other repositories that have the language.

@@ -99,7 +99,8 @@ impl ZeroCount {
     }
 }
 
-/// The zeros of the fields that may be absent. All counts are 0 while `api.omits_zeros` is set.
+/// The zero counts of the fields that the API may omit. Nothing is counted while `api.omits_zeros`
+/// is set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Zeros {
     pub completion: ZeroCount,

@@ -1,4 +1,4 @@
-//! A sorted map for keys that come round and round in the same order.
+//! A sorted map for keys that arrive again and again in the same order.
 
 /// A map sorted by key, for keys that arrive in ascending runs, such as the languages of one
 /// repository after another. Each lookup tries the entry after the last one before it searches, so

@@ -14,7 +14,7 @@ pub struct Target {
     pub(crate) ratio: f64,
     pub(crate) due: Option<Timestamp>,
     /// The time without progress after which a language has stalled; `None` if the general
-    /// threshold counts.
+    /// threshold applies.
     pub(crate) stalled_after: Option<Duration>,
 }
 

@@ -17,7 +17,7 @@ pub struct MetricDefinition {
     pub meaning: &'static str,
     /// True for the metrics that change only with a read of the API.
     pub is_read_from_api: bool,
-    /// The situation in which alone the metric is exposed; a healthy exporter omits it.
+    /// The only situation in which the metric is exposed; a healthy exporter omits it.
     pub only: Option<&'static str>,
     /// The reason why no dashboard and no alert reads the metric.
     pub unused: Option<&'static str>,

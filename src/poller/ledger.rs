@@ -1,9 +1,9 @@
 //! The ledger: the listed repositories, the records of their languages, and the records of departed
 //! languages.
 //!
-//! The ledger does no I/O. The poll passes listings and languages to it, and takes snapshots of
-//! it. A repository leaves when a complete listing lacks it or the filters leave it out, and for
-//! no other reason.
+//! The ledger does no I/O. The poll passes listings and languages to it, and takes snapshots of it.
+//! A repository is dropped only when complete listings lack it (two in a row if more than half are
+//! missing), when the filters leave it out, or when a repository with a higher id has its name.
 
 mod departed;
 mod listing;
@@ -32,8 +32,8 @@ use std::{
 };
 use tokio::time::Instant;
 
-/// The ledger counts polls in a row that could not read a repository up to this number, the
-/// largest `api.max_attempts`.
+/// The maximum of the count of polls in a row that could not read a repository: the largest
+/// `api.max_attempts`.
 const MOST_FAILURES: u32 = 10;
 
 /// The maximum number of languages in the ledger: two million series, or four with targets.
@@ -74,7 +74,8 @@ struct LastListing {
 /// Everything that the poller knows of the account.
 #[derive(Debug, Default)]
 pub struct Ledger {
-    /// The repositories from the first listing that shows them until a complete one lacks them.
+    /// The listed repositories. The first listing that shows one adds it, and a complete listing
+    /// that lacks it removes it.
     listed: BTreeMap<RepositoryId, Arc<Repository>>,
     /// The listed repositories that pass the filters, without the lower id of two with one name.
     polled: BTreeMap<RepositoryId, Polled>,
@@ -289,8 +290,8 @@ impl Ledger {
         polled.any(|known| is_stale(known, now) && !is_stale(known, before))
     }
 
-    /// Returns whether the last poll did not read a repository, and its languages are older than
-    /// `limit`. A poll may take longer than that.
+    /// Returns whether the languages of a repository are older than `limit` and the last poll did
+    /// not read them. A poll may take longer than `limit`.
     fn is_stale(&self, known: &Polled, limit: Duration, now: Moment) -> bool {
         let is_of_last_poll = known.read_at.is_some_and(|at| Some(at) >= self.last_poll);
         !is_of_last_poll && known.age(now) > Some(limit)

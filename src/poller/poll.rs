@@ -55,7 +55,7 @@ struct Poll<'a, A> {
     poller: &'a mut Poller<A>,
     outcome: PollOutcome,
     log: PollLog,
-    /// Publishes the progress of the poll at each tick.
+    /// The ticks at which the progress of the poll is published.
     publications: Interval,
     /// The last failure of all.
     last_failure: Option<Failure>,
@@ -176,7 +176,7 @@ impl<'a, A: Api> Poll<'a, A> {
                 self.poller.clock.compare(sent_at);
             }
             listing.append(page.listing);
-            // Counted here, the defects of a listing that breaks off count too.
+            // Counting here includes the defects of a listing that breaks off.
             self.count_defects(operation, &std::mem::take(&mut listing.bad.all));
             let shown = listing.count();
             let step = &self.poller.timeline.step;
@@ -210,7 +210,7 @@ impl<'a, A: Api> Poll<'a, A> {
         }
     }
 
-    /// Requests a page of the listing, again if that fails for a moment.
+    /// Requests a page of the listing, and retries after a transient failure.
     async fn read_page(
         &mut self,
         session: &A::Session,
@@ -236,7 +236,8 @@ impl<'a, A: Api> Poll<'a, A> {
         }
     }
 
-    /// Reads the languages of the repositories. `listing_failure` ended the listing before its end.
+    /// Reads the languages of the repositories. `listing_failure` is the failure that ended the
+    /// listing early, if any.
     async fn read(&mut self, session: &A::Session, listing_failure: Option<RequestFailure>) {
         let settings = Arc::clone(&self.poller.poll_settings);
         let order = self.poller.ledger.order(&settings.only);
@@ -332,7 +333,7 @@ impl<'a, A: Api> Poll<'a, A> {
         }
     }
 
-    /// Returns the end of the poll, if a failure concerns all requests.
+    /// Returns the reason to stop the poll, if a failure concerns all requests.
     fn stop_for(&self, operation: Operation, failure: &RequestFailure) -> Option<Stop> {
         let hold = failure.hold.unwrap_or_default();
         let (reason, what) = match (failure.reason, operation) {
@@ -358,8 +359,8 @@ impl<'a, A: Api> Poll<'a, A> {
         Some(Stop { reason, failure })
     }
 
-    /// Returns the end of a poll in which the API failed as a whole: failures in a row ended it, or
-    /// it read nothing.
+    /// Returns the reason to stop the poll if the API failed as a whole: failures in a row ended
+    /// it, or it read nothing.
     fn outage(
         &self,
         listing_failure: Option<&RequestFailure>,

@@ -1,11 +1,12 @@
-//! The repositories that a poll still has to read: what to request next, again, or not any more.
+//! The repositories that a poll still has to read: which to request next, which to retry, and when
+//! to give up.
 //!
 //! The queue has two parts: the repositories whose last read succeeded or that are new, and then
 //! those whose last read failed. The second part waits for the first. A repository whose request
-//! failed for a moment goes to the back of its part, and is due after a backoff.
+//! failed transiently goes to the back of its part, and is retried after a backoff.
 //!
-//! [`ROW`] failures in a row end a part: the first one as an outage, the second one only for this
-//! poll.
+//! [`ROW`] failures in a row end the current part. In the first part they count as an outage; in
+//! the second they only end this poll.
 
 use crate::{
     api::RequestFailure,
@@ -98,8 +99,8 @@ impl Queue {
             .inspect(|_| self.in_flight += 1)
     }
 
-    /// Returns the time at which the next request is due; `None` if responses decide, or at the
-    /// end.
+    /// Returns the time at which the next request is due; `None` if that depends on responses, or
+    /// at the end.
     pub fn due(&mut self) -> Option<Instant> {
         if self.is_over() {
             return None;

@@ -16,8 +16,8 @@ use tokio::{
 /// The wait before a failed write is repeated.
 const RETRY: Duration = Duration::from_secs(60);
 
-/// The wait between the first two saves of a process during a poll, which doubles up to the
-/// longest: a process leaves a state even if it is killed early, and a long poll costs few writes.
+/// The wait between the first two saves of a process during a poll. It doubles up to the longest: a
+/// process that is killed early leaves a state, and a long poll costs few writes.
 const FIRST_WAIT: Duration = Duration::from_secs(1);
 const LONGEST_WAIT: Duration = Duration::from_secs(5 * 60);
 
@@ -26,8 +26,8 @@ const LONGEST_WAIT: Duration = Duration::from_secs(5 * 60);
 pub struct Saving {
     /// `None` without a state file.
     pub saver: Option<Saver>,
-    /// The ledger has changed since the last save. Without changes an outage would rewrite a large
-    /// file again and again.
+    /// True if the ledger has changed since the last save. An unchanged ledger is not saved,
+    /// because the file can be large.
     pub is_changed: bool,
     /// The next save during a poll. The first save follows the first change at once.
     next: Instant,
@@ -103,7 +103,7 @@ async fn write_all(
     let mut is_last = false;
     while !is_last {
         tokio::select! {
-            // An error means that the saver is dropped. A state that it left behind comes first.
+            // An error means that the saver was dropped. A state that it left is written first.
             changed = states.changed() => is_last = changed.is_err(),
             () = sleep(RETRY), if is_failing => {}
         }
@@ -119,7 +119,7 @@ async fn write_all(
         if let Err(error) = &result
             && is_last
         {
-            // The diagnosis no longer logs at the end.
+            // The diagnosis has logged its last by now.
             tracing::error!(%error, "cannot save the state at shutdown; the last good file stays");
         }
         let hint = "the exporter tries again every minute";

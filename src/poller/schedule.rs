@@ -12,8 +12,8 @@ use tokio::{
     time::{Instant, interval, sleep, sleep_until},
 };
 
-/// The wait before the first early repetition of a poll. It doubles with each repetition, up to the
-/// longest.
+/// The wait before the first early retry of a poll. It doubles with each retry, up to
+/// [`LONGEST_RETRY`].
 const FIRST_RETRY: Duration = Duration::from_secs(1);
 const LONGEST_RETRY: Duration = Duration::from_secs(60);
 

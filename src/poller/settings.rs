@@ -33,7 +33,7 @@ pub struct PollSettings<A> {
     pub max_attempts: u32,
     /// The age at which data become stale, unless polls take longer.
     pub stale_after: Duration,
-    /// The poller does not read a listing any further that shows more repositories.
+    /// The maximum number of repositories in a listing. A longer listing is read no further.
     pub max_repositories: usize,
     pub filter: Filter,
     /// The completion that means finished.

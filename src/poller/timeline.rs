@@ -26,7 +26,7 @@ pub struct Timeline {
     pub last_success_at: Option<Timestamp>,
     /// The end of the last poll that [went well](PollOutcome::is_well).
     pub last_well_at: Option<Timestamp>,
-    /// The rate in requests a second to which refusals had slowed the last poll down at its end.
+    /// The rate, in requests per second, to which refusals had slowed the last poll by its end.
     pub slowed_to: Option<f64>,
 }
 
@@ -50,9 +50,9 @@ impl Timeline {
         self.step.send_replace(Step::Listing { shown: 0 });
     }
 
-    /// Notes that the poll under way has ended. Completes its outcome with the times. A failure
-    /// lasts since the first of the consecutive polls that failed at the same step; the key is a
-    /// step of its own.
+    /// Notes that the poll under way has ended. Adds the times to its outcome. A failure dates from
+    /// the first of the consecutive polls that failed at the same step; the key is a step of its
+    /// own.
     pub fn end(&mut self, mut outcome: PollOutcome, now: Moment) -> PollOutcome {
         outcome.ended_at = now.wall;
         outcome.duration = self.duration(now).unwrap_or_default();
