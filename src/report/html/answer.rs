@@ -3,7 +3,7 @@
 use super::{data::View, look::Look};
 use crate::{
     domain::{
-        TranslationProblem,
+        PollFailure, TranslationProblem,
         readiness::{Due, Totals},
         snapshot::Condition,
     },
@@ -102,16 +102,23 @@ fn sentence(view: &View<'_>, totals: &Totals, overdue: usize) -> (String, Look) 
         let sentence = format!("Not ready to ship{then}: {overdue} of {all} {verb} overdue");
         return (sentence, Look::Failing);
     }
+    // Nothing is known to be unready.
+    if !is_outage && totals.unknown() > 0 && totals.unknown() == totals.behind() {
+        let unknown = grouped(totals.unknown());
+        let sentence = format!("Unknown: {unknown} of {all} have no completion, {ready} ready");
+        return (sentence, Look::Degraded);
+    }
     if !totals.is_ready() {
         let sentence = format!("Not ready to ship{yet}: {ready} of {all} ready{not_read}");
         return (sentence, Look::Waiting);
     }
     if unread > 0 {
-        let sentence = format!("Unknown yet: {ready} of {all} ready{not_read}");
+        let sentence = format!("Not known yet: {ready} of {all} ready{not_read}");
         return (sentence, Look::Waiting);
     }
     if is_old {
-        let sentence = format!("Unknown now: when last read, {ready} of {all} ready");
+        let were = if totals.all == 1 { "was" } else { "were" };
+        let sentence = format!("Not known now: when last read, {ready} of {all} {were} ready");
         return (sentence, Look::Well);
     }
     (format!("Ready to ship: {ready} of {all} ready"), Look::Well)
@@ -127,10 +134,13 @@ fn nothing(view: &View<'_>, language: Option<&str>) -> String {
     let yet = if is_old { "" } else { " yet" };
     if all == 0 {
         return match &view.status.last {
-            None => "Unknown yet: nothing has been read so far",
-            Some(last) if last.listing_failure.is_some() || last.stop.is_some() => {
-                "Unknown: the repositories could not be listed"
-            }
+            None => "Not known yet: nothing has been read so far",
+            Some(last) if last.cut_short().is_some() => match last.failure() {
+                Some(PollFailure::Unauthorized) => "Unknown: the API refuses the key",
+                Some(PollFailure::KeyFile) => "Unknown: the API key cannot be read",
+                Some(PollFailure::Unavailable) => "Unknown: the API is unavailable",
+                _ => "Unknown: the repositories could not be listed",
+            },
             Some(_) if snapshot.filtered > 0 => {
                 "Nothing to ship: the filters leave out every repository"
             }

@@ -33,7 +33,7 @@ impl Look {
     pub fn mark(self) -> &'static str {
         match self {
             Self::Well => "\u{2713}",
-            Self::Waiting => "\u{2026}",
+            Self::Waiting => "\u{25cb}",
             Self::Degraded => "!",
             Self::Failing => "\u{2717}",
         }

@@ -10,7 +10,7 @@ use super::{
 use crate::{
     diagnosis::{self, Finding},
     domain::{
-        Failure, Repository, TranslationProblem,
+        Failure, ProblemKind, Repository, TranslationProblem,
         polling::Activity,
         readiness::{self, Cause, Due, Row, Totals, Translation},
         snapshot::{Condition, Snapshot},
@@ -210,6 +210,31 @@ impl<'a> PageTemplate<'a> {
     fn with_data(&self) -> usize {
         let snapshot = self.view.snapshot;
         snapshot.count(|condition| condition.languages().is_some())
+    }
+
+    /// Returns the step to take for a reader who cannot reach the exporter.
+    fn whom_to_ask(&self) -> &'static str {
+        let has = |kind| {
+            self.view
+                .findings
+                .iter()
+                .any(|finding| finding.kind == kind)
+        };
+        if has(ProblemKind::ApiKey) {
+            "Ask whoever runs this page for a new API key."
+        } else if has(ProblemKind::PollsFailing) {
+            "The exporter keeps trying. If this lasts, ask whoever runs this page."
+        } else if has(ProblemKind::NoRepositories) {
+            "Ask whoever runs this page whether its API key belongs to the right account."
+        } else {
+            "Ask whoever runs this page."
+        }
+    }
+
+    /// Returns whether more translations have stalled than the page names.
+    fn has_more_stalled(&self) -> bool {
+        let named: usize = self.stalled.iter().map(|one| one.translations.len()).sum();
+        named < self.totals.count(TranslationProblem::Stalled)
     }
 
     /// Splits the dates into the missed ones with the next one, and the rest, which is folded.

@@ -78,7 +78,7 @@ fn world(repositories: usize, languages: usize) -> Vec<Shown> {
                         &code,
                         &name,
                         Some(completion),
-                        i64::try_from(n % 6).unwrap(),
+                        i64::try_from(n % 6 + 1).unwrap(),
                     )
                 })
                 .collect();
@@ -443,7 +443,7 @@ const ANSWERS: [&str; 27] = [
     "03-nothing-known: Unknown: the API reports no completion",
     "04-first-poll: Not ready to ship yet: 6 of 18 translations ready, 7 repositories not read",
     "05-outage: Not ready to ship when last read: 30 of 105 translations ready",
-    "06-key-refused: Unknown now: when last read, 46 of 46 translations ready",
+    "06-key-refused: Not known now: when last read, 46 of 46 translations were ready",
     "07-200-languages: Not ready to ship yet: 46 of 177 translations ready",
     "08-5000-repositories: Not ready to ship yet: 33,300 of 133,200 translations ready",
     "09-one-language: Not ready to ship yet: 5 of 10 translations ready",
@@ -454,12 +454,12 @@ const ANSWERS: [&str; 27] = [
     "13-all-ready: Ready to ship: 46 of 46 translations ready",
     "14-three-languages: Not ready to ship yet: 13 of 27 translations ready",
     "15-110-languages: Not ready to ship yet: 972 of 3,901 translations ready",
-    "16-first-start: Unknown yet: nothing has been read so far",
-    "17-key-refused-at-the-start: Unknown: the repositories could not be listed",
-    "18-api-down-at-the-start: Unknown: the repositories could not be listed",
+    "16-first-start: Not known yet: nothing has been read so far",
+    "17-key-refused-at-the-start: Unknown: the API refuses the key",
+    "18-api-down-at-the-start: Unknown: the API is unavailable",
     "19-outage-of-two-days: Unknown: the last data are too old to show",
     "20-empty-account: Nothing to ship: the account has no repositories",
-    "21-some-unknown: Not ready to ship yet: 19 of 46 translations ready",
+    "21-some-unknown: Unknown: 27 of 46 translations have no completion, 19 ready",
     "22-300-repositories: Not ready to ship yet: 2,760 of 10,623 translations ready",
     "23-long-names: Not ready to ship yet: 11 of 36 translations ready",
     "24-language-of-nobody: No repository has the language “xx”",
@@ -493,7 +493,15 @@ async fn pages_of_situations() {
         };
         let mut fixture = Fixture::started_at(started_at);
         fixture.snapshot = snapshot;
-        fixture.publish(change);
+        let read = fixture
+            .snapshot
+            .count(|condition| matches!(condition, Condition::Fresh(_)));
+        fixture.publish(|status| {
+            change(status);
+            if let Some(last) = status.last.as_mut().filter(|last| last.stop.is_none()) {
+                last.read = read;
+            }
+        });
         let page = body(fixture.ask(&format!("GET {uri}")).await).await;
         std::fs::write(folder.join(format!("{name}.html")), &page).unwrap();
         let (_, answer) = page.split_once("<h2 id=\"answer\">").unwrap();
