@@ -94,7 +94,7 @@ def configuration(folder, source, hook, mail, teams):
 
 def stalled(repo, language, **annotations):
     return {"labels": {"alertname": "TranslationStalled", "job": "l10n", "severity": "warning", "repo": repo, "language": language},
-            "annotations": {"summary": "A translation has stopped.", "runbook_url": RUNBOOK, "target": "100%"} | annotations}
+            "annotations": {"summary": "A translation has stalled.", "runbook_url": RUNBOOK, "target": "100%"} | annotations}
 
 
 STALLED = [
@@ -103,7 +103,7 @@ STALLED = [
     # No link, no completion; a name that would address everybody in Slack and be a link in Teams.
     stalled("acme/<!channel>[x](y)", "es"),
 ]
-STALLED_TITLE = "3 translations have stopped"
+STALLED_TITLE = "3 translations have stalled"
 STALLED_TEXT = f"""\
 acme/webshop https://translations.example.com/7
 - de: 42.3%, target 95%, due 2026-12-24

@@ -158,7 +158,7 @@ def scenario(api, webhook, prometheus, introduce_teams, two_hours_later):
     expect("labels of the alert", alert["labels"], {
         "alertname": "TranslationStalled", "job": "translation-exporter", "repo": "acme/site", "language": "de", "severity": "warning",
     })
-    expect("summary", alert["annotations"]["summary"], "A translation has stopped.")
+    expect("summary", alert["annotations"]["summary"], "A translation has stalled.")
     expect("runbook", alert["annotations"]["runbook_url"].rpartition("#")[2], "translationstalled")
 
     # Teams get what is theirs, and the translators what is nobody's.
