@@ -103,7 +103,7 @@ pub fn nothing_selected(snapshot: &Snapshot) -> Option<Finding> {
     }
     let (what, hint) = match (snapshot.filtered, snapshot.unnamed) {
         (0, 0) => (
-            "The key's account has no repositories".to_owned(),
+            "The account of this key has no repositories".to_owned(),
             "connect repositories to it, or use the key of another account",
         ),
         (0, all) => (

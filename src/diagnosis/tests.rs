@@ -285,8 +285,8 @@ fn a_line_holds_trouble_error_and_next_step() {
     let known = Known::with(|known| known.snapshot.repositories.clear());
     assert_eq!(
         known.findings()[0].line(),
-        "The key's account has no repositories; connect repositories to it, or use the key of \
-         another account"
+        "The account of this key has no repositories; connect repositories to it, or use the key \
+         of another account"
     );
 }
 

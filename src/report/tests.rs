@@ -199,7 +199,7 @@ Could not be read:
 #[test]
 fn an_empty_account_and_filters_that_leave_nothing_are_explained() {
     let empty = "0 repositories, 0 languages
-The key's account has no repositories; connect repositories to it, or use the key of another \
+The account of this key has no repositories; connect repositories to it, or use the key of another \
 account
 ";
     assert_eq!(shown(Vec::new(), 80), empty);

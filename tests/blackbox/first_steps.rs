@@ -154,7 +154,7 @@ fn a_wrong_address_is_reported_with_a_hint() {
 
 #[test]
 fn an_account_without_repositories_is_reported() {
-    const NO_REPOSITORY: &str = "key's account has no repositories";
+    const NO_REPOSITORY: &str = "account of this key has no repositories";
     let api = Api::of(0);
     for arguments in [["check-config", "--online"], ["once", "--output=table"]] {
         let output = Setup::for_api(&api).arguments(&arguments).run();

@@ -102,7 +102,7 @@ fn lost_repositories() -> Vec<Case> {
         (
             ProblemKind::NoRepositories,
             Known::with(|known| known.snapshot.repositories.clear()),
-            &["key's account has no repositories"],
+            &["account of this key has no repositories"],
         ),
         (
             ProblemKind::NoRepositories,
