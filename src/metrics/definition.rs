@@ -113,6 +113,13 @@ metrics! {
             &["repo", "language"],
             "Reported completion of a language divided by api.completion_scale, not clamped",
         );
+        READY = translation(
+            "translation_ready",
+            &["repo", "language"],
+            "1 if a language is at or above its target, 0 if it is below or its completion is \
+             unknown; absent for a target of 0 and while the completion scale is suspect",
+        )
+        .unused("the dashboards do not read it yet");
         LAST_PROGRESS = translation(
             "translation_last_progress_timestamp_seconds",
             &["repo", "language"],
@@ -140,16 +147,6 @@ metrics! {
             "Time at which a language will be ready at its rate of the last 7 to 14 days",
         )
         .only("for a language that is not ready and is progressing");
-        REPOSITORY_COMPLETION_RATIO = translation(
-            "translation_repository_completion_ratio",
-            &["repo"],
-            "Mean completion ratio of the languages of a repository, each clamped to 0 to 1",
-        );
-        LANGUAGE_COMPLETION_RATIO = translation(
-            "translation_language_completion_ratio",
-            &["language"],
-            "Mean completion ratio of a language over the repositories, each clamped to 0 to 1",
-        );
         TARGET_RATIO = translation(
             "translation_target_ratio",
             &["repo", "language"],
@@ -182,11 +179,6 @@ metrics! {
             "translation_repository_languages",
             &["repo"],
             "Target languages configured for a repository",
-        );
-        REPOSITORY_LANGUAGES_READY = translation(
-            "translation_repository_languages_ready",
-            &["repo"],
-            "Languages of a repository that are ready, out of translation_repository_languages",
         );
         REPOSITORY_LAST_SUCCESS = translation(
             "translation_repository_last_success_timestamp_seconds",

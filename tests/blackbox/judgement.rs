@@ -238,21 +238,14 @@ fn each_metric_of_a_problem_has_the_time_that_it_is_about() {
         assert!(distance.abs() < 600.0, "{code}: {distance} s");
     }
     assert_eq!(metrics.count(ESTIMATE), 2);
-    let ready = metrics.value(
-        "translation_repository_languages_ready",
-        &[("repo", "acme/shop")],
+    // A resting language is neither ready nor behind.
+    assert_eq!(metrics.count("translation_ready"), 7);
+    assert_eq!(metrics.sum("translation_ready", &[]), 1.0);
+    let de = metrics.value(
+        "translation_ready",
+        &[("repo", "acme/shop"), ("language", "de")],
     );
-    assert_eq!(ready, Some(2.0));
-    let mean = metrics.value(
-        "translation_repository_completion_ratio",
-        &[("repo", "acme/shop")],
-    );
-    assert_eq!(mean, Some(0.50625));
-    let mean = metrics.value(
-        "translation_language_completion_ratio",
-        &[("language", "fr")],
-    );
-    assert_eq!(mean, Some(0.6));
+    assert_eq!(de, Some(1.0));
 }
 
 #[test]

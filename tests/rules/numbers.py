@@ -83,7 +83,7 @@ def in_json(text):
 def in_metrics(text):
     found = {kind.replace("_", " "): len(re.findall(rf'^translation_problem_timestamp_seconds{{.*kind="{kind}"', text, re.MULTILINE))
              for kind in OF_TRANSLATIONS}
-    ready = re.findall(r"^translation_repository_languages_ready\{.*\} (\d+)", text, re.MULTILINE)
+    ready = re.findall(r"^translation_ready\{.*\} (\d+)", text, re.MULTILINE)
     return found | {"ready": sum(map(int, ready))}
 
 

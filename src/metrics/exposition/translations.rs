@@ -8,11 +8,10 @@ use crate::{
     domain::{
         Completion,
         polling::PollStatus,
-        readiness::{self, Row, Totals, Translation},
+        readiness::{self, Row, Translation},
         record::Record,
         snapshot::{Shown, Snapshot},
         targets::Target,
-        twelve_decimals,
     },
     metrics::{
         definition::{self, MetricDefinition},
@@ -80,11 +79,18 @@ impl Gauges {
         rows: &[Row<'_>],
         encoder: &mut DescriptorEncoder<'_>,
     ) -> fmt::Result {
+        let is_scale_suspect = self.snapshot.standards().is_scale_suspect;
         family(
             encoder,
             &definition::COMPLETION_RATIO,
             self.records(),
             |record| Some(record.completion()?.ratio(self.snapshot.completion_scale)),
+        )?;
+        family(
+            encoder,
+            &definition::READY,
+            translations(rows).filter(|(_, one)| !one.target.rests()),
+            |translation| (!is_scale_suspect).then(|| u64::from(translation.is_ready())),
         )?;
         family(
             encoder,
@@ -139,28 +145,10 @@ impl Gauges {
             &definition::ESTIMATED_READY,
             translations(rows),
             |translation| Some(translation.judgement.estimated_ready?.as_seconds()),
-        )?;
-        family(
-            encoder,
-            &definition::REPOSITORY_COMPLETION_RATIO,
-            repositories(rows),
-            |row| mean(&row.totals),
-        )?;
-        family(
-            encoder,
-            &definition::LANGUAGE_COMPLETION_RATIO,
-            readiness::languages(rows)
-                .into_iter()
-                .map(|(code, totals)| ([("language", code)], totals)),
-            |totals| mean(&totals),
         )
     }
 
-    fn encode_repositories(
-        &self,
-        rows: &[Row<'_>],
-        encoder: &mut DescriptorEncoder<'_>,
-    ) -> fmt::Result {
+    fn encode_repositories(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
         family(
             encoder,
             &definition::REPOSITORY_INFO,
@@ -194,12 +182,6 @@ impl Gauges {
         )?;
         family(
             encoder,
-            &definition::REPOSITORY_LANGUAGES_READY,
-            repositories(rows).filter(|(_, row)| row.is_read()),
-            |row| Some(row.totals.ready),
-        )?;
-        family(
-            encoder,
             &definition::REPOSITORY_LAST_SUCCESS,
             self.repositories(),
             |shown| Some(shown.condition.last_success()?.as_seconds()),
@@ -211,7 +193,7 @@ impl Collector for Gauges {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
         let rows = readiness::rows(&self.snapshot, None);
         self.encode_languages(&rows, &mut encoder)?;
-        self.encode_repositories(&rows, &mut encoder)?;
+        self.encode_repositories(&mut encoder)?;
         super::polling::encode(&self.snapshot, &self.status, &mut encoder)
     }
 }
@@ -232,10 +214,6 @@ fn translations<'a>(
         let translations = row.translations();
         translations.map(move |one| ([repo, ("language", one.code())], one))
     })
-}
-
-fn mean(totals: &Totals) -> Option<f64> {
-    Some(twelve_decimals(totals.mean.get()?))
 }
 
 /// Encodes a gauge family with a sample for each item that has a value. A family without samples is
