@@ -6,11 +6,13 @@
 //! caps pages below the limit, spells some ids as strings, leaves out a completion, responds with
 //! 429 or 500 now and then, and fails to read one repository for some seconds every few minutes.
 //!
-//! A response depends only on the time since the start and the number of the request.
+//! A response depends only on the time since the start and the number of the request. The world
+//! has a [`history`] of three weeks, so that the first minute shows forecasts, and translations
+//! that have stalled or regressed.
 
 mod world;
 
-pub use world::targets;
+pub use world::{history, targets};
 
 use axum::{
     Json, Router,
@@ -82,11 +84,11 @@ async fn list_repositories(
 }
 
 async fn list_languages(State(started): State<Instant>, Path(id): Path<u64>) -> Response {
-    let elapsed = started.elapsed();
+    let second = i64::try_from(started.elapsed().as_secs()).unwrap_or_default();
     match WORLD.repositories.iter().find(|one| one.id == id) {
         None => StatusCode::NOT_FOUND.into_response(),
-        Some(one) if one.is_out(elapsed) => StatusCode::SERVICE_UNAVAILABLE.into_response(),
-        Some(one) => Json(one.languages_json(elapsed)).into_response(),
+        Some(one) if one.is_out(second) => StatusCode::SERVICE_UNAVAILABLE.into_response(),
+        Some(one) => Json(one.languages_json(second)).into_response(),
     }
 }
 

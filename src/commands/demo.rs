@@ -6,10 +6,11 @@ use crate::{
     config::{Config, Options},
     demo,
     server::web_config::WebConfigFile,
+    state::{SavedRepository, SavedState},
     support::clock::Clock,
 };
 use anyhow::Context as _;
-use std::io::Write as _;
+use std::{io::Write as _, sync::Arc};
 use tokio::net::TcpListener;
 
 pub async fn demo(mut options: Options) -> Result<(), RunError> {
@@ -22,6 +23,22 @@ pub async fn demo(mut options: Options) -> Result<(), RunError> {
         .flags
         .extend([("api.base_url", base_url), ("api.key_file", String::new())]);
     serve::serve(options, Some(announce)).await
+}
+
+/// Returns the state that a demo starts with, unless its state file has one.
+pub fn state() -> SavedState {
+    let now = Clock::system().now();
+    let saved = |(repository, languages)| SavedRepository {
+        repository: Arc::new(repository),
+        last_attempt: 0,
+        failures: 0,
+        failing_since: None,
+        languages: Some(Arc::new(languages)),
+    };
+    SavedState {
+        repositories: demo::history(now).map(saved).collect(),
+        ..SavedState::default()
+    }
 }
 
 fn announce(config: &Config, web_file: &WebConfigFile, listeners: &[TcpListener]) {

@@ -1,7 +1,7 @@
 //! `serve`: polls on an interval and serves the result until a signal stops the process.
 
 use super::{
-    RunError, Uses, load, notify, off_the_runtime, open_state, poller_settings, publish,
+    RunError, Uses, demo, load, notify, off_the_runtime, open_state, poller_settings, publish,
     reload::Reloader,
     start_logging,
     stop::{self, StopSignals},
@@ -79,7 +79,10 @@ fn start(options: Options, announce: Option<Announce>) -> Result<Started, RunErr
     let instruments = Arc::new(Instruments::new(&config.web.telemetry_path));
     // The state file comes before the listeners, so that a second process reports the file, not the
     // port.
-    let state_file = open_state(&config, announce.is_some(), &instruments)?;
+    let (state_file, mut state) = open_state(&config, announce.is_some(), &instruments)?;
+    if announce.is_some() {
+        state.get_or_insert_with(demo::state);
+    }
     let listeners = listen::bind(&config.web.listen_addresses).context("web.listen_addresses")?;
     let client = Client::new(&config.api, Arc::clone(&instruments))?;
     instruments.config_loaded(Ok(()), Clock::system().now());
@@ -90,8 +93,13 @@ fn start(options: Options, announce: Option<Announce>) -> Result<Started, RunErr
     let (stop, mut tasks) = (CancellationToken::new(), JoinSet::new());
     let (polling, settings) =
         watch::channel(poller_settings(&config, client.clone(), GlobSet::empty()));
-    let (current, alive) =
-        publish::start(settings, state_file, &instruments, stop.clone(), &mut tasks)?;
+    let (current, alive) = publish::start(
+        settings,
+        (state_file, state),
+        &instruments,
+        stop.clone(),
+        &mut tasks,
+    )?;
     let (reload, requests) = mpsc::channel(1);
     let state = Arc::new(AppState {
         current,

@@ -1,10 +1,19 @@
 //! The world of the demo API: repositories, the completion of each language at any time, and
 //! targets.
 
-use crate::support::clock::Timestamp;
+use crate::{
+    domain::{
+        Completion, Language, Repository, RepositoryId,
+        record::{Languages, Record},
+    },
+    support::clock::Timestamp,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use std::{sync::LazyLock, time::Duration};
+use std::sync::{Arc, LazyLock};
+
+const DAY: i64 = 24 * 60 * 60;
+const WEEK: i64 = 7 * DAY;
 
 /// The content of `world.json`. The last ids are too large for a double, which exposes clients that
 /// parse ids as one.
@@ -41,57 +50,119 @@ impl DemoRepository {
         repository
     }
 
-    /// Encodes the languages at `elapsed` after the start. One language has no completion, and one
-    /// has 0: without it, the demo API would seem to leave out zeros.
-    pub fn languages_json(&self, elapsed: Duration) -> Value {
-        let mut languages = Vec::new();
-        for (place, (code, name)) in (0..).zip(&WORLD.languages).take(self.languages) {
+    /// Encodes the languages at a second since the start.
+    pub fn languages_json(&self, second: i64) -> Value {
+        let language = |(code, name, completion): (&str, &str, Option<u32>)| {
             let mut language = json!({ "code": code, "name": name });
-            match (self.id, &**code) {
-                (3001, "nl") => {}
-                (3405, "nl") => language["completion"] = 0.into(),
-                _ => language["completion"] = self.completion(place, elapsed).into(),
+            if let Some(completion) = completion {
+                language["completion"] = completion.into();
             }
-            languages.push(language);
-        }
-        languages.into()
+            language
+        };
+        self.languages_at(second).map(language).collect()
     }
 
-    /// Returns the completion of a language in percent. Three of eleven languages are complete and
-    /// one is stalled. The others receive new text once per cycle, and translating it takes two
-    /// thirds of the cycle.
-    fn completion(&self, place: u64, elapsed: Duration) -> u64 {
-        let mix = self.id % 1009 * 31 + place * 17;
-        let lowest = 40 + mix % 56;
-        let cycle = 120 + mix % 13 * 40;
-        let second = (elapsed.as_secs() + mix * 7) % cycle;
-        let share = match mix % 11 {
-            0..3 => 100,
-            3 => 25,
-            _ => (second * 150 / cycle).min(100),
+    /// Returns code, name and completion of each language. One has no completion, and one has 0:
+    /// without it, the demo API would seem to leave out zeros.
+    fn languages_at(
+        &self,
+        second: i64,
+    ) -> impl Iterator<Item = (&'static str, &'static str, Option<u32>)> {
+        let languages = (0..).zip(&WORLD.languages).take(self.languages);
+        languages.map(move |(place, (code, name))| {
+            let completion = match (self.id, &**code) {
+                (3001, "nl") => None,
+                (3405, "nl") => Some(0),
+                _ => Some(self.completion(place, second)),
+            };
+            (&**code, &**name, completion)
+        })
+    }
+
+    /// Returns the completion of a language in percent. Three of eleven languages are complete, a
+    /// few stopped 12 days before the start, and a few lost a third of their text two days before
+    /// it. The others grow by 3 to 21 points a week. From the start on they also receive a little
+    /// new text once per cycle, and translating it takes two thirds of the cycle, so that
+    /// something moves every few seconds, and nothing falls far.
+    fn completion(&self, place: u64, second: i64) -> u32 {
+        let mix = i64::try_from(self.id % 1009 * 31 + place * 17).unwrap_or_default();
+        let at_start = 62 + mix * 7 % 39;
+        let completion = if mix % 11 < 3 {
+            100
+        } else if mix % 23 == 3 {
+            at_start + 20 * (second + 12 * DAY).min(0) / WEEK
+        } else if mix % 53 == 7 {
+            match second + 2 * DAY {
+                ..0 => 85,
+                since => (46 + mix % 10 + 2 * since / DAY).min(100),
+            }
+        } else {
+            let level = (at_start + (3 + mix % 7 * 3) * second / WEEK).min(100);
+            let cycle = 120 + mix % 13 * 40;
+            let done = (second + mix * 7).rem_euclid(cycle) * 150 / cycle;
+            let untranslated = if second < 0 {
+                0
+            } else {
+                (1 + mix % 4) * (100 - done).max(0)
+            };
+            level - untranslated / 100
         };
-        lowest + (100 - lowest) * share / 100
+        u32::try_from(completion).unwrap_or_default()
+    }
+
+    /// Returns the repository and its languages as an exporter knows them that has read them four
+    /// times a day for three weeks until `now`.
+    fn history(&self, now: Timestamp) -> Option<(Repository, Languages)> {
+        let reads = (-3 * WEEK..0).step_by(6 * 3600);
+        let mut records: Vec<Record> = Vec::new();
+        for second in reads {
+            let read_at = Timestamp::from_millis(now.as_millis() + second * 1000);
+            for (at, (code, name, completion)) in self.languages_at(second).enumerate() {
+                if records.len() == at {
+                    let (code, name) = (code.into(), name.into());
+                    records.push(Record::new(Arc::new(Language { code, name })));
+                }
+                let completion = completion.and_then(|value| Completion::new(value.into()));
+                records[at].observe(completion, 100.0, read_at);
+            }
+        }
+        records.sort_by(|one, other| one.language.code.cmp(&other.language.code));
+        let repository = Repository {
+            id: RepositoryId::new(self.id)?,
+            name: self.name.as_str().into(),
+            private: Some(self.private),
+            created_at: None,
+        };
+        let read_at = Timestamp::from_millis(now.as_millis() - 6 * 3_600_000);
+        let records = records.into();
+        Some((repository, Languages { read_at, records }))
     }
 
     /// Returns whether the repository cannot be read: one fails for 12 seconds of every five
     /// minutes.
-    pub fn is_out(&self, elapsed: Duration) -> bool {
-        self.id == 9_002 && (100..112).contains(&(elapsed.as_secs() % 300))
+    pub fn is_out(&self, second: i64) -> bool {
+        self.id == 9_002 && (100..112).contains(&(second % 300))
     }
+}
+
+/// Returns everything that an exporter would know at the start of the world.
+pub fn history(now: Timestamp) -> impl Iterator<Item = (Repository, Languages)> {
+    let repositories = WORLD.repositories.iter();
+    repositories.filter_map(move |one| one.history(now))
 }
 
 /// Returns the demo's `targets` as YAML: one date is missed, one is near, one is far, and one
 /// language rests.
 pub fn targets(now: Timestamp) -> String {
     let [missed, near, far] = [-3, 9, 40].map(|days| {
-        let due = Timestamp::from_millis(now.as_millis() + days * 86_400_000);
+        let due = Timestamp::from_millis(now.as_millis() + days * DAY * 1000);
         due.to_string()
     });
     // The precision `.10` keeps the day of a timestamp.
     format!(
         "targets:
   - {{languages: [eo], ratio: 0}}
-  - {{repositories: [harborlight/*], ratio: 0.9, due: {missed:.10}}}
+  - {{repositories: [harborlight/*], ratio: 0.8, due: {missed:.10}}}
   - {{repositories: [opal-notes/*], languages: [de, fr, es, ja], ratio: 0.95, due: {near:.10}}}
   - {{repositories: [tinplate/*], ratio: 0.8, due: {far:.10}}}
 "
