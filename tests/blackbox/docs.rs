@@ -4,7 +4,8 @@ use crate::support::{Api, Exporter, Exposition, Setup, http};
 use std::collections::{BTreeMap, BTreeSet};
 use translation_exporter::metrics::definition;
 
-const README: &str = include_str!("../../README.md");
+const CONFIGURATION: &str = include_str!("../../deploy/configuration.md");
+const ONCE: &str = include_str!("../../deploy/once.md");
 
 /// Returns the rows of all tables of `page` whose header begins with `head`, without backquotes.
 fn rows(page: &str, head: &str) -> Vec<Vec<String>> {
@@ -89,7 +90,7 @@ fn exposed(metrics: &Exposition) -> BTreeMap<String, (String, BTreeSet<String>)>
 
 #[test]
 fn the_table_of_outputs_is_what_once_offers() {
-    let rows = rows(README, "| `--output` |");
+    let rows = rows(ONCE, "| `--output` |");
     let outputs = rows.iter().flat_map(|row| row[0].split(", "));
     let documented: BTreeSet<_> = outputs
         .map(|output| output.trim_end_matches(" (default)"))
@@ -105,7 +106,7 @@ fn the_table_of_outputs_is_what_once_offers() {
 fn the_table_of_endpoints_is_what_is_served() {
     let exporter = exporter_that_shows_everything(&Api::of(1));
     let mut paths = BTreeSet::new();
-    for row in rows(README, "| path | methods |") {
+    for row in rows(CONFIGURATION, "| path | methods |") {
         let (path, methods) = (&row[0], row[1].split(", ").collect::<BTreeSet<_>>());
         paths.insert(path.clone());
         for method in ["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS"] {
