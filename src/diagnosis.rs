@@ -22,7 +22,7 @@ use crate::{
         humanize::{Rough, grouped},
     },
 };
-use std::{cmp::Reverse, collections::BTreeSet, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 /// The time before its expiry at which a certificate becomes a finding.
 const CERTIFICATE_WARNING: Duration = Duration::from_secs(14 * 24 * 60 * 60);
@@ -39,9 +39,9 @@ pub struct Finding {
     pub kind: ProblemKind,
     /// The effect on the data that are shown.
     pub severity: Severity,
-    /// False only for polls that fail, but not for longer than they may: the page explains them,
-    /// and no alert fires.
-    pub is_problem: bool,
+    /// The severity of its series of `translation_exporter_problem`; `None` for a few repositories
+    /// that fail, which the page alone names.
+    pub alarm: Option<Severity>,
     /// The number of repositories that fail, if the finding is about single ones; otherwise 0.
     pub repositories: usize,
     /// The beginning; `None` if it is unknown.
@@ -59,7 +59,7 @@ impl Finding {
         Self {
             kind,
             severity: kind.severity(),
-            is_problem: true,
+            alarm: Some(kind.severity()),
             repositories: 0,
             since: None,
             what: what.into(),
@@ -120,14 +120,20 @@ pub fn findings(
         // A beginning may have been recorded while the wall clock was ahead.
         finding.since = finding.since.map(|since| since.min(now));
     }
-    findings.sort_by_key(|finding| (finding.severity, finding.kind, Reverse(finding.is_problem)));
+    findings.sort_by_key(|finding| (finding.severity, finding.kind, finding.alarm.is_none()));
     findings
 }
 
-/// Returns the kinds of problems for `translation_exporter_problem`.
-pub fn problems(findings: &[Finding]) -> BTreeSet<ProblemKind> {
-    let problems = findings.iter().filter(|finding| finding.is_problem);
-    problems.map(|finding| finding.kind).collect()
+/// Returns the kinds of problems for `translation_exporter_problem`, each with its worst severity.
+pub fn problems(findings: &[Finding]) -> BTreeMap<ProblemKind, Severity> {
+    let mut problems = BTreeMap::new();
+    for Finding { kind, alarm, .. } in findings {
+        if let Some(severity) = *alarm {
+            let worst = problems.entry(*kind).or_insert(severity);
+            *worst = severity.min(*worst);
+        }
+    }
+    problems
 }
 
 fn wrong_clock(WrongClock { machine, api }: WrongClock) -> Finding {

@@ -2,7 +2,7 @@
 
 use super::{
     Finding,
-    polling::{have_failed_long, is_named},
+    polling::{is_named, raised},
 };
 use crate::{
     domain::{
@@ -91,7 +91,7 @@ pub(super) fn failing(snapshot: &Snapshot, status: &PollStatus, now: Timestamp) 
     let have_polls_failed = last.is_some_and(|last| !last.is_well());
     Some(Finding {
         repositories: failures.len(),
-        is_problem: have_polls_failed && have_failed_long(&finding, status, now),
+        alarm: have_polls_failed.then(|| raised(&finding, status, now)),
         ..finding
     })
 }

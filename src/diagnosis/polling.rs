@@ -105,23 +105,27 @@ fn hold(status: &PollStatus, now: Timestamp) -> String {
     }
 }
 
-/// Dates failing polls to the last poll that went well, and decides whether they are a problem.
+/// Dates failing polls to the last poll that went well, and decides whether they are a warning.
 fn dated(finding: Finding, status: &PollStatus, now: Timestamp) -> Finding {
     if finding.kind != ProblemKind::PollsFailing {
         return finding;
     }
     Finding {
-        is_problem: have_failed_long(&finding, status, now),
+        alarm: Some(raised(&finding, status, now)),
         since: well_at(status, now).or(finding.since),
         ..finding
     }
 }
 
-/// Returns whether no poll has gone well for longer than may be: three intervals, at least
-/// [`MAY_FAIL`], and the duration of the last poll, which takes hours if the API is slow.
-pub(super) fn have_failed_long(finding: &Finding, status: &PollStatus, now: Timestamp) -> bool {
+/// Returns the severity of failing polls. They are a warning once no poll has gone well for longer
+/// than may be: three intervals, at least [`MAY_FAIL`], and the duration of the last poll, which
+/// takes hours if the API is slow.
+pub(super) fn raised(finding: &Finding, status: &PollStatus, now: Timestamp) -> Severity {
     let since = well_at(status, now).or(finding.since);
-    since.is_some_and(|since| now.since(since) > may_fail(status))
+    match since {
+        Some(since) if now.since(since) > may_fail(status) => Severity::Warning,
+        _ => Severity::Info,
+    }
 }
 
 /// Returns the end of the last poll that went well. A time in the future was recorded by a wrong
@@ -153,7 +157,8 @@ fn hang(snapshot: &Snapshot, status: &PollStatus, now: Timestamp) -> Option<Find
     };
     let is_first = status.last.is_none() && matches!(running.step, Step::Listing { shown: 0 });
     if is_first && status.last_well_at.is_some() && silence > FIRST_RESPONSE {
-        return Some(dated(finding, status, now)).filter(|finding| finding.is_problem);
+        return Some(dated(finding, status, now))
+            .filter(|finding| finding.alarm == Some(Severity::Warning));
     }
     (silence > HANG.max(may_fail(status))).then(|| dated(finding, status, now))
 }

@@ -360,7 +360,7 @@ fn a_bad_field_that_costs_no_completion_changes_no_headline() {
         let known = Known::with(|known| known.status.defects = [(operation, defect)].into());
         let findings = known.findings();
         assert_eq!(findings[0].kind, ProblemKind::ApiShape);
-        assert!(findings[0].is_problem);
+        assert_eq!(findings[0].alarm, Some(Severity::Warning));
         assert_eq!(findings[0].severity, severity, "{defect:?}");
         assert_eq!(
             known.headline().contains("All is well"),

@@ -15,6 +15,16 @@ pub enum Severity {
     Info,
 }
 
+impl Severity {
+    /// Returns the value of the metric label.
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Error | Self::Warning => "warning",
+            Self::Info => "info",
+        }
+    }
+}
+
 /// The definition of a kind of problem.
 #[derive(Debug)]
 pub struct ProblemDefinition {
@@ -54,8 +64,10 @@ problem_kinds! {
         "the API refuses the key, or its file cannot be read",
         Some("the key can be used again");
     PollsFailing: "polls_failing", Some("TranslationPollFailing"),
-        "no poll has read everything, apart from a few repositories, for three intervals or 15 \
-         minutes, whichever is longer, plus the duration of the last poll",
+        "the last poll did not read everything apart from a few repositories (fewer than 5, or \
+         than a tenth), or the poll under way fails; of severity `info` at once, and of severity \
+         `warning` once no poll has gone well for three intervals or 15 minutes, whichever is \
+         longer, plus the duration of the last poll",
         Some("polls read the repositories again");
     DataStale: "data_stale", Some("TranslationDataStale"),
         "data of repositories are stale and no longer shown, or repositories have never been read \
@@ -120,11 +132,9 @@ impl ProblemKind {
         }
     }
 
-    /// Returns the value of the metric label `severity`.
-    pub fn severity_label(self) -> &'static str {
-        match self.severity() {
-            Severity::Error | Severity::Warning => "warning",
-            Severity::Info => "info",
-        }
+    /// Returns the severities of the kind's series: failing polls have two, of which one is 1.
+    pub fn severities(self) -> impl Iterator<Item = Severity> {
+        let early = (self == Self::PollsFailing).then_some(Severity::Info);
+        early.into_iter().chain([self.severity()])
     }
 }

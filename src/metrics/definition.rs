@@ -263,7 +263,8 @@ metrics! {
         PROBLEM = gauge(
             "translation_exporter_problem",
             &["kind", "severity"],
-            "1 while the exporter finds a problem of this kind, 0 otherwise; judged every 5 s",
+            "1 while the exporter finds a problem of this kind, 0 otherwise; judged at \
+             least every 15 s",
         );
         API_REQUESTS = counter(
             "translation_exporter_api_requests_total",

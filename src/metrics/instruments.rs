@@ -13,7 +13,7 @@ use self::{
 /// The metrics that [`Instruments::count`] counts.
 pub(crate) use super::definition;
 use crate::{
-    domain::{Defect, Failure, Operation, PollFailure, ProblemKind, Reason},
+    domain::{Defect, Failure, Operation, PollFailure, ProblemKind, Reason, Severity},
     metrics::{definition::MetricDefinition, encode::stem_and_unit},
     support::{clock::Timestamp, handshake::HandshakeFailure, lock::lock},
 };
@@ -29,7 +29,7 @@ use prometheus_client::{
     registry::{Metric, Registry},
 };
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeMap,
     sync::{Arc, Mutex},
     time::Duration,
 };
@@ -123,9 +123,7 @@ impl Instruments {
 
     /// Creates the known labels of polls and requests.
     fn start_at_0(self) -> Self {
-        for kind in ProblemKind::ALL {
-            self.problem(*kind).set(0);
-        }
+        self.judged(&BTreeMap::new());
         for reason in PollFailure::ALL {
             self.counter(&definition::POLL_FAILURES, &[reason.label()]);
         }
@@ -213,16 +211,15 @@ impl Instruments {
         note(&mut facts.reload_refused, result.err());
     }
 
-    /// Records the kinds of problems that the diagnosis has found.
-    pub(crate) fn judged(&self, problems: &BTreeSet<ProblemKind>) {
+    /// Records the kinds of problems that the diagnosis has found, with their severities.
+    pub(crate) fn judged(&self, problems: &BTreeMap<ProblemKind, Severity>) {
         for kind in ProblemKind::ALL {
-            self.problem(*kind).set(problems.contains(kind).into());
+            for severity in kind.severities() {
+                let labels = [kind.label(), severity.label()];
+                let is_found = problems.get(kind) == Some(&severity);
+                at(&self.problems, &definition::PROBLEM, &labels).set(is_found.into());
+            }
         }
-    }
-
-    fn problem(&self, kind: ProblemKind) -> Gauge {
-        let labels = [kind.label(), kind.severity_label()];
-        at(&self.problems, &definition::PROBLEM, &labels)
     }
 
     /// Returns the current facts.

@@ -44,9 +44,15 @@ impl Judged {
         findings(snapshot, status, facts, self.now)
     }
 
+    /// Returns the problems, but failing polls only once they are a warning.
     fn problems(&self) -> Vec<&'static str> {
         let problems = problems(&self.findings());
-        problems.into_iter().map(ProblemKind::label).collect()
+        let is_early =
+            |kind, severity| kind == ProblemKind::PollsFailing && severity > Severity::Warning;
+        let problems = problems
+            .into_iter()
+            .filter(|(kind, severity)| !is_early(*kind, *severity));
+        problems.map(|(kind, _)| kind.label()).collect()
     }
 
     fn polled(&mut self, outcome: PollOutcome) {
@@ -70,8 +76,13 @@ fn every_kind_is_exposed_with_its_severity() {
         .lines()
         .filter(|line| line.starts_with("translation_exporter_problem{"))
         .collect();
-    assert_eq!(samples.len(), ProblemKind::ALL.len());
-    for (kind, severity) in [("api_key", "warning"), ("clock_wrong", "info")] {
+    assert_eq!(samples.len(), ProblemKind::ALL.len() + 1);
+    for (kind, severity) in [
+        ("api_key", "warning"),
+        ("clock_wrong", "info"),
+        ("polls_failing", "info"),
+        ("polls_failing", "warning"),
+    ] {
         let sample =
             format!("translation_exporter_problem{{kind=\"{kind}\",severity=\"{severity}\"}} 0");
         assert!(samples.contains(&&*sample), "{samples:#?}");
@@ -79,12 +90,24 @@ fn every_kind_is_exposed_with_its_severity() {
 }
 
 #[test]
-fn every_kind_but_failing_polls_is_a_problem_at_once() {
-    for (kind, known, _) in kinds::each_kind() {
-        if kind != ProblemKind::PollsFailing {
-            assert!(problems(&known.findings()).contains(&kind), "{kind:?}");
-        }
-    }
+fn failing_polls_are_of_severity_info_at_once_and_then_a_warning() {
+    let mut judged = Judged::new(Known::new());
+    let series = |judged: &Judged| {
+        let instruments = Instruments::of_one_poll();
+        instruments.judged(&problems(&judged.findings()));
+        let text = instruments.encode();
+        ["info", "warning"].map(|severity| {
+            let labels = format!("{{kind=\"polls_failing\",severity=\"{severity}\"}} 1");
+            text.contains(&labels)
+        })
+    };
+    assert_eq!(series(&judged), [false, false]);
+    judged.polled(ended_early(PollFailure::Unavailable));
+    assert_eq!(series(&judged), [true, false]);
+    judged.after(16);
+    assert_eq!(series(&judged), [false, true]);
+    judged.polled(poll());
+    assert_eq!(series(&judged), [false, false]);
 }
 
 #[test]

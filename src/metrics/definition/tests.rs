@@ -1,5 +1,8 @@
 use super::*;
-use crate::{domain::ProblemKind, testing::assert_generated};
+use crate::{
+    domain::{ProblemKind, Severity},
+    testing::assert_generated,
+};
 use std::{collections::BTreeSet, fs, path::Path};
 
 const PAGE: &str = "deploy/metrics.md";
@@ -64,7 +67,8 @@ fn tables_of_the_metrics_are_generated() {
         .map(|kind| {
             let definition = kind.definition();
             let alert = definition.alert.unwrap_or("none");
-            let (label, severity) = (definition.label, kind.severity_label());
+            let severities: Vec<_> = kind.severities().map(Severity::label).collect();
+            let (label, severity) = (definition.label, severities.join(", "));
             format!(
                 "| `{label}` | {severity} | {alert} | {} |",
                 definition.meaning

@@ -34,8 +34,9 @@ impl View<'_> {
             Some(last) => !last.is_success(),
             None => self.snapshot.count(is_restored) > 0,
         };
-        let is_failing =
-            |finding: &Finding| finding.kind == ProblemKind::PollsFailing && finding.is_problem;
+        let is_failing = |finding: &Finding| {
+            finding.kind == ProblemKind::PollsFailing && finding.alarm.is_some()
+        };
         is_behind || self.findings.iter().any(is_failing)
     }
 
