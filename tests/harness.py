@@ -1,6 +1,7 @@
-"""What the script tests share: the fake API, starting and stopping servers, and waiting for a condition."""
+"""The servers that tests in Python start, and waiting for a condition. conftest.py makes fixtures of them."""
 
 import contextlib
+import itertools
 import json
 import re
 import subprocess
@@ -10,6 +11,8 @@ import urllib.parse
 import urllib.request
 from pathlib import Path
 
+ROOT = Path(__file__).resolve().parents[1]
+NUMBERS = itertools.count()
 PATIENCE = 120  # seconds: far longer than anything here should take
 
 
@@ -62,15 +65,52 @@ def running(command, log, **options):
             process.wait()
 
 
-def address(process, log):
+def address(process, log, host="127.0.0.1"):
     """Where a server that was given port 0 listens, as the exporter, Prometheus and Alertmanager log it."""
 
     def find():
         said = Path(log).read_text(encoding="utf-8")
         assert process.poll() is None, f"{process.args[0]} ended:\n{said}"
-        return re.search(r"(?i)listening.* address=\"?(127\.0\.0\.1:[1-9]\d*)", said)
+        return re.search(rf"(?i)listening.* address=\"?({re.escape(host)}:[1-9]\d*)", said)
 
     return wait_for(f"{log} says where {process.args[0]} listens", find)[1]
+
+
+class Exporter:
+    """The program while it runs."""
+
+    def __init__(self, process, url, log):
+        self.process, self.url, self.log_file = process, url, log
+
+    @classmethod
+    @contextlib.contextmanager
+    def start(cls, folder, command, scheme="http", environment=None):
+        log = folder / f"exporter-{next(NUMBERS)}.log"
+        with running(command, log, cwd=folder, env=environment) as process:
+            yield cls(process, f"{scheme}://localhost:{address(process, log).rpartition(':')[2]}", log)
+
+    @property
+    def host(self):
+        return self.url.partition("://")[2]
+
+    def log(self):
+        return self.log_file.read_text(encoding="utf-8")
+
+    def get(self, path="/metrics", **headers):
+        return get(f"{self.url}{path}", headers)
+
+    def value(self, series):
+        """The value of a series as the exposition spells it, or None."""
+        found = re.search(f"^{re.escape(series)} (.*)$", self.get(), re.MULTILINE)
+        return found and float(found[1])
+
+    def wait_until(self, series, value):
+        wait_for(f"{series} is {value}", lambda: self.value(series) == value)
+
+    def wait_for_poll(self):
+        """Waits until a poll has read everything."""
+        wait_for("a whole poll", lambda: self.value("translation_exporter_last_success_timestamp_seconds"))
+        return self
 
 
 class Prometheus:

@@ -69,7 +69,7 @@ fn clocks(metrics: &Exposition) -> Vec<f64> {
 }
 
 #[test]
-#[ignore = "needs strace: tests/run.sh installs it"]
+#[ignore = "slow: needs strace"]
 fn any_call_of_a_save_may_fail_and_nothing_that_was_saved_is_lost() {
     let api = Api::start(repositories(40.0));
     let folder = TempDir::new().unwrap();

@@ -2,13 +2,13 @@
 //! Signals still end the program, both at the start and during a reload, and a reload that hangs is
 //! refused.
 
-use crate::support::{Api, Setup, api::KEY, eventually, http};
+use crate::support::{Api, Setup, eventually, http};
 use std::{
     fs::{self, File},
-    io::{Read, Write},
+    io::Write,
     os::unix::fs::OpenOptionsExt,
     path::Path,
-    process::{Command, Stdio},
+    process::Command,
     thread,
 };
 
@@ -114,44 +114,4 @@ fn a_reload_that_hangs_is_refused_and_later_ones_are_not() {
     });
     assert_eq!(log.matches(RELOADED).count(), 2, "the late read is dropped");
     assert!(!log.contains("level=debug") && !log.contains("changed="));
-}
-
-#[test]
-#[ignore = "needs python3, which every system has that runs tests/run.sh"]
-fn a_key_file_that_hangs_does_not_delay_the_end() {
-    let api = Api::of(1);
-    let setup = Setup::for_api(&api)
-        .set("api.key", "")
-        .set("api.timeout", "100ms");
-    let file = setup.file("key", KEY);
-    let mut exporter = setup.set("api.key_file", &file).start();
-    exporter.wait_until_fresh(1);
-    // Opening the file hangs while this script holds a lease on it, for which Linux allows 45 s.
-    // The script ends with its stdin.
-    let lease = "import fcntl, signal, sys\n\
-        signal.signal(signal.SIGIO, signal.SIG_IGN)\n\
-        file = open(sys.argv[1], 'r+')\n\
-        fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_WRLCK)\n\
-        print('leased', flush=True)\n\
-        sys.stdin.read()";
-    let mut python = Command::new("python3");
-    python
-        .args(["-c", lease, &file])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped());
-    let mut python = python.spawn().unwrap();
-    python
-        .stdout
-        .as_mut()
-        .unwrap()
-        .read_exact(&mut [0; 7])
-        .unwrap();
-    exporter.wait_until_up_is(0.0);
-    exporter.end("TERM");
-    assert!(
-        !exporter.log().contains("not everything ended in time"),
-        "everything ended by itself"
-    );
-    drop(python.stdin.take());
-    python.wait().unwrap();
 }

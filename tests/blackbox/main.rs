@@ -1,8 +1,9 @@
 //! The black-box tests: the built program against an API over real sockets, a file for each
 //! promise.
 //!
-//! All tests are in one binary: they are linked once and run in parallel. Tests marked `#[ignore]`
-//! need installed programs; `tests/run.sh` installs these and runs them too.
+//! All tests are in one binary: they are linked once and run in parallel. `tests/run.sh --all` also
+//! runs those marked `#[ignore]`, which are slow. The files `test_*.py` beside this one hold the
+//! tests that need other programs.
 
 #![expect(
     clippy::unwrap_used,
@@ -22,7 +23,6 @@ mod support;
 
 mod docs;
 mod endure;
-mod exposition_roundtrip;
 mod failing_calls;
 mod first_steps;
 mod hanging_files;
@@ -31,7 +31,6 @@ mod hostile_names;
 mod judgement;
 mod large_responses;
 mod once;
-mod page;
 mod pagination;
 mod permissions;
 mod politeness;

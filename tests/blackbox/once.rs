@@ -346,40 +346,6 @@ fn the_bar_begins_at_0_and_is_redrawn_once_after_a_log_line() {
 }
 
 #[test]
-#[ignore = "needs prometheus-node-exporter: tests/run.sh installs it"]
-fn the_textfile_collector_of_node_exporter_exposes_what_is_printed() {
-    let api = two();
-    let setup = once(&api, "text");
-    setup.file("translations.prom", &setup.run().stdout);
-    let directory = format!(
-        "--collector.textfile.directory={}",
-        setup.folder.path().display()
-    );
-    let arguments = [
-        "--collector.disable-defaults",
-        "--collector.textfile",
-        "--web.listen-address=127.0.0.1:0",
-    ];
-    let node_exporter = Setup::of("prometheus-node-exporter")
-        .arguments(&arguments)
-        .arguments(&[&directory])
-        .start();
-    let scrape = node_exporter.get("/metrics");
-    let text = scrape.text();
-    assert_eq!(scrape.status, 200, "{text}");
-    assert!(text.contains("\nnode_textfile_scrape_error 0\n"), "{text}");
-    assert!(
-        text.contains("translation_completion_ratio{language=\"de\",repo=\"owner/one\"} 0.5\n"),
-        "{text}"
-    );
-    assert_eq!(
-        text.matches("\nprocess_start_time_seconds ").count(),
-        1,
-        "it shows only its own"
-    );
-}
-
-#[test]
 fn what_is_wrong_besides_the_poll_is_said_once_on_stderr() {
     let api = two();
     let setup = once(&api, "table").set("state.file", "state.json");

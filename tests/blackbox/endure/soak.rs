@@ -31,7 +31,7 @@ fn fault(random: &mut fastrand::Rng) -> Option<Reply> {
 ///
 /// Prints its figures: `cargo test soak -- --include-ignored --nocapture`.
 #[test]
-#[ignore = "takes two minutes: tests/run.sh runs it"]
+#[ignore = "slow: two minutes"]
 fn memory_and_open_files_stay_flat_under_random_faults() {
     let seconds = env::var("TRANSLATION_EXPORTER_SOAK_SECONDS")
         .map_or(120, |seconds| seconds.parse().unwrap());

@@ -477,7 +477,7 @@ const OUT_OF_DATE: [&str; 5] = [
 ];
 
 #[tokio::test(start_paused = true)]
-#[ignore = "it writes the pages to look at, one of them of 5000 repositories"]
+#[ignore = "slow: a page of 5000 repositories"]
 async fn pages_of_situations() {
     let given = std::env::var_os("PAGES").map(PathBuf::from);
     let temporary = TempDir::new().unwrap();

@@ -1,0 +1,55 @@
+"""Machines that lack something, made by seccomp and leases on files. Needs root."""
+
+import ctypes
+import fcntl
+import os
+import signal
+import struct
+
+from harness import FakeApi, address, get, running, wait_for
+
+
+def forbid_ipv6():
+    """Makes each socket of IPv6 fail with EAFNOSUPPORT in this process, as a kernel without IPv6 does: a filter of seccomp in bytes."""
+    number = {"x86_64": 41, "aarch64": 198}[os.uname().machine]
+    load, equals, returns, error, allow = 0x20, 0x15, 0x06, 0x00050000 | 97, 0x7FFF0000
+    lines = [(load, 0, 0, 0), (equals, 0, 3, number), (load, 0, 0, 16), (equals, 0, 1, 10), (returns, 0, 0, error), (returns, 0, 0, allow)]
+    code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *line) for line in lines))
+    filter_program = struct.pack("HxxxxxxP", len(lines), ctypes.addressof(code))
+    prctl = ctypes.CDLL(None, use_errno=True).prctl
+    no_new_privileges, seccomp, by_filter = 38, 22, 2
+    if prctl(no_new_privileges, 1, 0, 0, 0) or prctl(seccomp, by_filter, ctypes.c_char_p(filter_program)):
+        raise OSError(ctypes.get_errno(), "the filter is refused")
+
+
+def test_without_ipv6_and_proc_only_the_metrics_of_the_process_are_missing(api, program, tmp_path):
+    api.put((1, "owner/repo", {"de": 40}))
+    without_proc = ["unshare", "--mount", "sh", "-c", 'mount -t tmpfs none /proc && exec "$0" "$@"']
+    key = tmp_path / "key"
+    key.write_text(FakeApi.KEY)
+    command = [*without_proc, program, f"--api.base-url={api.url}", f"--api.key-file={key}", "--web.listen-address=:0"]
+    log = tmp_path / "log"
+    with running(command, log, preexec_fn=forbid_ipv6) as process:
+        url = f"http://{address(process, log, '0.0.0.0').replace('0.0.0.0', '127.0.0.1')}"
+        metrics = wait_for("a whole poll", lambda: (found := get(f"{url}/metrics")) and 'repo="owner/repo"' in found and found)
+        assert "process_resident_memory_bytes" not in metrics
+        assert get(f"{url}/")
+
+
+def test_a_key_file_that_hangs_does_not_delay_the_end(api, exporter, tmp_path):
+    api.put((1, "owner/repo", {"de": 40}))
+    key = tmp_path / "key"
+    key.write_text(FakeApi.KEY)
+    started = exporter(api=api, api__key="", api__key_file=key, api__timeout="100ms", poll__interval="1s").wait_for_poll()
+    # Whoever opens the file hangs while this process holds a lease on it, for which Linux allows 45 s.
+    before = signal.signal(signal.SIGIO, signal.SIG_IGN)
+    try:
+        with open(key, "r+") as file:
+            fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_WRLCK)
+            started.wait_until("translation_up", 0)
+            started.process.terminate()
+            assert started.process.wait(10) == 0
+    finally:
+        signal.signal(signal.SIGIO, before)
+    wait_for("the last line", lambda: "level=info" in started.log())
+    assert "not everything ended in time" not in started.log(), "everything ended by itself"

@@ -1,0 +1,41 @@
+# shellcheck shell=bash
+# Installs what the tests need and puts it on the PATH; tests/run.sh sources it. What is there already costs a second.
+# tests/package.json and tests/requirements.txt name the packages of npm and PyPI, the latter with all dependencies.
+
+tools=${CARGO_TARGET_DIR:-$PWD/target}/tools
+mkdir -p "$tools"
+export PATH=$tools/python/bin:$tools/cargo/bin:$tools/bin:$PATH PYTHONDONTWRITEBYTECODE=1
+
+# debian COMMAND=PACKAGE…: the packages whose command is not on the PATH.
+debian() {
+    local pair missing=()
+    for pair in "$@"; do command -v "${pair%%=*}" >/dev/null || missing+=("${pair#*=}"); done
+    [ ${#missing[@]} -gt 0 ] || return 0
+    echo "== installing ${missing[*]}"
+    apt-get update -qq && DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+}
+
+# unless STAMP FILE COMMAND…: runs the command unless it has succeeded with this file as it is.
+unless() {
+    local stamp=$tools/.$1 file=$2
+    shift 2
+    cmp -s "$stamp" "$file" && return
+    echo "== installing the packages of $file"
+    "$@" && cp "$file" "$stamp"
+}
+
+python_packages() {
+    python3 -m venv --clear "$tools/python" && "$tools/python/bin/pip" install --quiet --no-deps --requirement tests/requirements.txt
+}
+
+node_packages() {
+    npm ci --prefix tests --loglevel=error --no-audit --no-fund --ignore-scripts &&
+        rm -rf "$tools/npm" && mkdir "$tools/npm" && mv tests/node_modules "$tools/npm/"
+}
+
+debian prometheus=prometheus promtool=prometheus amtool=prometheus-alertmanager prometheus-node-exporter=prometheus-node-exporter \
+    chromium=chromium curl=curl openssl=openssl strace=strace faketime=faketime pip3=python3-venv &&
+    unless python tests/requirements.txt python_packages &&
+    unless npm tests/package-lock.json node_packages &&
+    { command -v rustfmt && command -v cargo-clippy || rustup component add rustfmt clippy; } >/dev/null &&
+    { command -v cargo-machete >/dev/null || cargo install --quiet --locked --debug --root "$tools/cargo" cargo-machete@0.9.2; }

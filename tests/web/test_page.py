@@ -1,0 +1,197 @@
+"""The status page in Chromium: search, sorting and paging without scripts, what the first screen shows, the keyboard, valid HTML."""
+
+import json
+import subprocess
+
+import pytest
+
+NAMES = [
+    "<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "x" * 300, "owner/\u202e\u05e2\u05d1\u05e8\u05d9\u05ea",
+    "a/'&amp;`{}\0\b\ufffe", "owner/plain",
+]  # fmt: skip
+HTML_RULES = {
+    "extends": ["html-validate:recommended", "html-validate:a11y"],
+    "rules": dict.fromkeys(["long-title", "no-trailing-whitespace", "doctype-style", "void-style", "attr-quotes"], "off"),
+}
+
+
+@pytest.fixture
+def demo(exporter):
+    """The demo, which has overdue and stalled translations above its table."""
+    return exporter("demo").wait_for_poll()
+
+
+@pytest.fixture
+def reading(api, exporter):
+    """Starts an exporter that has read these repositories, and could not read those of `lose`."""
+
+    def read(*repositories, lose=()):
+        api.put(*repositories)
+        api.command("lose", list(lose))
+        started = exporter(api=api, poll__interval="1h")
+        started.wait_until("translation_exporter_polls_total", 1)
+        return started
+
+    return read
+
+
+@pytest.fixture
+def open_page(browser):
+    """Opens a page at 1400 by 1100 pixels."""
+    pages = []
+
+    def go(url, **options):
+        page = browser.new_page(**({"viewport": {"width": 1400, "height": 1100}} | options))
+        pages.append(page)
+        page.goto(url)
+        return page
+
+    yield go
+    for page in pages:
+        page.close()
+
+
+def test_search_sorting_and_paging_work_without_scripts(reading, open_page):
+    repositories = ((id, f"{'other' if id % 3 else 'acme'}/{id:03}", {"de": id / 5}) for id in range(1, 451))
+    page = open_page(reading(*repositories).url, java_script_enabled=False)
+
+    def names():
+        return page.locator("tbody bdi.name").all_text_contents()
+
+    def click(link):
+        page.get_by_role("link", name=link).first.click()
+
+    assert page.locator("h2#answer").inner_text().startswith("Not ready to ship yet: ")
+    assert page.locator("[role=status]").inner_text() == "450 repositories, 1 to 200 on this page"
+    assert names()[:2] == ["other/001", "other/002"], "the least complete first"
+    click("Next")
+    click("Next")
+    assert page.locator("[aria-current=page]").inner_text() == "Page 3 of 3"
+    assert len(names()) == 50
+    click("Repository")
+    assert names()[0] == "acme/003"
+    assert page.locator("th[aria-sort=ascending]").inner_text().startswith("Repository")
+    click("Repository")
+    assert names()[0] == "other/449"
+    page.locator("#q").fill("ACME/00")
+    page.locator("#q").press("Enter")
+    page.get_by_role("link", name="Show all").wait_for()
+    assert names() == ["acme/009", "acme/006", "acme/003"], "the order stays"
+    click("Show all")
+    assert names()[0] == "other/449"
+
+
+def test_the_stylesheet_applies_in_light_and_dark_under_the_own_policy(demo, open_page):
+    page = open_page(demo.url)
+
+    def background():
+        return page.evaluate("getComputedStyle(document.body).backgroundColor")
+
+    light = background()
+    assert light not in ("rgba(0, 0, 0, 0)", "rgb(255, 255, 255)")
+    page.emulate_media(color_scheme="dark")
+    assert background() != light
+
+
+@pytest.mark.parametrize("width, height", [(1280, 800), (390, 844)])
+def test_the_answers_to_a_search_and_for_a_language_are_on_the_first_screen(demo, open_page, width, height):
+    page = open_page(demo.url, viewport={"width": width, "height": height})
+
+    def assert_seen(selector):
+        box = page.locator(selector).first.bounding_box()
+        assert box["y"] >= 0 and box["y"] + box["height"] <= height, (selector, box)
+
+    assert_seen(".answer")
+    page.locator("#q").fill("opal")
+    page.locator("#q").press("Enter")
+    page.get_by_role("link", name="Show all").wait_for()
+    assert_seen("[role=status]")
+    assert_seen("tbody th")
+    page.goto(f"{demo.url}/?language=DE")
+    assert page.locator("h1").inner_text() == "German (de)"
+    for selector in ("h1", "header a", ".answer"):
+        assert_seen(selector)
+    assert page.evaluate("document.documentElement.scrollWidth") == width, "nothing lies beside the screen"
+
+
+def test_the_keyboard_goes_through_the_page_from_top_to_bottom(demo, open_page):
+    page = open_page(demo.url)
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.innerText") == "Skip to the repositories"
+    page.goto(demo.url)
+    positions = []
+    for _ in range(40):
+        page.keyboard.press("Tab")
+        positions.append(page.evaluate("[...document.querySelectorAll('*')].indexOf(document.activeElement)"))
+    assert positions == sorted(positions)
+
+
+OUTSIDE = """[...document.querySelectorAll("td, tbody th")].filter((cell) => {
+    const box = cell.getBoundingClientRect();
+    return box.left < 0 || box.right > document.documentElement.clientWidth;
+}).length"""
+SCROLLERS = """[...document.querySelectorAll("body *")].filter((element) =>
+    /auto|scroll/.test(getComputedStyle(element).overflow) && element.scrollHeight > element.clientHeight).length"""
+
+
+def test_scrolling_down_the_page_alone_shows_all_of_25_languages_and_200_rows(reading, open_page):
+    languages = {f"l{letter}": at * 4 for at, letter in enumerate("abcdefghijklmnopqrstuvwxy")}
+    names = (f"some-organization/{'x' * (300 if id == 1 else 30)}-{id:03}" for id in range(1, 201))
+    url = reading(*((id, name, languages) for id, name in enumerate(names, 1))).url
+    page = open_page(url)
+    for width in (1280, 1000, 390):
+        page.set_viewport_size({"width": width, "height": 844})
+        page.goto(url)
+        assert page.locator("tbody bdi.name").count() == 200
+        assert page.evaluate(SCROLLERS) == 0, f"nothing scrolls within the page at {width}"
+        assert page.evaluate(OUTSIDE) == 0, f"nothing is cut off at {width}"
+    rows = page.locator("tbody tr:visible")
+    assert rows.count() == 25, "a phone shows 25 rows"
+    page.get_by_label("Show all 200 rows of this page").check()
+    assert rows.count() == 200, "and the others on request"
+    page.set_viewport_size({"width": 1280, "height": 844})
+    page.goto(url)
+    assert rows.count() == 200, "a wide window shows all rows"
+    page.evaluate("scrollTo(0, document.body.scrollHeight / 2)")
+    assert page.evaluate("document.querySelector('thead th').getBoundingClientRect().top") == 0, "the heading stays in sight"
+
+
+def test_the_page_is_valid_html_with_hostile_names(reading, exporter, npm, tmp_path):
+    hostile = reading(*((id, name, {code: 12.5 * at for at, code in enumerate(NAMES)}) for id, name in enumerate(NAMES, 1)))
+    pages = {
+        "hostile.html": hostile.get("/"),
+        "search.html": hostile.get("/?q=%22%3E%3Cscript%3E&sort=%3C"),
+        "demo.html": exporter("demo").wait_for_poll().get("/?sort=-name"),
+    }
+    for file, html in pages.items():
+        assert "<script" not in html.lower() and "<img" not in html.lower(), "no name may become a script or an image"
+        (tmp_path / file).write_text(html)
+    (tmp_path / ".htmlvalidate.json").write_text(json.dumps(HTML_RULES))
+    command = [npm / ".bin/html-validate", "--config", ".htmlvalidate.json", *pages]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
+
+
+# A zoom of 200 % halves the pixels of CSS in each direction. A4 has 718 of them between margins of a centimetre.
+@pytest.mark.parametrize("width, height, media", [(1280, 900, "screen"), (640, 450, "screen"), (390, 900, "screen"), (718, 1000, "print")])
+def test_axe_core_finds_no_barrier_and_nothing_is_wider_than_the_page(reading, exporter, open_page, npm, width, height, media):
+    # 220 repositories by 25 languages, some of which fail, and a language that reports no completion.
+    many = reading(*(
+        (id, f"owner/repository-{id}", {
+            f"l{10 + at}": None if at == 3 else (id * 7 + at * 13) % 101 for at in range(25) if (id + at) % 6
+        })
+        for id in range(1, 221)
+    ), lose=range(7, 221, 20)).url  # fmt: skip
+    demo = exporter("demo").wait_for_poll().url
+    axe = (npm / "axe-core/axe.min.js").read_text()
+    for url in (many, f"{many}/?q=nothing", f"{demo}/?sort=-progress"):
+        for scheme in ("light", "dark"):
+            page = open_page(url, viewport={"width": width, "height": height}, color_scheme=scheme)
+            page.emulate_media(media=media)
+            assert page.evaluate("document.documentElement.scrollWidth") <= width, (url, scheme)
+            page.evaluate(axe)
+            result = page.evaluate("axe.run()")
+            assert result["passes"], "axe found no rule to check"
+            found = [(one["id"], one["nodes"][0]["html"]) for one in result["violations"]]
+            assert not found, (url, scheme, found)
+            page.close()
