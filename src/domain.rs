@@ -5,6 +5,12 @@
 //! completion is finite and a name is not empty. This module does no I/O and knows no HTTP, metrics
 //! or configuration.
 
+#[allow(
+    dead_code,
+    unused_imports,
+    reason = "the outputs are being ported to it"
+)]
+pub(crate) mod document;
 pub(crate) mod excerpt;
 pub mod filter;
 pub mod judgement;

@@ -13,7 +13,7 @@ use crate::{
         Thresholds,
         filter::Filter,
         links::{Links, Template},
-        targets::{Target, TargetEntry, Targets, globs_in_words, parse_due},
+        targets::{Named, Target, TargetEntry, Targets, globs_in_words, parse_due},
     },
     support::logging::LogSettings,
 };
@@ -263,8 +263,14 @@ fn log_level(read: &mut Reader) -> Option<tracing::Level> {
 
 fn targets(read: &mut Reader) -> Option<Targets> {
     let mut entries = Vec::new();
+    let excluded = globs(&read.text("filter.exclude_languages")).unwrap_or_default();
     for (place, mut entry) in mem::take(&mut read.targets) {
-        entries.push(target(&mut entry, &place));
+        let mut target = target(&mut entry, &place);
+        if let Some(target) = &mut target {
+            let named = &mut target.named.languages;
+            named.retain(|code| !excluded.is_match(code));
+        }
+        entries.push(target.map(Arc::new));
         read.mistakes.append(&mut entry.mistakes);
     }
     entries.into_iter().collect::<Option<_>>().map(Targets)
@@ -282,6 +288,7 @@ fn target(read: &mut Reader, place: &Metadata) -> Option<TargetEntry> {
     let texts = [REPOSITORIES, LANGUAGES].map(|path| read.text(path));
     let [repositories, languages] = texts.each_ref().map(|text| items(text));
     let words = globs_in_words(&repositories, &languages);
+    let named = Named::of(&repositories, &languages);
     all!(TargetEntry {
         source: Some(place.name.to_string()),
         repositories: target_globs(read, REPOSITORIES, repository_globs),
@@ -292,6 +299,7 @@ fn target(read: &mut Reader, place: &Metadata) -> Option<TargetEntry> {
             stalled_after: read.get("targets.stalled_after"),
         }),
         globs: Some(words),
+        named: Some(named),
     })
 }
 

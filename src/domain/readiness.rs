@@ -299,16 +299,6 @@ pub fn rows<'a>(snapshot: &'a Snapshot, code: Option<&str>) -> Vec<Row<'a>> {
     rows
 }
 
-/// Judges all repositories, also those whose data are too old to be shown.
-pub fn known_rows<'a>(snapshot: &'a Snapshot) -> Vec<Row<'a>> {
-    let standards = snapshot.standards();
-    let known = |shown: &'a Shown| {
-        let languages = shown.condition.known()?;
-        Some(row(snapshot, shown, &languages.records, standards))
-    };
-    snapshot.repositories.iter().filter_map(known).collect()
-}
-
 /// Judges records of one repository by the targets and the scale of `snapshot`.
 pub fn row<'a>(
     snapshot: &'a Snapshot,

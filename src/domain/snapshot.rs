@@ -16,25 +16,25 @@ use crate::{
 };
 use std::{collections::BTreeMap, ptr, sync::Arc};
 
-/// The condition of a repository's languages. Each repository is in one condition.
+/// The condition of a repository's languages, which `L` has. Each repository is in one condition.
 #[derive(Debug, Clone)]
-pub enum Condition {
+pub enum Condition<L = Arc<Languages>> {
     /// No read has succeeded yet; the failure is present once one has failed.
     Pending(Option<Failure>),
     /// The data come from the state file; this process has not read the repository yet.
-    Restored(Arc<Languages>),
+    Restored(L),
     /// The last read succeeded.
-    Fresh(Arc<Languages>),
+    Fresh(L),
     /// The last read failed; the data of an earlier read are not stale yet.
-    Failing(Arc<Languages>, Failure),
+    Failing(L, Failure),
     /// The data are too old to be shown; their problems stay for a day.
     Stale {
-        languages: Arc<Languages>,
+        languages: L,
         failure: Option<Failure>,
     },
 }
 
-impl Condition {
+impl<L> Condition<L> {
     /// Returns the value of the metric label `state`.
     pub fn label(&self) -> &'static str {
         match self {
@@ -46,7 +46,7 @@ impl Condition {
     }
 
     /// Returns the languages to show, or `None` if they are unknown or stale.
-    pub fn languages(&self) -> Option<&Arc<Languages>> {
+    pub fn languages(&self) -> Option<&L> {
         match self {
             Self::Restored(languages) | Self::Fresh(languages) | Self::Failing(languages, _) => {
                 Some(languages)
@@ -56,7 +56,7 @@ impl Condition {
     }
 
     /// Returns the languages of the last good read, shown or stale.
-    pub fn known(&self) -> Option<&Arc<Languages>> {
+    pub fn known(&self) -> Option<&L> {
         match self {
             Self::Stale { languages, .. } => Some(languages),
             shown => shown.languages(),
@@ -64,7 +64,7 @@ impl Condition {
     }
 
     /// Returns the languages of the last good read, so that the caller can replace them.
-    pub fn known_mut(&mut self) -> Option<&mut Arc<Languages>> {
+    pub fn known_mut(&mut self) -> Option<&mut L> {
         match self {
             Self::Restored(languages)
             | Self::Fresh(languages)
@@ -74,17 +74,35 @@ impl Condition {
         }
     }
 
-    /// Returns the time at which the languages were last read in full.
-    pub fn last_success(&self) -> Option<Timestamp> {
-        self.known().map(|languages| languages.read_at)
-    }
-
     pub fn failure(&self) -> Option<&Failure> {
         match self {
             Self::Fresh(_) | Self::Restored(_) => None,
             Self::Failing(_, failure) => Some(failure),
             Self::Pending(failure) | Self::Stale { failure, .. } => failure.as_ref(),
         }
+    }
+
+    /// Returns the same condition of other languages, which `make` derives from these.
+    pub fn map<M>(&self, make: impl Fn(&L) -> M) -> Condition<M> {
+        match self {
+            Self::Pending(failure) => Condition::Pending(failure.clone()),
+            Self::Restored(languages) => Condition::Restored(make(languages)),
+            Self::Fresh(languages) => Condition::Fresh(make(languages)),
+            Self::Failing(languages, failure) => {
+                Condition::Failing(make(languages), failure.clone())
+            }
+            Self::Stale { languages, failure } => Condition::Stale {
+                languages: make(languages),
+                failure: failure.clone(),
+            },
+        }
+    }
+}
+
+impl Condition {
+    /// Returns the time at which the languages were last read in full.
+    pub fn last_success(&self) -> Option<Timestamp> {
+        self.known().map(|languages| languages.read_at)
     }
 }
 
@@ -187,7 +205,7 @@ impl Snapshot {
     /// Returns the entries of `targets` that apply to no language. A repository whose languages are
     /// unknown counts as using every entry that matches its name.
     pub fn unused_targets(&self) -> Vec<&TargetEntry> {
-        let mut unused: Vec<&TargetEntry> = self.targets.0.iter().collect();
+        let mut unused: Vec<&TargetEntry> = self.targets.0.iter().map(|entry| &**entry).collect();
         for shown in &self.repositories {
             if unused.is_empty() {
                 break;
@@ -195,10 +213,10 @@ impl Snapshot {
             let targets = self.targets.of_repository(&shown.repository.name);
             let mut used = Vec::new();
             match shown.condition.languages() {
-                None => used.clone_from(&targets.0),
+                None => used.extend(targets.0.iter().map(|entry| &***entry)),
                 Some(languages) => {
                     for record in &*languages.records {
-                        used.extend(targets.entry(&record.language.code));
+                        used.extend(targets.entry(&record.language.code).map(|entry| &**entry));
                     }
                 }
             }

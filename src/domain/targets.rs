@@ -5,7 +5,7 @@
 
 use crate::support::clock::Timestamp;
 use globset::GlobSet;
-use std::time::Duration;
+use std::{ptr, sync::Arc, time::Duration};
 
 /// The ratio and the date at which a language is ready.
 #[derive(Debug, Clone, Copy)]
@@ -71,26 +71,67 @@ pub struct TargetEntry {
     pub(crate) repositories: GlobSet,
     /// Globs on codes; an empty set matches every language.
     pub(crate) languages: GlobSet,
+    /// The repositories and codes that the entry names without wildcards.
+    pub(crate) named: Named,
     pub target: Target,
 }
 
+/// Two entries are equal if they are the same entry of the same file.
+impl PartialEq for TargetEntry {
+    fn eq(&self, other: &Self) -> bool {
+        ptr::eq(self, other)
+    }
+}
+
+/// Names without wildcards. Each pair of a repository and a code is required to exist.
+#[derive(Debug, Default)]
+pub struct Named {
+    pub(crate) repositories: Vec<String>,
+    pub(crate) languages: Vec<String>,
+}
+
+impl Named {
+    /// Keeps the globs without wildcards.
+    pub fn of(repositories: &[&str], languages: &[&str]) -> Self {
+        let literal = |globs: &[&str]| {
+            let literal = globs.iter().filter(|glob| !glob.contains(WILDCARDS));
+            literal.map(ToString::to_string).collect()
+        };
+        Self {
+            repositories: literal(repositories),
+            languages: literal(languages),
+        }
+    }
+}
+
+/// The characters with a meaning in globs.
+const WILDCARDS: [char; 7] = ['*', '?', '[', ']', '{', '}', '\\'];
+
 /// The entries of `targets` in the order of the file.
 #[derive(Debug, Default)]
-pub struct Targets(pub Vec<TargetEntry>);
+pub struct Targets(pub Vec<Arc<TargetEntry>>);
 
 impl Targets {
     /// Returns one target for every language of every repository, without a date.
     pub fn everything_at(ratio: f64) -> Self {
-        Self(vec![TargetEntry {
+        Self(vec![Arc::new(TargetEntry {
             source: String::new(),
             globs: globs_in_words(&[], &[]),
             repositories: GlobSet::empty(),
             languages: GlobSet::empty(),
+            named: Named::default(),
             target: Target {
                 ratio,
                 ..Target::default()
             },
-        }])
+        })])
+    }
+
+    /// Returns the repositories that entries name, apart from resting ones. Each is required.
+    pub fn required_repositories(&self) -> impl Iterator<Item = &str> {
+        let entries = self.0.iter().filter(|entry| !entry.target.rests());
+        let names = entries.flat_map(|entry| &entry.named.repositories);
+        names.map(String::as_str)
     }
 
     /// Returns the entries that match a repository.
@@ -106,15 +147,33 @@ impl Targets {
 
 /// The entries of `targets` that match one repository, in the order of the file.
 #[derive(Debug)]
-pub struct RepositoryTargets<'a>(pub Vec<&'a TargetEntry>);
+pub struct RepositoryTargets<'a>(pub Vec<&'a Arc<TargetEntry>>);
 
 impl<'a> RepositoryTargets<'a> {
     /// Returns the entry that applies to a language: the first one that matches.
-    pub fn entry(&self, code: &str) -> Option<&'a TargetEntry> {
+    pub fn entry(&self, code: &str) -> Option<&'a Arc<TargetEntry>> {
         self.0
             .iter()
             .copied()
             .find(|entry| matches(&entry.languages, code))
+    }
+
+    /// Returns the codes that the repository `name` must have: each is named, together with the
+    /// repository, by the entry that applies to it.
+    pub fn required<'b>(&'b self, name: &'b str) -> impl Iterator<Item = &'a str> + 'b {
+        let entries = self.0.iter().copied().filter(move |entry| {
+            !entry.target.rests() && entry.named.repositories.iter().any(|one| one == name)
+        });
+        let codes = entries.flat_map(|entry| {
+            entry
+                .named
+                .languages
+                .iter()
+                .map(move |code| (entry, &**code))
+        });
+        codes
+            .filter(|(entry, code)| self.entry(code) == Some(entry))
+            .map(|(_, code)| code)
     }
 
     pub fn have_dates(&self) -> bool {

@@ -12,7 +12,7 @@ mod translations;
 pub use self::compressed::Uncompressed;
 use self::{compressed::CompressedText, translations::Gauges};
 use crate::{
-    domain::{polling::PollStatus, snapshot::Snapshot},
+    domain::{document::Document, polling::PollStatus, snapshot::Snapshot},
     metrics::instruments::Instruments,
 };
 use bytes::Bytes;
@@ -34,6 +34,7 @@ pub enum Format {
 /// A publication, which is served until the next one.
 #[derive(Debug)]
 pub struct Publication {
+    pub document: Arc<Document>,
     pub snapshot: Arc<Snapshot>,
     pub status: PollStatus,
     text: CompressedText,
@@ -44,11 +45,10 @@ impl Publication {
     /// threads.
     pub fn new(snapshot: Arc<Snapshot>, status: PollStatus) -> Self {
         let mut registry = Registry::default();
-        registry.register_collector(Box::new(Gauges {
-            snapshot: Arc::clone(&snapshot),
-            status: status.clone(),
-        }));
+        let document = Arc::new(Document::judge(&snapshot, status.clone(), None));
+        registry.register_collector(Box::new(Gauges(Arc::clone(&document))));
         Self {
+            document,
             snapshot,
             status,
             text: CompressedText::new(&registry),

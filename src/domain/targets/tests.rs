@@ -13,18 +13,19 @@ pub fn globs(patterns: &[&str]) -> GlobSet {
 }
 
 /// Makes an entry from globs on repositories and on languages; no glob matches everything.
-pub fn entry(repositories: &[&str], languages: &[&str], ratio: f64, due: &str) -> TargetEntry {
-    TargetEntry {
+pub fn entry(repositories: &[&str], languages: &[&str], ratio: f64, due: &str) -> Arc<TargetEntry> {
+    Arc::new(TargetEntry {
         source: "config.yml:7".to_owned(),
         globs: globs_in_words(repositories, languages),
         repositories: globs(repositories),
         languages: globs(languages),
+        named: Named::of(repositories, languages),
         target: Target {
             ratio,
             due: parse_due(due),
             ..Target::default()
         },
-    }
+    })
 }
 
 #[test]

@@ -5,8 +5,9 @@
 
 use crate::{
     domain::{
-        polling::{PollOutcome, PollStatus},
-        snapshot::{Snapshot, is_scale_suspect, out_of_scale},
+        document::{Document, Row},
+        polling::PollOutcome,
+        snapshot::out_of_scale,
     },
     metrics::{
         definition,
@@ -21,11 +22,8 @@ use prometheus_client::{
 use std::fmt;
 
 /// Encodes the status of polling and the totals of a publication.
-pub fn encode(
-    snapshot: &Snapshot,
-    status: &PollStatus,
-    encoder: &mut DescriptorEncoder<'_>,
-) -> fmt::Result {
+pub fn encode(document: &Document, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
+    let status = &document.status;
     if let Some(last) = &status.last {
         encode_last(last, encoder)?;
     }
@@ -52,10 +50,10 @@ pub fn encode(
     gauge(
         encoder,
         &definition::COMPLETION_SCALE,
-        Some(snapshot.completion_scale),
+        Some(document.completion_scale),
     )?;
-    if status.has_data || snapshot.filtered > 0 || !snapshot.repositories.is_empty() {
-        encode_totals(encoder, snapshot)?;
+    if status.has_data || document.filtered > 0 || !document.rows.is_empty() {
+        encode_totals(encoder, document)?;
     }
     Ok(())
 }
@@ -79,23 +77,20 @@ fn encode_last(last: &PollOutcome, encoder: &mut DescriptorEncoder<'_>) -> fmt::
 }
 
 /// Encodes the totals over all repositories.
-fn encode_totals(encoder: &mut DescriptorEncoder<'_>, snapshot: &Snapshot) -> fmt::Result {
+fn encode_totals(encoder: &mut DescriptorEncoder<'_>, document: &Document) -> fmt::Result {
     let mut family = descriptor(encoder, &definition::REPOSITORIES)?;
-    let filtered = ("filtered", snapshot.filtered);
+    let filtered = ("filtered", document.filtered);
     let counted = ["pending", "fresh", "failing", "stale"].map(|state| {
         (
             state,
-            snapshot.count(|condition| condition.label() == state),
+            document.count(|condition| condition.label() == state),
         )
     });
     for (state, count) in [filtered].into_iter().chain(counted) {
         ConstGauge::new(count).encode(family.encode_family(&[("state", state)])?)?;
     }
 
-    let languages = snapshot
-        .repositories
-        .iter()
-        .map(|shown| shown.records().len());
+    let languages = document.rows.iter().filter_map(Row::listed);
     gauge(
         encoder,
         &definition::LANGUAGES,
@@ -105,16 +100,13 @@ fn encode_totals(encoder: &mut DescriptorEncoder<'_>, snapshot: &Snapshot) -> fm
         encoder,
         &definition::COMPLETION_OUT_OF_SCALE,
         Some(out_of_scale(
-            snapshot.completion_scale,
-            snapshot.completions(),
+            document.completion_scale,
+            document.completions(),
         )),
     )?;
     gauge(
         encoder,
         &definition::COMPLETION_SCALE_SUSPECT,
-        Some(u64::from(is_scale_suspect(
-            snapshot.completion_scale,
-            snapshot.completions(),
-        ))),
+        Some(u64::from(document.is_scale_suspect)),
     )
 }

@@ -5,14 +5,7 @@
 //! a UNIT line is a comment.
 
 use crate::{
-    domain::{
-        Completion,
-        polling::PollStatus,
-        readiness::{self, Row, Translation},
-        record::Record,
-        snapshot::{Shown, Snapshot},
-        targets::Target,
-    },
+    domain::document::{Document, Row, Translation},
     metrics::{
         definition::{self, MetricDefinition},
         encode::descriptor,
@@ -28,114 +21,54 @@ use std::{fmt, sync::Arc};
 /// The collector of the gauges that change only with a publication. It orders samples by repository
 /// name, then language code.
 #[derive(Debug)]
-pub struct Gauges {
-    pub snapshot: Arc<Snapshot>,
-    pub status: PollStatus,
-}
+pub struct Gauges(pub Arc<Document>);
 
 impl Gauges {
     /// Returns each repository with its labels.
-    fn repositories(&self) -> impl Iterator<Item = ([(&str, &str); 1], &Shown)> {
-        self.snapshot
-            .repositories
-            .iter()
-            .map(|shown| ([("repo", &*shown.repository.name)], shown))
+    fn repositories(&self) -> impl Iterator<Item = ([(&str, &str); 1], &Row)> {
+        self.0.rows.iter().map(|row| ([("repo", row.name())], row))
     }
 
-    /// Returns each language with its labels.
-    fn records(&self) -> impl Iterator<Item = ([(&str, &str); 2], &Record)> {
-        self.repositories().flat_map(|([repo], shown)| {
-            let records = shown.records().iter();
-            records.map(move |record| ([repo, ("language", &*record.language.code)], record))
-        })
+    /// Returns each shown translation with its labels.
+    fn translations(&self) -> impl Iterator<Item = ([(&str, &str); 2], &Translation)> {
+        self.0
+            .translations()
+            .map(|(row, one)| ([("repo", row.name()), ("language", one.code())], one))
     }
 
-    /// Returns the labels and the target of each language with a target.
-    fn targets(&self) -> impl Iterator<Item = ([(&str, &str); 2], Target)> {
-        self.repositories().flat_map(|([repo], shown)| {
-            let targets = self.snapshot.targets.of_repository(&shown.repository.name);
-            shown.records().iter().filter_map(move |record| {
-                let code = &*record.language.code;
-                Some(([repo, ("language", code)], targets.of(code)?))
-            })
-        })
-    }
-
-    /// Returns the labels of each fallen language and the completion before its fall.
-    fn falls(&self) -> impl Iterator<Item = ([(&str, &str); 2], Completion)> {
-        self.repositories().flat_map(move |([repo], shown)| {
-            let targets = self.snapshot.targets.of_repository(&shown.repository.name);
-            shown.records().iter().filter_map(move |record| {
-                let code = &*record.language.code;
-                let fall = record.fall(self.snapshot.taken_at)?;
-                let rests = targets.of(code).is_some_and(Target::rests);
-                (!rests).then_some(([repo, ("language", code)], fall.from))
-            })
-        })
-    }
-
-    fn encode_languages(
-        &self,
-        rows: &[Row<'_>],
-        encoder: &mut DescriptorEncoder<'_>,
-    ) -> fmt::Result {
-        let is_scale_suspect = self.snapshot.standards().is_scale_suspect;
+    fn encode_languages(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
         family(
             encoder,
             &definition::COMPLETION_RATIO,
-            self.records(),
-            |record| Some(record.completion()?.ratio(self.snapshot.completion_scale)),
+            self.translations(),
+            |one| one.ratio,
         )?;
-        family(
-            encoder,
-            &definition::READY,
-            translations(rows).filter(|(_, one)| !one.target.rests()),
-            |translation| (!is_scale_suspect).then(|| u64::from(translation.is_ready())),
-        )?;
+        let judged = self.translations();
+        let judged = judged.filter(|(_, one)| !one.rests() && !self.0.is_scale_suspect);
+        family(encoder, &definition::READY, judged, |one| {
+            Some(u64::from(one.is_ready()))
+        })?;
         family(
             encoder,
             &definition::LAST_PROGRESS,
-            self.records(),
-            |record| Some(record.last_progress(self.snapshot.taken_at)?.as_seconds()),
+            self.translations(),
+            |one| Some(one.last_progress?.as_seconds()),
         )?;
         family(
             encoder,
             &definition::FALLEN_FROM_RATIO,
-            self.falls(),
-            |from| Some(from.ratio(self.snapshot.completion_scale)),
+            self.translations(),
+            |one| Some(one.fall.as_ref()?.from),
         )?;
-        self.encode_judgements(rows, encoder)?;
-        family(
-            encoder,
-            &definition::TARGET_RATIO,
-            self.targets(),
-            |target| Some(target.ratio),
-        )?;
-        family(encoder, &definition::TARGET_DUE, self.targets(), |target| {
-            Some(target.due?.as_seconds())
-        })?;
-        family(
-            encoder,
-            &definition::LANGUAGE_INFO,
-            self.snapshot
-                .language_names()
-                .into_iter()
-                .map(|(code, name)| ([("language", code), ("name", name)], 1_u64)),
-            Some,
-        )
-    }
-
-    fn encode_judgements(
-        &self,
-        rows: &[Row<'_>],
-        encoder: &mut DescriptorEncoder<'_>,
-    ) -> fmt::Result {
-        let known = readiness::known_rows(&self.snapshot);
+        let known = self.repositories().flat_map(|([repo], row)| {
+            let known = row.known().iter();
+            known.map(move |one| ([repo, ("language", one.code())], one))
+        });
         family(
             encoder,
             &definition::TRANSLATION_PROBLEM,
-            translations(&known).flat_map(|([repo, language], translation)| {
-                let problems = translation.judgement.problems();
+            known.flat_map(|([repo, language], one)| {
+                let problems = one.problems();
                 problems.map(move |(kind, at)| ([repo, language, ("kind", kind.label())], at))
             }),
             |at| Some(at.as_seconds()),
@@ -143,8 +76,27 @@ impl Gauges {
         family(
             encoder,
             &definition::ESTIMATED_READY,
-            translations(rows),
-            |translation| Some(translation.judgement.estimated_ready?.as_seconds()),
+            self.translations(),
+            |one| Some(one.estimated_ready?.as_seconds()),
+        )?;
+        family(
+            encoder,
+            &definition::TARGET_RATIO,
+            self.translations(),
+            |one| Some(one.entry.as_ref()?.target.ratio),
+        )?;
+        family(
+            encoder,
+            &definition::TARGET_DUE,
+            self.translations(),
+            |one| Some(one.target().due?.as_seconds()),
+        )?;
+        let names = self.0.language_names().into_iter();
+        family(
+            encoder,
+            &definition::LANGUAGE_INFO,
+            names.map(|(code, name)| ([("language", code), ("name", name)], 1_u64)),
+            Some,
         )
     }
 
@@ -152,18 +104,17 @@ impl Gauges {
         family(
             encoder,
             &definition::REPOSITORY_INFO,
-            self.repositories().map(|([(_, repo)], shown)| {
-                let private = match shown.repository.private {
+            self.repositories().map(|([(_, repo)], row)| {
+                let private = match row.repository.private {
                     Some(is_private) => is_private.to_string(),
                     None => "unknown".to_owned(),
                 };
                 let mut labels = vec![
                     ("repo", repo.to_owned()),
-                    ("id", shown.repository.id.to_string()),
+                    ("id", row.repository.id.to_string()),
                     ("private", private),
                 ];
-                let url = self.snapshot.links.repository_url(&shown.repository);
-                labels.extend(url.map(|url| ("url", url)));
+                labels.extend(self.0.repository_url(row).map(|url| ("url", url)));
                 (labels, 1_u64)
             }),
             Some,
@@ -172,48 +123,29 @@ impl Gauges {
             encoder,
             &definition::REPOSITORY_CREATED,
             self.repositories(),
-            |shown| Some(shown.repository.created_at?.as_seconds()),
+            |row| Some(row.repository.created_at?.as_seconds()),
         )?;
         family(
             encoder,
             &definition::REPOSITORY_LANGUAGES,
             self.repositories(),
-            |shown| Some(shown.condition.languages()?.records.len()),
+            Row::listed,
         )?;
         family(
             encoder,
             &definition::REPOSITORY_LAST_SUCCESS,
             self.repositories(),
-            |shown| Some(shown.condition.last_success()?.as_seconds()),
+            |row| Some(row.condition.last_success()?.as_seconds()),
         )
     }
 }
 
 impl Collector for Gauges {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
-        let rows = readiness::rows(&self.snapshot, None);
-        self.encode_languages(&rows, &mut encoder)?;
+        self.encode_languages(&mut encoder)?;
         self.encode_repositories(&mut encoder)?;
-        super::polling::encode(&self.snapshot, &self.status, &mut encoder)
+        super::polling::encode(&self.0, &mut encoder)
     }
-}
-
-/// Returns each row with the labels of its repository.
-fn repositories<'a, 'b>(
-    rows: &'b [Row<'a>],
-) -> impl Iterator<Item = ([(&'static str, &'a str); 1], &'b Row<'a>)> {
-    rows.iter()
-        .map(|row| ([("repo", &*row.shown.repository.name)], row))
-}
-
-/// Returns each translation with its labels.
-fn translations<'a>(
-    rows: &[Row<'a>],
-) -> impl Iterator<Item = ([(&'static str, &'a str); 2], Translation<'a>)> {
-    repositories(rows).flat_map(|([repo], row)| {
-        let translations = row.translations();
-        translations.map(move |one| ([repo, ("language", one.code())], one))
-    })
 }
 
 /// Encodes a gauge family with a sample for each item that has a value. A family without samples is

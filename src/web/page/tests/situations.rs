@@ -108,7 +108,7 @@ fn stall(shown: &mut Shown, code: &str, completion: f64, days: i64) {
     });
 }
 
-fn due(days: i64) -> crate::domain::targets::TargetEntry {
+fn due(days: i64) -> Arc<crate::domain::targets::TargetEntry> {
     entry(&[], &[], 0.95, &end_of_day(days))
 }
 

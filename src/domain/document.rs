@@ -1,0 +1,423 @@
+//! The published document: everything that is known of the account, judged.
+//!
+//! [`Document::judge`] makes one for each publication. Metrics, page, table, Markdown, CSV, JSON,
+//! badge and gate read its fields, and decide nothing. An unknown completion, a completion that
+//! cannot be judged and a resting translation are values of it, so that no reader takes them for 0.
+
+mod dates;
+mod judge;
+mod selection;
+mod totals;
+
+pub use dates::Due;
+pub use selection::Selection;
+pub use totals::{Mean, Totals};
+
+use super::{
+    Completion, Failure, Language, Reason, Repository, Thresholds, TranslationProblem,
+    links::Links,
+    polling::PollStatus,
+    snapshot::Condition,
+    tally::Tally,
+    targets::{Target, TargetEntry, Targets},
+};
+use crate::support::clock::Timestamp;
+use std::{
+    cmp::{Ordering, Reverse},
+    collections::BTreeMap,
+    sync::Arc,
+};
+
+/// The account as of one publication.
+#[derive(Debug, Clone)]
+pub struct Document {
+    /// The time of the judgement.
+    pub taken_at: Timestamp,
+    /// Sorted by name, each name once.
+    pub rows: Vec<Row>,
+    /// The totals of all rows.
+    pub totals: Totals,
+    /// The number of listed repositories left out by the filters, or for a duplicate name.
+    pub filtered: usize,
+    /// The number of ids without a readable name in the last complete listing. A repository that
+    /// had a name before keeps it.
+    pub unnamed: usize,
+    /// The number of repositories missing from the last complete listing while their removal waits
+    /// for the next listing to confirm it; otherwise 0.
+    pub unconfirmed: usize,
+    /// `api.completion_scale`: the completion that means finished.
+    pub completion_scale: f64,
+    /// True if `api.completion_scale` seems wrong, so that no ratio can be trusted.
+    pub is_scale_suspect: bool,
+    pub targets: Arc<Targets>,
+    pub thresholds: Thresholds,
+    pub links: Arc<Links>,
+    pub status: PollStatus,
+}
+
+/// A repository.
+#[derive(Debug, Clone)]
+pub struct Row {
+    pub repository: Arc<Repository>,
+    pub condition: Condition<Translations>,
+}
+
+/// The translations of a repository as of its last good read.
+#[derive(Debug, Clone)]
+pub struct Translations {
+    pub read_at: Timestamp,
+    /// Shared with the documents before and after, as long as nothing changes.
+    judged: Arc<Judged>,
+}
+
+#[derive(Debug, PartialEq)]
+struct Judged {
+    /// Sorted by code.
+    translations: Box<[Translation]>,
+    totals: Totals,
+}
+
+/// One language of one repository.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Translation {
+    pub language: Arc<Language>,
+    /// True if `targets` requires the language, and the repository does not have it.
+    pub is_missing: bool,
+    /// `None` if the API reports no completion.
+    pub completion: Option<Completion>,
+    /// See [`Completion::ratio`].
+    pub ratio: Option<f64>,
+    /// The entry of `targets` that applies.
+    pub entry: Option<Arc<TargetEntry>>,
+    /// `None` if no completion is reported.
+    pub last_progress: Option<Timestamp>,
+    /// True if the shown data are the first with a completion, so that `last_progress` is the time
+    /// of this read.
+    pub is_new: bool,
+    /// A fall of the last 7 days; a resting translation has none.
+    pub fall: Option<Box<Fall>>,
+    pub readiness: Readiness,
+    pub problems: Problems,
+    /// The time at which the translation is expected to be ready; `None` if it is ready, gains
+    /// nothing or cannot be judged, or if that time has passed.
+    pub estimated_ready: Option<Timestamp>,
+}
+
+/// The ratio before a fall, and the time of the fall.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Fall {
+    pub from: f64,
+    pub at: Timestamp,
+}
+
+/// The relation of a translation to its target.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Readiness {
+    Ready,
+    Behind,
+    /// No completion is reported, or the completion scale is suspect.
+    Unknown,
+    /// A target of 0 expects no progress.
+    Resting,
+}
+
+/// The problems of a translation. One that is ready or rests has none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Problems {
+    /// In the order of [`TranslationProblem::ALL`].
+    Judged([bool; TranslationProblem::ALL.len()]),
+    NotJudged(NotJudged),
+}
+
+/// The reason why the problems of a translation are unknown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NotJudged {
+    SuspectScale,
+    /// The data are older than a day and than three intervals.
+    OldData,
+}
+
+impl NotJudged {
+    pub const ALL: [Self; 2] = [Self::SuspectScale, Self::OldData];
+
+    /// Returns the reason in words for people.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::SuspectScale => "the completion scale is suspect",
+            Self::OldData => "the data are too old",
+        }
+    }
+}
+
+impl Translation {
+    pub fn code(&self) -> &str {
+        &self.language.code
+    }
+
+    /// Returns the target; without an entry, the default one.
+    pub fn target(&self) -> Target {
+        let entry = self.entry.as_ref();
+        entry.map(|entry| entry.target).unwrap_or_default()
+    }
+
+    pub fn is_ready(&self) -> bool {
+        self.readiness == Readiness::Ready
+    }
+
+    pub fn rests(&self) -> bool {
+        self.readiness == Readiness::Resting
+    }
+
+    /// Returns whether the translation is neither ready nor resting.
+    pub fn is_behind(&self) -> bool {
+        matches!(self.readiness, Readiness::Behind | Readiness::Unknown)
+    }
+
+    /// Returns the time of the last progress unless nothing earlier is known.
+    pub fn known_progress(&self) -> Option<Timestamp> {
+        self.last_progress.filter(|_| !self.is_new)
+    }
+
+    /// Returns the gap between the ratio and the target; `None` if the ratio is unknown, cannot be
+    /// trusted or does not matter.
+    pub fn missing(&self) -> Option<f64> {
+        match self.readiness {
+            Readiness::Ready => Some(0.0),
+            Readiness::Behind => Some(self.target().ratio - self.ratio?),
+            Readiness::Unknown | Readiness::Resting => None,
+        }
+    }
+
+    pub fn has(&self, kind: TranslationProblem) -> bool {
+        matches!(self.problems, Problems::Judged(has) if has[kind as usize])
+    }
+
+    /// Returns the time that a problem is about, or `None` if the translation does not have it.
+    pub fn problem(&self, kind: TranslationProblem) -> Option<Timestamp> {
+        if !self.has(kind) {
+            return None;
+        }
+        match kind {
+            TranslationProblem::Stalled => self.last_progress,
+            TranslationProblem::Regressed => self.fall.as_ref().map(|fall| fall.at),
+            TranslationProblem::Overdue | TranslationProblem::AtRisk => self.target().due,
+        }
+    }
+
+    /// Returns the problems, each with the time that it is about.
+    pub fn problems(&self) -> impl Iterator<Item = (TranslationProblem, Timestamp)> {
+        let kinds = TranslationProblem::ALL.iter();
+        kinds.filter_map(|kind| Some((*kind, self.problem(*kind)?)))
+    }
+
+    /// Returns the labels of the problems.
+    pub fn kinds(&self) -> Vec<&'static str> {
+        self.problems().map(|(kind, _)| kind.label()).collect()
+    }
+}
+
+impl Condition<Translations> {
+    /// Returns the time at which the languages were last read in full.
+    pub fn last_success(&self) -> Option<Timestamp> {
+        self.known().map(|translations| translations.read_at)
+    }
+}
+
+impl Row {
+    pub fn name(&self) -> &str {
+        &self.repository.name
+    }
+
+    /// Returns the shown translations, sorted by code; the slice is empty while none are known.
+    pub fn translations(&self) -> &[Translation] {
+        of(self.condition.languages())
+    }
+
+    /// Returns the translations of the last good read, shown or stale.
+    pub fn known(&self) -> &[Translation] {
+        of(self.condition.known())
+    }
+
+    /// Returns the languages that the API lists for the repository; `None` if they are not shown.
+    pub fn listed(&self) -> Option<usize> {
+        self.condition.languages()?;
+        let listed = self.translations().iter().filter(|one| !one.is_missing);
+        Some(listed.count())
+    }
+
+    /// Returns the totals of the shown translations.
+    pub fn totals(&self) -> Totals {
+        let shown = self.condition.languages();
+        shown.map(|shown| shown.judged.totals).unwrap_or_default()
+    }
+
+    /// Returns whether the languages of the repository are known.
+    pub fn is_read(&self) -> bool {
+        self.condition.languages().is_some()
+    }
+
+    /// Returns the translations that are neither ready nor resting, the furthest behind first.
+    pub fn behind(&self) -> Vec<&Translation> {
+        let translations = self.translations().iter();
+        let mut behind: Vec<_> = translations.filter(|one| one.is_behind()).collect();
+        furthest_first(&mut behind, |one| one.missing());
+        behind
+    }
+
+    /// Returns the translation into a language, or `None` if the repository does not have it.
+    pub fn language(&self, code: &str) -> Option<&Translation> {
+        let translations = self.translations();
+        let index = translations.binary_search_by(|one| one.code().cmp(code));
+        translations.get(index.ok()?)
+    }
+}
+
+fn of(translations: Option<&Translations>) -> &[Translation] {
+    translations.map_or(&[], |known| &known.judged.translations)
+}
+
+impl Document {
+    /// Returns each shown translation with its repository.
+    pub fn translations(&self) -> impl Iterator<Item = (&Row, &Translation)> + Clone {
+        translations(&self.rows)
+    }
+
+    /// Counts the repositories whose condition passes `accepts`.
+    pub fn count(&self, accepts: impl Fn(&Condition<Translations>) -> bool) -> usize {
+        let accepted = self.rows.iter().filter(|row| accepts(&row.condition));
+        accepted.count()
+    }
+
+    /// Counts the repositories whose languages are not shown: whether they are ready is unknown.
+    pub fn unread(&self) -> usize {
+        self.count(|condition| condition.languages().is_none())
+    }
+
+    /// Returns all shown completions, in the API's unit.
+    pub fn completions(&self) -> impl Iterator<Item = f64> + Clone {
+        self.translations()
+            .filter_map(|(_, one)| one.completion)
+            .map(Completion::get)
+    }
+
+    /// Returns the URL where a repository is translated.
+    pub fn repository_url(&self, row: &Row) -> Option<String> {
+        self.links.repository_url(&row.repository)
+    }
+
+    /// Returns the URL where a language of a repository is translated.
+    pub fn language_url(&self, row: &Row, code: &str) -> Option<String> {
+        self.links.language_url(&row.repository, code)
+    }
+
+    /// Returns the code of each language with the name that most repositories give it. On a tie the
+    /// name that sorts first counts; the name is empty if no repository has one.
+    pub fn language_names(&self) -> BTreeMap<&str, &str> {
+        let mut counts: Tally<(&str, &str), usize> = Tally::new();
+        for (_, Translation { language, .. }) in
+            self.translations().filter(|(_, one)| !one.is_missing)
+        {
+            *counts.entry((&language.code, &language.name)) += 1;
+        }
+        let mut names = BTreeMap::new();
+        for ((code, name), count) in counts.into_sorted() {
+            let most_frequent = names.entry(code).or_insert((0, ""));
+            if !name.is_empty() && count > most_frequent.0 {
+                *most_frequent = (count, name);
+            }
+        }
+        names
+            .into_iter()
+            .map(|(code, (_, name))| (code, name))
+            .collect()
+    }
+
+    /// Returns the totals of each language, sorted by code.
+    pub fn languages(&self) -> Vec<(&str, Totals)> {
+        languages(&self.rows)
+    }
+
+    /// Returns the entries of `targets` that apply to no language. A repository whose languages are
+    /// unknown counts as using every entry that matches its name.
+    pub fn unused_targets(&self) -> Vec<&TargetEntry> {
+        let mut unused: Vec<&TargetEntry> = self.targets.0.iter().map(|entry| &**entry).collect();
+        for row in &self.rows {
+            if unused.is_empty() {
+                break;
+            }
+            if row.is_read() {
+                let listed = row.translations().iter().filter(|one| !one.is_missing);
+                let used: Vec<_> = listed.filter_map(|one| one.entry.as_deref()).collect();
+                unused.retain(|entry| !used.contains(entry));
+            } else {
+                let used = self.targets.of_repository(row.name());
+                unused.retain(|entry| !used.0.iter().any(|used| ***used == **entry));
+            }
+        }
+        unused
+    }
+
+    /// Groups the failures that pass `accepts` by their reasons, the most frequent first.
+    pub fn causes(&self, accepts: impl Fn(&Failure) -> bool) -> Vec<Cause<'_>> {
+        let mut causes: BTreeMap<Option<Reason>, Cause<'_>> = BTreeMap::new();
+        for row in &self.rows {
+            if let Some(failure) = row.condition.failure()
+                && accepts(failure)
+            {
+                let cause = causes.entry(failure.reason).or_insert(Cause {
+                    repositories: Vec::new(),
+                    failure,
+                });
+                cause.repositories.push(row.name());
+                if failure.since < cause.failure.since {
+                    cause.failure = failure;
+                }
+            }
+        }
+        let mut causes: Vec<_> = causes.into_values().collect();
+        causes.sort_by_key(|cause| Reverse(cause.repositories.len()));
+        causes
+    }
+}
+
+/// A reason why repositories fail.
+#[derive(Debug)]
+pub struct Cause<'a> {
+    /// The names of the repositories that fail for this reason.
+    pub repositories: Vec<&'a str>,
+    /// The failure that has lasted longest.
+    pub failure: &'a Failure,
+}
+
+/// Returns each shown translation of these rows with its repository.
+pub fn translations<'a, R: IntoIterator<Item = &'a Row>>(
+    rows: R,
+) -> std::iter::FlatMap<
+    R::IntoIter,
+    std::iter::Zip<std::iter::Repeat<&'a Row>, std::slice::Iter<'a, Translation>>,
+    fn(&'a Row) -> std::iter::Zip<std::iter::Repeat<&'a Row>, std::slice::Iter<'a, Translation>>,
+> {
+    rows.into_iter()
+        .flat_map(|row| std::iter::repeat(row).zip(row.translations()))
+}
+
+/// Returns the totals of each language of these rows, sorted by code.
+pub fn languages<'a>(rows: impl IntoIterator<Item = &'a Row>) -> Vec<(&'a str, Totals)> {
+    let mut languages: Tally<_, Totals> = Tally::new();
+    for (_, translation) in translations(rows) {
+        languages.entry(translation.code()).add(translation);
+    }
+    languages.into_sorted()
+}
+
+/// Sorts by the gap to the target, the largest first. Items without a completion come last.
+pub fn furthest_first<T>(items: &mut [T], missing: impl Fn(&T) -> Option<f64>) {
+    items.sort_by(|one, other| {
+        missing(other)
+            .partial_cmp(&missing(one))
+            .unwrap_or(Ordering::Equal)
+    });
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,85 @@
+//! Selections: parts of a document, chosen by globs on repositories and languages.
+
+use super::{Document, Row, Totals};
+use crate::support::glob::glob_set;
+use globset::{Glob, GlobSet};
+
+/// Globs that choose repositories and languages; an empty set chooses all.
+#[derive(Debug, Clone, Default)]
+pub struct Selection {
+    /// Globs on `owner/repo`.
+    pub repositories: GlobSet,
+    /// Globs on codes.
+    pub languages: GlobSet,
+}
+
+impl Selection {
+    /// Compiles the globs.
+    ///
+    /// # Errors
+    /// Fails if the globs together are too large.
+    pub fn new(repositories: &[Glob], languages: &[Glob]) -> Result<Self, String> {
+        Ok(Self {
+            repositories: glob_set(repositories)?,
+            languages: glob_set(languages)?,
+        })
+    }
+
+    /// Returns the row with its chosen languages, or `None` if it is not chosen.
+    ///
+    /// Globs on languages also leave out a repository that is known to have no matching language.
+    pub fn of_row(&self, row: &Row) -> Option<Row> {
+        if !self.repositories.is_empty() && !self.repositories.is_match(row.name()) {
+            return None;
+        }
+        let mut row = row.clone();
+        if self.languages.is_empty() {
+            return Some(row);
+        }
+        let is_read = row.is_read();
+        let chosen = row.known().iter();
+        let chosen = chosen.filter(|one| self.languages.is_match(one.code()));
+        let chosen: Box<[_]> = chosen.cloned().collect();
+        if is_read && chosen.is_empty() {
+            return None;
+        }
+        if let Some(known) = row.condition.known_mut() {
+            known.replace(chosen);
+        }
+        Some(row)
+    }
+
+    /// Returns the document reduced to the chosen repositories and languages, with their totals.
+    pub fn of(&self, document: &Document) -> Document {
+        let rows = document.rows.iter();
+        let rows: Vec<_> = rows.filter_map(|row| self.of_row(row)).collect();
+        Document {
+            totals: totals(&rows),
+            rows,
+            ..document.clone()
+        }
+    }
+
+    /// Returns the totals of the chosen translations.
+    pub fn totals(&self, document: &Document) -> Totals {
+        if self.repositories.is_empty() && self.languages.is_empty() {
+            return document.totals;
+        }
+        let mut totals = Totals::default();
+        for row in &document.rows {
+            if let Some(row) = self.of_row(row) {
+                totals.merge(&row.totals());
+            }
+        }
+        totals
+    }
+}
+
+/// Returns the totals of these rows.
+pub(super) fn totals(rows: &[Row]) -> Totals {
+    let mut totals = Totals::default();
+    for row in rows {
+        totals.merge(&row.totals());
+    }
+    totals
+}

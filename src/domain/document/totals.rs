@@ -1,0 +1,146 @@
+//! Counts and means of several translations.
+
+use super::{NotJudged, Problems, Readiness, Translation};
+use crate::{domain::TranslationProblem, support::clock::Timestamp};
+
+/// A mean of ratios. Each is clamped to 0 to 1, so that one absurd value cannot outweigh all
+/// others.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Mean {
+    sum: f64,
+    count: u32,
+}
+
+impl Mean {
+    fn add(&mut self, ratio: Option<f64>) {
+        if let Some(ratio) = ratio {
+            self.sum += ratio.clamp(0.0, 1.0);
+            self.count += 1;
+        }
+    }
+
+    /// Returns the mean, or `None` if no ratio was added.
+    pub fn get(self) -> Option<f64> {
+        (self.count > 0).then(|| self.sum / f64::from(self.count))
+    }
+}
+
+/// The totals of several translations. Resting ones are counted apart.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Totals {
+    /// The translations that are expected to become ready, or are.
+    pub all: usize,
+    pub ready: usize,
+    /// The translations of which is unknown whether they are ready.
+    pub unknown: usize,
+    /// The translations with a target of 0.
+    pub resting: usize,
+    /// The number of translations with each problem, in the order of [`TranslationProblem::ALL`].
+    problems: [usize; TranslationProblem::ALL.len()],
+    /// The number of translations whose problems are unknown, by [`NotJudged::ALL`].
+    not_judged: [usize; NotJudged::ALL.len()],
+    /// The mean ratio, with resting translations.
+    pub mean: Mean,
+    /// The mean gap between ratio and target.
+    pub missing: Mean,
+    /// The latest progress of a translation.
+    pub last_progress: Option<Timestamp>,
+    /// The earliest date of a translation that is not ready.
+    pub due: Option<Timestamp>,
+}
+
+impl Totals {
+    /// Sums up translations.
+    pub fn of<'a>(translations: impl IntoIterator<Item = &'a Translation>) -> Self {
+        let mut totals = Self::default();
+        for translation in translations {
+            totals.add(translation);
+        }
+        totals
+    }
+
+    pub fn add(&mut self, translation: &Translation) {
+        self.mean.add(translation.ratio);
+        self.last_progress = self.last_progress.max(translation.last_progress);
+        if translation.rests() {
+            self.resting += 1;
+            return;
+        }
+        self.all += 1;
+        self.missing.add(translation.missing());
+        match translation.readiness {
+            Readiness::Ready => self.ready += 1,
+            Readiness::Unknown => self.unknown += 1,
+            Readiness::Behind | Readiness::Resting => {}
+        }
+        match translation.problems {
+            Problems::Judged(has) => {
+                for (count, has) in self.problems.iter_mut().zip(has) {
+                    *count += usize::from(has);
+                }
+            }
+            Problems::NotJudged(why) => self.not_judged[why as usize] += 1,
+        }
+        if let Some(due) = translation.target().due
+            && translation.is_behind()
+        {
+            self.due = Some(self.due.unwrap_or(due).min(due));
+        }
+    }
+
+    /// Adds the totals of other translations.
+    pub fn merge(&mut self, other: &Self) {
+        self.all += other.all;
+        self.ready += other.ready;
+        self.unknown += other.unknown;
+        self.resting += other.resting;
+        for (count, other) in self.problems.iter_mut().zip(other.problems) {
+            *count += other;
+        }
+        for (count, other) in self.not_judged.iter_mut().zip(other.not_judged) {
+            *count += other;
+        }
+        for (sum, mean) in [
+            (&mut self.mean, other.mean),
+            (&mut self.missing, other.missing),
+        ] {
+            sum.sum += mean.sum;
+            sum.count += mean.count;
+        }
+        self.last_progress = self.last_progress.max(other.last_progress);
+        self.due = [self.due, other.due].into_iter().flatten().min();
+    }
+
+    /// Counts the translations with a problem.
+    pub fn count(&self, kind: TranslationProblem) -> usize {
+        self.problems[kind as usize]
+    }
+
+    /// Counts the translations with each problem that any of them has.
+    pub fn problems(&self) -> impl Iterator<Item = (TranslationProblem, usize)> {
+        let kinds = TranslationProblem::ALL.iter();
+        let counts = kinds.map(|kind| (*kind, self.count(*kind)));
+        counts.filter(|(_, count)| *count > 0)
+    }
+
+    /// Counts the translations whose problems are unknown, by each reason that there is.
+    pub fn not_judged(&self) -> impl Iterator<Item = (NotJudged, usize)> {
+        let counts = NotJudged::ALL.map(|why| (why, self.not_judged[why as usize]));
+        counts.into_iter().filter(|(_, count)| *count > 0)
+    }
+
+    /// Returns whether there are translations and all of them are ready.
+    pub fn is_ready(&self) -> bool {
+        self.all > 0 && self.ready == self.all
+    }
+
+    /// Counts the translations that are not ready.
+    pub fn behind(&self) -> usize {
+        self.all - self.ready
+    }
+
+    /// Counts all translations, with resting ones.
+    pub fn with_resting(&self) -> usize {
+        self.all + self.resting
+    }
+}
