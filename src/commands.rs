@@ -175,8 +175,8 @@ fn open_state(
     let now = Clock::system().now();
     let opened = StateFile::open(path, base_url, now)?;
     if let Some(set_aside) = opened.set_aside {
-        tracing::error!("{set_aside}");
-        let hint = "no action is needed, unless you can repair the file that was set aside";
+        let hint = "delete the file that was set aside, unless you can repair it";
+        tracing::error!(hint, "{set_aside}");
         instruments.state_discarded(Failure::new(set_aside, hint, now));
     }
     Ok((Some(opened.file), opened.saved))

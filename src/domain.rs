@@ -5,6 +5,7 @@
 //! completion is finite and a name is not empty. This module does no I/O and knows no HTTP, metrics
 //! or configuration.
 
+pub mod departed;
 #[allow(
     dead_code,
     unused_imports,
@@ -14,7 +15,6 @@ pub(crate) mod document;
 pub(crate) mod excerpt;
 pub mod filter;
 pub mod judgement;
-mod known_languages;
 pub mod links;
 pub mod polling;
 pub mod problem;
@@ -26,7 +26,6 @@ mod tally;
 pub mod targets;
 mod thresholds;
 
-pub(crate) use known_languages::KnownLanguages;
 pub use problem::{ProblemKind, Severity};
 pub use response::{
     BadEntry, Defects, LanguageList, Listing, Next, Page, ReportedLanguage, ZeroCount, Zeros,
@@ -39,7 +38,7 @@ use serde::{Deserialize, Serialize};
 use std::{fmt, num::NonZeroU64, sync::Arc};
 
 /// The id of a repository: a positive 64-bit signed integer (API specification 2.1, 4.1).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct RepositoryId(NonZeroU64);
 
 impl RepositoryId {
@@ -104,7 +103,7 @@ pub fn twelve_decimals(ratio: f64) -> f64 {
 }
 
 /// A repository of the listing.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Repository {
     pub id: RepositoryId,
     /// `owner/repo` as the API spells it; never empty.
@@ -116,7 +115,7 @@ pub struct Repository {
 }
 
 /// A language that repositories are translated into.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Language {
     /// Never empty.
     pub code: Arc<str>,

@@ -8,8 +8,8 @@
 //!
 //! # Files that cannot be used
 //!
-//! A damaged file, a foreign file and the state of another API are set aside under another name;
-//! the exporter never overwrites or removes them. An unreadable file, an oversized file and the
+//! A damaged file, a foreign file, the file of an older version and the state of another API are set
+//! aside under another name; the exporter never overwrites or removes them. An unreadable file, an oversized file and the
 //! file of a newer version stay where they are, and the exporter does not start.
 //!
 //! # Names
@@ -33,21 +33,18 @@ mod format;
 pub use format::FormatError;
 
 use crate::{
-    domain::{
-        Repository, RepositoryId,
-        record::{Languages, Record},
-    },
+    domain::{RepositoryId, departed::Departed, record::SavedRepository},
     support::{clock::Timestamp, hint::SetupError, replace::replace_by_way_of},
 };
 use error::{failed, folder};
+use serde::{Deserialize, Serialize};
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeSet,
     ffi::OsString,
     fs::{self, File, OpenOptions, Permissions},
     io::{self, ErrorKind},
     os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _},
     path::{Path, PathBuf},
-    sync::Arc,
 };
 use tempfile::Builder;
 
@@ -59,7 +56,7 @@ const MODE: u32 = 0o600;
 const MAX_BYTES: u64 = 256 * 1024 * 1024;
 
 /// Everything that survives a restart.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct SavedState {
     /// The end of the last poll that read everything.
     pub last_success_at: Option<Timestamp>,
@@ -70,21 +67,7 @@ pub struct SavedState {
     /// Repositories that the last complete listing lacked. The next listing confirms their removal.
     pub missed: BTreeSet<RepositoryId>,
     /// The records of departed languages. A language departs with its repository, too.
-    pub departed: BTreeMap<(RepositoryId, Arc<str>), Record>,
-}
-
-/// A repository, with its languages if they were ever read, even if those are stale.
-#[derive(Debug, Clone, PartialEq)]
-pub struct SavedRepository {
-    pub repository: Arc<Repository>,
-    /// The number of the last attempt to read the repository. Attempts are counted over all
-    /// repositories, so that a larger number is a later attempt; 0 means none.
-    pub last_attempt: u64,
-    /// The number of failed attempts since the last success, as the ledger counts them.
-    pub failures: u32,
-    /// The time since which reads fail; `None` after a success.
-    pub failing_since: Option<Timestamp>,
-    pub languages: Option<Arc<Languages>>,
+    pub departed: Departed,
 }
 
 /// The result of [`StateFile::open`].
@@ -251,7 +234,7 @@ fn set_aside(path: &Path, why: &FormatError, now: Timestamp) -> Result<String, S
     fs::rename(path, &to).map_err(|error| failed("set aside the state file", path, &error))?;
     Ok(format!(
         "cannot use the state file {}: {why}; it was set aside as {}, and the exporter starts \
-         without it",
+         without it: all progress clocks begin anew",
         path.display(),
         to.display()
     ))

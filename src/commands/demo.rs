@@ -5,8 +5,9 @@ use crate::{
     cli::DEMO_INTERVAL,
     config::{Config, Options},
     demo,
+    domain::record::SavedRepository,
     server::web_config::WebConfigFile,
-    state::{SavedRepository, SavedState},
+    state::SavedState,
     support::clock::Clock,
 };
 use anyhow::Context as _;

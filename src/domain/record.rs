@@ -6,9 +6,9 @@
 //! no clock, begins and ends no fall, and hides none. Recorded times never change: a time in the
 //! future, which a wrong clock has left behind, counts as now until the next progress replaces it.
 
-use super::{Completion, Language};
+use super::{Completion, Language, Repository};
 use crate::support::clock::Timestamp;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
 use std::{sync::Arc, time::Duration};
 
 const WEEK: Duration = Duration::from_secs(7 * 24 * 60 * 60);
@@ -18,18 +18,18 @@ const FALL_SHOWN_FOR: Duration = WEEK;
 
 /// The record of one translation. A large account has a million of them, so the size of this struct
 /// decides the use of memory.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Record {
-    /// Shared with the other repositories that have the language.
     pub language: Arc<Language>,
     /// `None` until a response has a readable completion.
     pub known: Option<Known>,
     /// The recent past, boxed because few records have one.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub past: Option<Box<Past>>,
 }
 
 /// The last known completion of a language.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Known {
     pub completion: Completion,
     /// The progress clock: the time at which the completion was first seen, last rose, or fell from
@@ -40,7 +40,7 @@ pub struct Known {
 }
 
 /// The parts of a record that exist only after a change.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Past {
     /// The latest earlier reading, less than a week old while polls succeed. Without it, the
     /// completion has not changed for a week, or since the progress clock.
@@ -48,8 +48,6 @@ pub struct Past {
     /// The reading that was the latest one before: at least a week old.
     pub previous: Option<Reading>,
     pub fall: Option<Fall>,
-    /// The time at which the language left the repository, or the repository left the account.
-    pub left_at: Option<Timestamp>,
 }
 
 /// A completion at an earlier time, from which the rate of progress is measured.
@@ -162,29 +160,8 @@ impl Record {
         }
     }
 
-    /// Notes that the language left at `now`. Its last response no longer matters.
-    pub fn leave(&mut self, now: Timestamp) {
-        self.past.get_or_insert_default().left_at = Some(now);
-        if let Some(known) = &mut self.known {
-            known.is_reported = true;
-        }
-    }
-
-    /// Notes that the language is back.
-    pub fn come_back(&mut self) {
-        if let Some(mut past) = self.past.take() {
-            past.left_at = None;
-            self.set_past(past);
-        }
-    }
-
     fn set_past(&mut self, past: Box<Past>) {
         self.past = (*past != Past::default()).then_some(past);
-    }
-
-    /// Returns the time at which the language left.
-    pub fn left_at(&self) -> Option<Timestamp> {
-        self.past.as_ref()?.left_at
     }
 }
 
@@ -232,11 +209,36 @@ impl Past {
 }
 
 /// The records of one repository, read in full at one time.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Languages {
     pub read_at: Timestamp,
     /// Sorted by code, each code once.
+    #[serde(deserialize_with = "sorted")]
     pub records: Arc<[Record]>,
+}
+
+fn sorted<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Arc<[Record]>, D::Error> {
+    let records = Arc::<[Record]>::deserialize(deserializer)?;
+    if records.is_sorted_by(|one, next| one.language.code < next.language.code) {
+        Ok(records)
+    } else {
+        Err(D::Error::custom("the languages are not in order"))
+    }
+}
+
+/// A repository as the ledger keeps it, with its languages if they were ever read, even if those
+/// are stale.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SavedRepository {
+    pub repository: Arc<Repository>,
+    /// The number of the last attempt to read the repository. Attempts are counted over all
+    /// repositories, so that a larger number is a later attempt; 0 means none.
+    pub last_attempt: u64,
+    /// The number of failed attempts since the last success.
+    pub failures: u32,
+    /// The time since which reads fail; `None` after a success.
+    pub failing_since: Option<Timestamp>,
+    pub languages: Option<Arc<Languages>>,
 }
 
 /// Finds the record of a language. The records must be sorted by code.
@@ -305,8 +307,8 @@ mod tests {
     }
 
     #[test]
-    fn a_record_has_40_bytes_and_a_past_56() {
-        assert_eq!((size_of::<Record>(), size_of::<Past>()), (40, 56));
+    fn a_record_has_40_bytes_and_a_past_48() {
+        assert_eq!((size_of::<Record>(), size_of::<Past>()), (40, 48));
     }
 
     #[test]
@@ -425,16 +427,5 @@ mod tests {
             (&rests.record.past, rests.earlier()),
             (&None, Some((30.0, 14)))
         );
-    }
-
-    #[test]
-    fn a_departed_language_that_comes_back_is_compared_with_its_record() {
-        let mut polled = Polled::daily(&[80.0]);
-        polled.record.leave(polled.now);
-        assert_eq!(polled.record.left_at(), Some(START));
-        polled.record.come_back();
-        assert_eq!(polled.record, Polled::daily(&[80.0]).record);
-        polled.read(DAY, 10.0);
-        assert_eq!(polled.fell_from(), Some(80.0));
     }
 }

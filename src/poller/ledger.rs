@@ -5,7 +5,6 @@
 //! A repository is dropped only when complete listings lack it (two in a row if more than half are
 //! missing), when the filters leave it out, or when a repository with a higher id has its name.
 
-mod departed;
 mod listing;
 
 pub use listing::{NAME_BYTES, is_too_large};
@@ -13,17 +12,17 @@ pub use listing::{NAME_BYTES, is_too_large};
 use super::log::PollLog;
 use crate::{
     domain::{
-        Defect, Failure, KnownLanguages, LanguageList, Operation, ReportedLanguage, Repository,
-        RepositoryId, Thresholds, ZeroCount, Zeros,
+        Defect, Failure, LanguageList, Operation, Repository, RepositoryId, Thresholds, ZeroCount,
+        Zeros,
+        departed::Departed,
         links::Links,
-        record::{Languages, Record},
+        record::SavedRepository,
         snapshot::{Condition, Shown, Snapshot},
         targets::Targets,
     },
-    state::{SavedRepository, SavedState},
+    state::SavedState,
     support::clock::{Moment, Timestamp},
 };
-use departed::Departed;
 use globset::GlobSet;
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -81,7 +80,6 @@ pub struct Ledger {
     polled: BTreeMap<RepositoryId, Polled>,
     listing: LastListing,
     departed: Departed,
-    known_languages: KnownLanguages,
     /// The number of completions of 0 that this process has read.
     zero_completions: usize,
     /// An upper bound of the languages in `polled`: exact when a poll begins to read them.
@@ -100,7 +98,7 @@ impl Ledger {
         let mut ledger = Self {
             // `once` saves a state even where it could list nothing.
             has_data: !saved.repositories.is_empty(),
-            departed: Departed(saved.departed),
+            departed: saved.departed,
             ..Self::default()
         };
         ledger.listing.missed = saved.missed;
@@ -130,7 +128,7 @@ impl Ledger {
         SavedState {
             repositories: polled.map(|known| known.kept.clone()).collect(),
             missed: self.listing.missed.clone(),
-            departed: self.departed.0.clone(),
+            departed: self.departed.clone(),
             ..SavedState::default()
         }
     }
@@ -186,7 +184,6 @@ impl Ledger {
     /// an empty set selects all.
     pub fn order(&mut self, only: &GlobSet) -> Vec<&SavedRepository> {
         self.languages = self.count_languages();
-        self.known_languages.forget_unused();
         let polled = self.polled.values().map(|known| &known.kept);
         let mut chosen: Vec<_> = polled
             .filter(|kept| only.is_empty() || only.is_match(&*kept.repository.name))
@@ -204,27 +201,20 @@ impl Ledger {
         }
     }
 
-    /// Shares the memory of these languages of a repository with other repositories. Returns false
-    /// if there is no room for them; some may then be shared already.
-    pub fn try_share(&mut self, id: RepositoryId, languages: &mut [ReportedLanguage]) -> bool {
+    /// Returns whether the ledger has room for `languages` of a repository.
+    pub fn has_room(&self, id: RepositoryId, languages: usize) -> bool {
         let before = self.polled.get(&id).map_or(0, Polled::languages);
-        let share = |one: &mut ReportedLanguage| {
-            let shared = self.known_languages.share(&one.language);
-            shared.map(|shared| one.language = shared).is_some()
-        };
-        self.languages - before + languages.len() <= MOST_LANGUAGES
-            && languages.iter_mut().all(share)
+        self.languages - before + languages <= MOST_LANGUAGES
     }
 
     fn count_languages(&self) -> usize {
-        self.polled.values().map(Polled::languages).sum()
+        let polled: usize = self.polled.values().map(Polled::languages).sum();
+        polled + self.departed.count()
     }
 
-    /// Forgets records of departed languages that are too old, and the oldest ones beyond the
-    /// limit.
+    /// Forgets the records of departed languages that are too old.
     pub fn forget_departed(&mut self, now: Timestamp) {
         self.departed.forget_old(now);
-        self.departed.forget_excess(self.count_languages());
     }
 
     /// Records the languages that were read of a repository, and logs the end of its failure.
@@ -255,7 +245,7 @@ impl Ledger {
         self.languages = self.languages - known.languages() + languages.len();
         let before = known.kept.languages.take();
         let departed = &mut self.departed;
-        let languages = advance(departed, id, before, languages, scale, now.wall);
+        let languages = departed.advance(id, before, languages, scale, now.wall);
         known.kept.languages = Some(Arc::new(languages));
         known.read_at = Some(now.monotonic);
         known.kept.failures = 0;
@@ -323,51 +313,6 @@ impl Ledger {
             thresholds,
             links,
         }
-    }
-}
-
-/// Returns the languages of a repository after a response of `now`. Takes the records of
-/// languages that come back, and keeps the records of languages that leave.
-fn advance(
-    departed: &mut Departed,
-    id: RepositoryId,
-    before: Option<Arc<Languages>>,
-    languages: Vec<ReportedLanguage>,
-    scale: f64,
-    now: Timestamp,
-) -> Languages {
-    let before = before.map_or_else(Arc::default, |before| Arc::clone(&before.records));
-    let mut left = before.iter().peekable();
-    let mut records = Vec::with_capacity(languages.len());
-    for ReportedLanguage {
-        language,
-        completion,
-    } in languages
-    {
-        while let Some(gone) = left.next_if(|one| one.language.code < language.code) {
-            departed.keep(id, gone.clone(), now);
-        }
-        let known = left.next_if(|one| one.language.code == language.code);
-        let known = known.cloned().or_else(|| departed.take(id, &language.code));
-        let mut record = Record {
-            language: Arc::clone(&language),
-            ..known.unwrap_or_else(|| Record::new(language))
-        };
-        record.observe(completion, scale, now);
-        records.push(record);
-    }
-    for gone in left {
-        departed.keep(id, gone.clone(), now);
-    }
-    // Unchanged records stay shared with the published snapshots.
-    let records = if *before == *records {
-        before
-    } else {
-        records.into()
-    };
-    Languages {
-        read_at: now,
-        records,
     }
 }
 

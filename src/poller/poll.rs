@@ -394,12 +394,12 @@ impl<'a, A: Api> Poll<'a, A> {
         let excluded = &self.poller.settings.borrow().live.excluded_languages;
         list.languages
             .retain(|target| !excluded.is_match(&*target.language.code));
-        if self.poller.ledger.try_share(id, &mut list.languages) {
+        if self.poller.ledger.has_room(id, list.languages.len()) {
             return Ok(list);
         }
         let what = format!(
-            "with it, the repositories have more than {MOST_LANGUAGES} languages in all, or more \
-             than 16 MiB of different ones"
+            "with it, the repositories have more than {MOST_LANGUAGES} translations, those that \
+             left within 30 days included"
         );
         let hint = "leave out some with filter.exclude, or poll them with another process";
         Err(self.unusable(operation, Reason::TooLarge, what, hint))

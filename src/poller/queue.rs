@@ -10,8 +10,7 @@
 
 use crate::{
     api::RequestFailure,
-    domain::{Reason, RepositoryId},
-    state::SavedRepository,
+    domain::{Reason, RepositoryId, record::SavedRepository},
 };
 use std::{collections::BTreeSet, time::Duration};
 use tokio::time::Instant;

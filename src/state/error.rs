@@ -29,7 +29,7 @@ impl FormatError {
                 "run the newer version of the exporter, or move the file away, which restarts all \
                  progress clocks"
             }
-            Self::OtherApi(_) | Self::Damaged(_) | Self::OtherFormat | Self::TooLarge(_) => {
+            Self::OtherApi(_) | Self::Damaged(_) | Self::Older(_) | Self::TooLarge(_) => {
                 "set state.file to another file"
             }
         }

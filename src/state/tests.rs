@@ -5,12 +5,13 @@ mod formatting;
 use super::*;
 use crate::{
     domain::{
-        Completion,
-        record::{Fall, Reading},
+        Completion, Repository,
+        departed::DepartedLanguage,
+        record::{Fall, Languages, Reading, Record},
     },
     testing,
 };
-use std::os::unix::fs::PermissionsExt;
+use std::{collections::BTreeMap, os::unix::fs::PermissionsExt, sync::Arc};
 use tempfile::TempDir;
 
 const API: &str = "https://api.example.com/";
@@ -73,13 +74,12 @@ fn saved_repository(id: u64, name: &str, languages: Option<Vec<Record>>) -> Save
 }
 
 /// Returns a record that left at 4 ms.
-fn departed(id: u64, mut record: Record) -> BTreeMap<(RepositoryId, Arc<str>), Record> {
-    record.leave(time(4));
-    let key = (
-        RepositoryId::new(id).unwrap(),
-        Arc::clone(&record.language.code),
-    );
-    BTreeMap::from([(key, record)])
+fn departed(id: u64, record: Record) -> Departed {
+    let id = RepositoryId::new(id).unwrap();
+    let code = Arc::clone(&record.language.code);
+    let left_at = time(4);
+    let language = DepartedLanguage { left_at, record };
+    Departed(BTreeMap::from([(id, BTreeMap::from([(code, language)]))]))
 }
 
 /// Returns a state with every kind of entry.
@@ -189,8 +189,14 @@ fn only_the_user_of_the_exporter_may_read_its_files() {
 fn an_unusable_file_is_set_aside_and_never_overwritten() {
     let mut other_api = Vec::new();
     format::encode(&small(), "https://other.example.com/", &mut other_api).unwrap();
+    let older = br#"{"format":"translation-exporter state","version":2,"base_url":""}"#;
     for (bytes, reason) in [
         (&b""[..], "it is damaged"),
+        (
+            older,
+            "it has version 2 of the format, and this program reads version 3",
+        ),
+        (br#"{"format":"another","version":4}"#, "not a state file"),
         (&encoded(&small())[..100], "it is damaged"),
         (b"[1, 2, 3]", "not a state file"),
         (&other_api, "it is the state of https://other.example.com/"),
@@ -218,11 +224,11 @@ fn an_unusable_file_is_set_aside_and_never_overwritten() {
 #[test]
 fn a_file_of_a_newer_version_stays_where_it_is() {
     let folder = Folder::new();
-    let newer = br#"{"format":"translation-exporter state","version":3,"more":[{}]}"#;
+    let newer = br#"{"format":"translation-exporter state","version":4,"more":[{}]}"#;
     fs::write(folder.path("state"), newer).unwrap();
     let error = open(&folder.path("state")).unwrap_err().to_string();
     assert!(
-        error.contains("it has version 3 of the format, and this program reads up to version 2")
+        error.contains("it has version 4 of the format, and this program reads version 3")
             && error.contains("run the newer version"),
         "{error}"
     );

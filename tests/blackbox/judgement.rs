@@ -65,37 +65,32 @@ impl Past {
             now: SystemTime::now(),
         };
         let days = |days| millis(past.now, days);
+        // The exporter writes a state, of which this changes the times and earlier completions.
+        past.once("text");
+        let path = past.folder.path().join("state.json");
+        let mut state: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+        let read = &mut state["state"]["repositories"][0]["languages"];
+        read["read_at"] = json!(days(-1.0 / 24.0));
         let earlier = |completion: f64, at| json!({"completion": completion, "at": days(at)});
-        let languages = LANGUAGES.map(|(code, completion)| {
-            let mut language = json!({"code": code, "name": code, "completion": completion,
-                "clock": days(-1.5)});
-            let parts: &[(&str, Value)] = match code {
-                "fr" | "nl" | "sv" => &[("clock", json!(days(-30.0)))],
-                "it" => &[
-                    ("fall", json!({"from": 80.0, "at": days(-2.0)})),
-                    ("latest", earlier(80.0, -3.0)),
-                ],
-                "ko" => &[
-                    ("previous", earlier(40.0, -8.0)),
-                    ("latest", earlier(45.0, -1.0)),
-                ],
-                "pt" => &[("latest", earlier(20.0, -6.0))],
-                _ => &[],
+        for record in read["records"].as_array_mut().unwrap() {
+            let code = record["language"]["code"].as_str().unwrap();
+            let (progress, past) = match code {
+                "fr" | "nl" | "sv" => (-30.0, Value::Null),
+                "it" => {
+                    let fall = json!({"from": 80.0, "at": days(-2.0)});
+                    (-1.5, json!({"fall": fall, "latest": earlier(80.0, -3.0)}))
+                }
+                "ko" => {
+                    let (previous, latest) = (earlier(40.0, -8.0), earlier(45.0, -1.0));
+                    (-1.5, json!({"previous": previous, "latest": latest}))
+                }
+                "pt" => (-1.5, json!({"latest": earlier(20.0, -6.0)})),
+                _ => (-1.5, Value::Null),
             };
-            for (name, value) in parts {
-                language[name] = value.clone();
-            }
-            language
-        });
-        let state = json!({
-            "format": "translation-exporter state", "version": 2,
-            "base_url": format!("{}/", past.api.base_url()), "last_full_poll_ns": null,
-            "repositories": [{"id": 1, "name": "acme/shop", "private": null, "created_at": null,
-                "attempt": 1, "failures": 0, "read": {"at": days(-1.0 / 24.0), "scale": 100.0,
-                "languages": languages}}],
-            "missed": [], "departed": [],
-        });
-        fs::write(past.folder.path().join("state.json"), state.to_string()).unwrap();
+            record["known"]["progress_at"] = json!(days(progress));
+            record["past"] = past;
+        }
+        fs::write(path, state.to_string()).unwrap();
         past
     }
 

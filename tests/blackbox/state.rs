@@ -69,7 +69,7 @@ impl Kept {
     fn last_success(&self) -> Value {
         let state = fs::read(&self.path).unwrap_or_default();
         let state: Value = serde_json::from_slice(&state).unwrap_or_default();
-        state["last_success_at"].clone()
+        state["state"]["last_success_at"].clone()
     }
 
     /// Runs an exporter until it has written its state, then ends it.
@@ -322,8 +322,11 @@ fn once_with_a_wrong_clock_saves_the_time_of_the_api() {
         assert_eq!(once.stderr.contains(warning), is_wrong, "{}", once.stderr);
         let state: serde_json::Value =
             serde_json::from_slice(&fs::read(&kept.path).unwrap()).unwrap();
-        let read = &state["repositories"][0]["read"];
-        for at in [&read["at"], &read["languages"][0]["clock"]] {
+        let read = &state["state"]["repositories"][0]["languages"];
+        for at in [
+            &read["read_at"],
+            &read["records"][0]["known"]["progress_at"],
+        ] {
             let ahead_by = at.as_f64().unwrap() / 1000.0 - now();
             let expected = if is_wrong { ahead } else { 0 };
             let expected = i32::try_from(expected).unwrap();
@@ -402,11 +405,11 @@ fn check_config_and_serve_refuse_the_same_states_and_change_nothing() {
     assert_eq!(run("check-config").code, Some(0), "no state yet");
     fs::write(&kept.path, "{").unwrap();
     assert_eq!(run("check-config").code, Some(0), "it would be set aside");
-    let newer = r#"{"format":"translation-exporter state","version":3,"more":[]}"#;
+    let newer = r#"{"format":"translation-exporter state","version":4,"more":[]}"#;
     fs::write(&kept.path, newer).unwrap();
     for command in ["check-config", "serve"] {
         let path = kept.path.to_str().unwrap();
-        run(command).assert_failed(2, &[path, "version 3", "run the newer version"]);
+        run(command).assert_failed(2, &[path, "version 4", "run the newer version"]);
         assert_eq!(fs::read_to_string(&kept.path).unwrap(), newer);
         assert_eq!(kept.names(), ["state.json"]);
     }

@@ -36,29 +36,26 @@ def earlier(completion, days):
     return {"completion": completion, "at": millis(days)}
 
 
-# What the state file says of the languages of a kind, beside a completion of 50 and progress two days ago.
+# What is known of the languages of a kind, beside a completion of 50 and progress a day and a half ago.
 PAST = {
     "ready": {"completion": 100},
-    "stalled": {"clock": millis(-30)},
+    "stalled": {"progress_at": millis(-30)},
     "regressed": {"completion": 30, "fall": {"from": 80, "at": millis(-2)}},
     "overdue": {},
     "at risk": {"previous": earlier(40, -8), "latest": earlier(45, -1)},
 }
+KINDS = {code: kind for kind, codes in OF.items() for code in codes}
 
 
-def language(code):
-    kind = next(kind for kind, codes in OF.items() if code in codes)
-    return {"code": code, "name": code, "completion": 50, "clock": millis(-1.5)} | PAST[kind]
-
-
-LANGUAGES = [language(code) for code in sorted(sum(OF.values(), []))]
-
-
-def state(base_url):
-    read = {"at": millis(-1 / 24), "scale": 100, "languages": LANGUAGES}
-    repository = {"id": 1, "name": REPOSITORY, "private": None, "created_at": None, "attempt": 1, "failures": 0, "read": read}
-    return {"format": "translation-exporter state", "version": 2, "base_url": f"{base_url}/", "last_full_poll_ns": None,
-            "repositories": [repository], "missed": [], "departed": []}
+def put_back(state):
+    """Changes a state that the exporter wrote into one of the past."""
+    read = state["state"]["repositories"][0]["languages"]
+    read["read_at"] = millis(-1 / 24)
+    for record in read["records"]:
+        past = PAST[KINDS[record["language"]["code"]]]
+        record["known"]["progress_at"] = past.get("progress_at", millis(-1.5))
+        record["past"] = {name: past[name] for name in ("fall", "previous", "latest") if name in past} or None
+    return state
 
 
 def targets():
@@ -70,7 +67,7 @@ def in_words(text):
     """The numbers of the sentences of table and page."""
     text = re.sub(r"<[^>]+>", "", text)
     found = {kind: re.search(rf"\b(\d+) {kind}\b", text) for kind in NUMBERS if kind != "ready"}
-    found["ready"] = re.search(rf"\b(\d+)(?:/| of ){len(LANGUAGES)} (?:translations )?ready", text)
+    found["ready"] = re.search(rf"\b(\d+)(?:/| of ){len(KINDS)} (?:translations )?ready", text)
     return {kind: int(match[1]) if match else None for kind, match in found.items()}
 
 
@@ -107,12 +104,14 @@ def queries():
 def main(program, fake_api, folder):
     with contextlib.ExitStack() as stack:
         api = stack.enter_context(FakeApi(fake_api))
-        api.put((1, REPOSITORY, {entry["code"]: entry["completion"] for entry in LANGUAGES}))
+        api.put((1, REPOSITORY, {code: PAST[kind].get("completion", 50) for code, kind in KINDS.items()}))
         settings = {"api": {"base_url": api.url, "key": FakeApi.KEY}, "poll": {"interval": "1s"}, "state": {"file": "state.json"}, "targets": targets()}
         (folder / "exporter.yaml").write_text(json.dumps(settings))
-        (folder / "state.json").write_text(json.dumps(state(api.url)))
         once = [program, "once", "--config.file=exporter.yaml"]
         output = lambda name: subprocess.run([*once, f"--output={name}"], cwd=folder, check=True, capture_output=True, text=True).stdout
+        output("text")
+        state = folder / "state.json"
+        state.write_text(json.dumps(put_back(json.loads(state.read_text()))))
         said = {"table": in_words(output("table")), "Markdown": in_words(output("markdown")), "JSON of once": in_json(output("json"))}
         log = folder / "exporter.log"
         process = stack.enter_context(running([program, "--config.file=exporter.yaml", "--web.listen-address=127.0.0.1:0"], log, cwd=folder))

@@ -128,8 +128,7 @@ impl Ledger {
         let known = self.polled.remove(&id);
         if let Some(languages) = known.and_then(|known| known.kept.languages) {
             for record in &*languages.records {
-                self.departed
-                    .keep(id, record.clone(), left_at(&languages, now));
+                self.departed.keep(id, record, left_at(&languages, now));
             }
         }
     }
@@ -146,7 +145,7 @@ impl Ledger {
                 let records = languages.records.iter().cloned();
                 let (leaving, kept): (Vec<_>, Vec<_>) = records.partition(is_excluded);
                 for record in leaving {
-                    self.departed.keep(*id, record, at);
+                    self.departed.keep(*id, &record, at);
                 }
                 Arc::make_mut(languages).records = kept.into();
                 is_changed = true;

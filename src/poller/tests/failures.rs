@@ -1,10 +1,7 @@
 //! Failing repositories and outages: a poll reads every repository that can be read.
 
 use super::*;
-use crate::{
-    domain::{Language, ReportedLanguage, RepositoryId},
-    poller::ledger::{Ledger, MOST_LANGUAGES},
-};
+use crate::{domain::RepositoryId, poller::ledger::Ledger};
 
 #[tokio::test(start_paused = true)]
 async fn with_100_of_140_forbidden_the_others_stay_fresh() {
@@ -119,20 +116,10 @@ async fn a_hold_of_the_first_poll_is_waited_for() {
 }
 
 #[test]
-fn the_languages_of_all_repositories_are_bounded() {
-    let mut ledger = Ledger::default();
-    let id = RepositoryId::new(1).unwrap();
-    let language = Arc::new(Language {
-        code: "de".into(),
-        name: "".into(),
-    });
-    let target = ReportedLanguage {
-        language,
-        completion: None,
-    };
-    let mut languages = vec![target; MOST_LANGUAGES + 1];
-    assert!(ledger.try_share(id, &mut languages[1..]));
-    assert!(!ledger.try_share(id, &mut languages));
+fn a_million_translations_are_too_many() {
+    let (ledger, id) = (Ledger::default(), RepositoryId::new(1).unwrap());
+    assert!(ledger.has_room(id, 1_000_000));
+    assert!(!ledger.has_room(id, 1_000_001));
 }
 
 #[tokio::test(start_paused = true)]

@@ -11,112 +11,36 @@ fn decode(bytes: &[u8]) -> Result<SavedState, FormatError> {
     format::decode(bytes, API)
 }
 
-/// Returns a state with the fields that all versions of the file have.
-fn documented() -> SavedState {
-    SavedState {
-        repositories: vec![
-            SavedRepository {
-                last_attempt: 5,
-                ..saved_repository(
-                    7,
-                    "owner/repo",
-                    Some(vec![record("de", "German", 50.5, 17)]),
-                )
-            },
-            saved_repository(8, "owner/b", None),
-        ],
-        missed: [RepositoryId::new(8).unwrap()].into(),
-        departed: departed(7, record("fr", "", 12.0, 3)),
-        ..SavedState::default()
-    }
-}
-
-/// Returns [`documented`] with failures and a fall.
-fn with_a_fall() -> SavedState {
-    let german = fallen(record("de", "German", 50.5, 17));
-    let read = SavedRepository {
-        last_attempt: 5,
-        failures: 3,
-        failing_since: Some(time(16)),
-        ..saved_repository(7, "owner/repo", Some(vec![german]))
-    };
-    let documented = documented();
-    SavedState {
-        repositories: vec![read, documented.repositories[1].clone()],
-        ..documented
-    }
-}
-
 #[test]
-fn the_documented_format_is_written_and_read() {
-    let mut saved = with_a_fall();
-    saved.last_success_at = Some(time(18));
-    saved.last_well_at = Some(time(19));
-    let read = Arc::get_mut(saved.repositories[0].languages.as_mut().unwrap()).unwrap();
-    let records = Arc::get_mut(&mut read.records).unwrap();
-    let past = records[0].past.as_mut().unwrap();
-    past.latest = Some(earlier(40.0, 15));
-    past.previous = Some(earlier(30.0, 14));
+fn the_types_of_the_ledger_are_the_format() {
+    let mut saved = small();
+    saved.repositories[0].failing_since = Some(time(16));
     let expected = concat!(
-        r#"{"format":"translation-exporter state","version":2,"#,
-        r#""base_url":"https://api.example.com/","last_success_at":18,"last_well_at":19,"#,
+        r#"{"format":"translation-exporter state","version":3,"#,
+        r#""base_url":"https://api.example.com/","state":{"last_success_at":6,"last_well_at":7,"#,
         r#""repositories":["#,
-        r#"{"id":7,"name":"owner/repo","private":true,"created_at":1600000000000,"attempt":5,"#,
-        r#""failures":3,"failing_since":16,"read":{"at":1700000000000,"languages":["#,
-        r#"{"code":"de","name":"German","completion":50.5,"clock":17,"#,
-        r#""latest":{"completion":40.0,"at":15},"previous":{"completion":30.0,"at":14},"#,
-        r#""fall":{"from":80.0,"at":5}}]}},"#,
-        r#"{"id":8,"name":"owner/b","private":true,"created_at":1600000000000,"attempt":0,"#,
-        r#""failures":0,"read":null}],"#,
-        r#""missed":[8],"#,
-        r#""departed":[{"id":7,"code":"fr","name":"","completion":12.0,"clock":3,"left_at":4}]}"#,
+        r#"{"repository":{"id":7,"name":"owner/repo","private":true,"created_at":1600000000000},"#,
+        r#""last_attempt":0,"failures":0,"failing_since":16,"#,
+        r#""languages":{"read_at":1700000000000,"records":["#,
+        r#"{"language":{"code":"de","name":"German"},"#,
+        r#""known":{"completion":50.5,"progress_at":1650000000000,"is_reported":true},"#,
+        r#""past":{"latest":{"completion":49.0,"at":1649900000000},"#,
+        r#""previous":{"completion":30.0,"at":1649000000000},"fall":{"from":80.0,"at":5}}},"#,
+        r#"{"language":{"code":"fr","name":""},"#,
+        r#""known":{"completion":12.0,"progress_at":1,"is_reported":false}},"#,
+        "{\"language\":{\"code\":\"nl\",\"name\":\"Dutch \\u0000\\\"\\\\\u{2028}\u{1f980}\"},",
+        r#""known":null}]}},"#,
+        r#"{"repository":{"id":9223372036854775807,"name":"owner/b","private":true,"#,
+        r#""created_at":1600000000000},"#,
+        r#""last_attempt":0,"failures":0,"failing_since":null,"languages":null}],"#,
+        r#""missed":[7],"#,
+        r#""departed":{"7":{"it":{"left_at":4,"record":{"#,
+        r#""language":{"code":"it","name":"Italian"},"#,
+        r#""known":{"completion":12.0,"progress_at":3,"is_reported":true},"#,
+        r#""past":{"latest":null,"previous":null,"fall":{"from":80.0,"at":5}}}}}}}}"#,
     );
     assert_eq!(String::from_utf8(encoded(&saved)).unwrap(), expected);
     assert_eq!(decode(expected.as_bytes()).unwrap(), saved);
-}
-
-#[test]
-fn a_file_of_version_1_is_read() {
-    let written_by_0_1_0 = concat!(
-        r#"{"format":"translation-exporter state","version":1,"#,
-        r#""base_url":"https://api.example.com/","last_full_poll_ns":900,"#,
-        "\n\"repositories\":[\n",
-        r#"{"id":7,"name":"owner/repo","private":true,"created_at":1600000000000,"attempt":5,"#,
-        r#""read":{"at":1700000000000,"#,
-        r#""languages":[{"code":"de","name":"German","completion":50.5,"clock":17}]}},"#,
-        "\n",
-        r#"{"id":8,"name":"owner/b","private":true,"created_at":1600000000000}"#,
-        "\n],\n\"missed\":[8],\n\"departed\":[\n",
-        r#"{"id":7,"code":"fr","completion":12.0,"clock":3,"left_at":4}"#,
-        "\n],\n\"crc32\":\"ddcdcaf9\"}\n"
-    );
-    assert_eq!(decode(written_by_0_1_0.as_bytes()).unwrap(), documented());
-}
-
-#[test]
-fn a_file_of_version_2_without_falls_is_read() {
-    // The last commit before falls wrote this file.
-    let saved = decode(include_bytes!("version_2.json")).unwrap();
-    let names: Vec<_> = saved
-        .repositories
-        .iter()
-        .map(|kept| (&*kept.repository.name, kept.failures))
-        .collect();
-    assert_eq!(
-        names,
-        [("owner/repo", 0), ("owner/b", 0), ("owner/gone", 6)]
-    );
-    let languages = saved.repositories[0].languages.as_ref().unwrap();
-    let expected = [
-        record("de", "German", 50.5, 1_795_370_424_830),
-        record("fr", "", 12.0, 1_795_370_423_846),
-        unreported("nl", "Dutch", 3.0, 1_795_370_423_846),
-    ];
-    assert_eq!(*languages.records, expected);
-    let mut left = record("it", "", 99.0, 1_795_370_423_846);
-    left.leave(time(1_795_370_424_830));
-    assert!(saved.departed.values().eq([&left]));
-    assert_eq!(saved.last_well_at, None);
 }
 
 #[test]
@@ -155,90 +79,41 @@ fn a_truncated_or_continued_file_is_damaged() {
     }
 }
 
-#[test]
-fn a_file_of_another_format_is_refused() {
-    let bytes = String::from_utf8(encoded(&small())).unwrap();
-    let other = bytes.replacen("translation-exporter state", "another state", 1);
-    let refused = decode(other.as_bytes());
-    assert!(matches!(refused, Err(FormatError::OtherFormat)));
-    let newer = other.replacen("\"version\":2", "\"version\":3", 1);
-    let refused = decode(newer.as_bytes());
-    assert!(matches!(refused, Err(FormatError::OtherFormat)));
-}
-
-/// Decodes a file with these entries and `more` fields.
-fn with(repositories: &str, departed: &str, more: &str) -> Result<SavedState, FormatError> {
-    let text = format!(
-        r#"{{"format":"translation-exporter state","version":2,"base_url":"{API}",{more}
-        "repositories":[{repositories}],"departed":[{departed}]}}"#
-    );
-    decode(text.as_bytes())
-}
-
-fn with_repositories(entries: &str) -> Result<SavedState, FormatError> {
-    with(entries, "", "")
-}
-
-fn with_languages(entries: &str) -> Result<SavedState, FormatError> {
-    with_repositories(&format!(
-        r#"{{"id":1,"name":"a/b","read":{{"at":1,"languages":[{entries}]}}}}"#
-    ))
+/// Decodes a text that differs from that of [`small`].
+fn with(from: &str, to: &str) -> Result<SavedState, FormatError> {
+    let text = String::from_utf8(encoded(&small())).unwrap();
+    assert!(text.contains(from), "{from}");
+    decode(text.replace(from, to).as_bytes())
 }
 
 #[test]
 fn unknown_fields_are_ignored() {
-    let entry = r#"{"id":1,"name":"a/b","new":[[{"id":0}]]}"#;
-    let saved = with(entry, "", r#""new":[{}],"#).unwrap();
-    assert_eq!(saved.repositories.len(), 1);
+    let new = r#""new":[[{"id":0}]],"missed""#;
+    assert_eq!(with(r#""missed""#, new).unwrap(), small());
 }
 
 #[test]
 fn an_impossible_value_is_damage() {
-    let possible = r#"{"id":1,"name":"a/b"},{"id":9223372036854775807,"name":"c"}"#;
-    assert!(with_repositories(possible).is_ok());
-    let possible = r#"{"code":"de"},{"code":"fr","completion":1,"clock":1}"#;
-    assert!(with_languages(possible).is_ok());
-    for entry in [
-        r#"{"id":0,"name":"a/b"}"#,
-        r#"{"id":9223372036854775808,"name":"a/b"}"#,
-        r#"{"id":-1,"name":"a/b"}"#,
-        r#"{"id":1.5,"name":"a/b"}"#,
-        r#"{"id":"1","name":"a/b"}"#,
-        r#"{"id":1}"#,
-        r#"{"id":1,"id":1,"name":"a/b"}"#,
-        r#"{"id":1,"name":"\ud800"}"#,
-        "null",
+    for (from, to) in [
+        (r#""id":7"#, r#""id":0"#),
+        (r#""id":7"#, r#""id":-1"#),
+        (r#""id":7"#, r#""id":1.5"#),
+        (r#""id":7"#, r#""id":"7""#),
+        (r#""id":7,"#, ""),
+        (r#""id":7"#, r#""id":7,"id":7"#),
+        (r#""code":"nl""#, r#""code":"fr""#),
+        (r#""code":"nl""#, r#""code":"da""#),
+        (r#""code":"nl","#, ""),
+        ("50.5", "1e400"),
+        ("50.5", "NaN"),
+        ("50.5", r#""1""#),
+        (r#""completion":50.5,"#, ""),
+        ("1650000000000", "1e3"),
+        (r#","at":5"#, ""),
+        (r#""left_at":4,"#, ""),
+        (r#"{"7":"#, r#"{"0":"#),
     ] {
-        assert!(is_damaged(with_repositories(entry)), "{entry}");
-    }
-    for entry in [
-        r#"{"name":"German"}"#,
-        r#"{"code":"de"},{"code":"de"}"#,
-        r#"{"code":"fr"},{"code":"de"}"#,
-        r#"{"code":"de","completion":1e400}"#,
-        r#"{"code":"de","completion":"1"}"#,
-        r#"{"code":"de","completion":NaN}"#,
-        r#"{"code":"de","clock":1}"#,
-        r#"{"code":"de","completion":1,"clock_completion":1}"#,
-        r#"{"code":"de","completion":1,"clock":1e3}"#,
-        r#"{"code":"de","completion":1,"clock":1,"latest":{"completion":null,"at":1}}"#,
-        r#"{"code":"de","completion":1,"clock":1,"fall":{"from":2}}"#,
-    ] {
-        assert!(is_damaged(with_languages(entry)), "{entry}");
-    }
-    for entry in [
-        r#"{"id":0,"code":"de","completion":1,"clock":1,"left_at":1}"#,
-        r#"{"id":1,"code":"de","completion":null,"clock":1,"left_at":1}"#,
-        r#"{"id":1,"code":"de","completion":1,"clock":1}"#,
-        r#"{"id":1,"code":"de","left_at":1}"#,
-        r#"{"id":1,"code":"de","completion":1,"clock":1e3,"left_at":1}"#,
-    ] {
-        assert!(is_damaged(with("", entry, "")), "{entry}");
-    }
-    for fall in [r#"{"from":null,"at":1}"#, r#"{"from":1}"#] {
-        let entry =
-            format!(r#"{{"id":1,"code":"de","completion":1,"clock":1,"fall":{fall},"left_at":1}}"#);
-        assert!(is_damaged(with("", &entry, "")), "{fall}");
+        assert!(is_damaged(with(from, to)), "{from} {to}");
     }
 }
 
@@ -271,7 +146,6 @@ fn any_past() -> impl Strategy<Value = Past> {
             from: completion,
             at,
         }),
-        left_at: None,
     })
 }
 
@@ -346,19 +220,18 @@ fn any_state() -> impl Strategy<Value = SavedState> {
     let departed = collection::btree_map((any_id(), any_text()), (known, any_time()), 0..5);
     let polls = (option::of(any_time()), option::of(any_time()));
     (polls, repositories, missed, departed).prop_map(
-        |((last_success_at, last_well_at), repositories, missed, departed)| SavedState {
-            last_success_at,
-            last_well_at,
-            repositories,
-            missed,
-            departed: departed
-                .into_iter()
-                .map(|((id, code), (record, left_at))| {
-                    let mut record = coded(&code, record);
-                    record.leave(left_at);
-                    ((id, code.into()), record)
-                })
-                .collect(),
+        |((last_success_at, last_well_at), repositories, missed, departed)| {
+            let mut all = Departed::default();
+            for ((id, code), (record, left_at)) in departed {
+                all.keep(id, &coded(&code, record), left_at);
+            }
+            SavedState {
+                last_success_at,
+                last_well_at,
+                repositories,
+                missed,
+                departed: all,
+            }
         },
     )
 }
@@ -384,17 +257,4 @@ fn a_full_disk_fails_the_encoding_with_its_reason() {
         format::encode(&small(), API, full).unwrap_err().kind(),
         ErrorKind::StorageFull
     );
-}
-
-#[test]
-fn equal_languages_share_one_allocation() {
-    let repositories =
-        (1..=2).map(|id| saved_repository(id, "a/b", Some(vec![unknown("de", "German")])));
-    let saved = SavedState {
-        repositories: repositories.collect(),
-        ..SavedState::default()
-    };
-    let read = decode(&encoded(&saved)).unwrap();
-    let of = |n: usize| &read.repositories[n].languages.as_ref().unwrap().records[0].language;
-    assert!(Arc::ptr_eq(of(0), of(1)));
 }
