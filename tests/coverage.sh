@@ -5,12 +5,12 @@
 #
 #     tests/coverage.sh
 set -euo pipefail
-source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
-cd "$root"
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+. tests/install.sh
 
 # The LLVM tools read only files of their own version.
 llvm=$(rustc --version --verbose | sed -n 's/^LLVM version: \([0-9]*\).*/\1/p')
-need_debian "llvm-cov-$llvm=llvm-$llvm"
+debian "llvm-cov-$llvm=llvm-$llvm"
 target=$(dirname "$tools")/coverage
 export CARGO_TARGET_DIR=$target
 rm -rf "$target/profiles"
@@ -37,7 +37,7 @@ chmod +x "$program"
 trap 'mv -f "$program.measured" "$program"' EXIT
 status=0
 for test in "${tests[@]}"; do
-    say "$(basename "$test")"
+    echo "== $(basename "$test")"
     RUST_TEST_THREADS=6 "$test" --quiet --skip a_full_disk_is_counted || status=1
 done
 

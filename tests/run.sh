@@ -41,6 +41,7 @@ check ruff check
 check ruff format --check
 mapfile -t scripts < <(git ls-files '*.sh')
 check shellcheck --severity=warning "${scripts[@]}"
+check python tests/links.py
 check cargo deny --locked check licenses bans sources
 check cargo machete
 check cargo clippy --locked --all-targets -- --deny warnings
