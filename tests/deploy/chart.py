@@ -80,50 +80,6 @@ def render(helm, chart, into):
     print(f"note: {len(files)} files of values")
 
 
-ANNOTATIONS = {f"prometheus.io/{name}": value for name, value in {"scrape": "true", "scheme": "http", "port": "10018", "path": "/metrics"}.items()}
-STACK = {"labels": {"release": "kube-prometheus-stack"}}
-# The values that make the chart what each folder of deploy/kubernetes is.
-SAME = {
-    "base": {"networkPolicy": {"enabled": True}},
-    "plain": {"networkPolicy": {"enabled": True}, "podAnnotations": ANNOTATIONS},
-    "demo": {"networkPolicy": {"enabled": True, "egress": []}, "podAnnotations": ANNOTATIONS, "persistence": {"enabled": False}},
-    "prometheus-operator": merged(MONITORED, {"serviceMonitor": STACK, "dashboards": {"annotations": {"grafana_folder": "Translation"}}}),
-}
-
-
-def same(helm, chart, rendered):
-    """The release translation-exporter is each folder of deploy/kubernetes, object by object, except for what is listed here."""
-    for name, values in SAME.items():
-        theirs = named(list(yaml.load_all((pathlib.Path(rendered) / f"{name}.yaml").read_text(), UniqueKeys)))
-        (namespace,) = (found for kind, found in theirs if kind == "Namespace")
-        # The chart makes no namespace.
-        theirs.pop(("Namespace", namespace))
-        ours = named(template(helm, chart, merged(BASE_URL, values), namespace=namespace))
-        for one in ours.values():
-            # What Helm adds.
-            assert one["metadata"]["labels"].pop("helm.sh/chart") and one["metadata"]["labels"].pop("app.kubernetes.io/managed-by")
-            assert one["metadata"]["namespace"] == namespace
-        pod = ours["StatefulSet", "translation-exporter"]["spec"]["template"]
-        # A changed configuration rolls the pod: in the overlay by the ConfigMap's name, in the chart by an annotation.
-        assert len(pod["metadata"]["annotations"].pop("checksum/config")) == 64
-        if name == "demo":
-            # It reads nothing and keeps nothing.
-            del ours["ConfigMap", "translation-exporter"]
-            pod["spec"]["containers"][0] |= {"args": ["demo"], "volumeMounts": []}
-            pod["spec"]["volumes"] = []
-            ours["StatefulSet", "translation-exporter"]["spec"]["volumeClaimTemplates"] = []
-        else:
-            (hashed,) = (found for kind, found in theirs if kind == "ConfigMap" and "dashboard" not in found)
-            theirs = named(json.loads(json.dumps(list(theirs.values())).replace(f'"{hashed}"', '"translation-exporter"')))
-            for objects in (ours, theirs):
-                data = objects["ConfigMap", "translation-exporter"]["data"]
-                data["config.yaml"] = yaml.safe_load(data["config.yaml"])
-        assert sorted(ours) == sorted(theirs), f"{name}: only one has {set(ours) ^ set(theirs)}"
-        for key in ours:
-            assert ours[key] == theirs[key], f"{name}, {key}:\n{difference(ours[key], theirs[key])}"
-        print(f"note: {name}: {len(ours)} objects, each equal")
-
-
 def difference(chart, overlay):
     with tempfile.TemporaryDirectory() as folder:
         files = [pathlib.Path(folder) / side for side in ("chart", "overlay")]
@@ -520,11 +476,9 @@ def on_hub(helm, archive, about):
     assert shown["icon"].endswith(".svg") and shown["maintainers"] and shown["home"] and shown["keywords"], shown
     hub = {name.removeprefix("artifacthub.io/"): text for name, text in shown["annotations"].items()}
     assert hub["license"] == "Apache-2.0" and hub["category"] == "monitoring-logging", hub
-    images, links, screenshots, changes = (yaml.safe_load(hub[name]) for name in ("images", "links", "screenshots", "changes"))
+    images, links, screenshots = (yaml.safe_load(hub[name]) for name in ("images", "links", "screenshots"))
     assert [one["image"].rpartition(":")[2] for one in images] == [about["appVersion"]], images
     assert all(one.keys() == {"name", "url"} for one in links) and all(one.keys() == {"title", "url"} for one in screenshots), (links, screenshots)
-    assert changes and all(one["kind"] in ("added", "changed", "deprecated", "removed", "fixed", "security") for one in changes), changes
-    assert any("`ingress`" in one["description"] and one["description"].endswith(".") for one in changes), changes
 
 
 def notes(helm, chart):

@@ -83,8 +83,6 @@ check "every reference in the manifests leads somewhere" "$python" "$here/manife
 check "every dashboard arrives unchanged in a ConfigMap" "$python" "$here/manifests.py" dashboards "$rendered" "$root/grafana/dashboards"
 check "one version everywhere" one_version_everywhere
 check "the overlays of deploy/kubernetes/README.md need no edit of this tree" readme_overlays_render
-check "the PrometheusRules are generated from deploy/prometheus" rules_are_those_of_prometheus
-check "the chart is the base and each overlay, object by object" "$python" "$here/chart.py" same "$helm" "$chart" "$rendered"
 check "every value of the chart shows in its objects" "$python" "$here/chart.py" changes "$helm" "$chart"
 check "the chart refuses wrong values and names them" "$python" "$here/chart.py" refuses "$helm" "$chart"
 check "the chart does without values that are null or new, or names them" "$python" "$here/chart.py" lacks "$helm" "$chart"
