@@ -21,7 +21,7 @@ render() { # file, templates, options of Helm
         # kustomize sets the namespace, and makes the ConfigMap: its name has a hash, so the pod needs no checksum.
         "${HELM:-helm}" template translation-exporter "$here/../helm/translation-exporter" --namespace translation-exporter --no-hooks \
             --set config.api.base_url=https://translations.example.com "${only[@]}" "$@" 2>/dev/null |
-            sed -E '/helm.sh\/chart|managed-by: Helm|checksum\/config|^# Source: |^  namespace: "translation-exporter"$/d'
+            sed -E '/helm.sh\/chart|managed-by: Helm|checksum\/config|^# Source: |^  namespace: "translation-exporter"$|^ *$/d'
     } >"$file"
 }
 
