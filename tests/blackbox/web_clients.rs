@@ -126,30 +126,6 @@ fn http_2_is_not_offered() {
 }
 
 #[test]
-fn departed_visitors_do_not_delay_the_next_page() {
-    let web = Web::start(&Api::of(2000), "");
-    let page = || {
-        let answer = http::get(web.exporter.address, "/", &[("accept-encoding", "gzip")]).unwrap();
-        assert_eq!(answer.status, 200);
-    };
-    page();
-    for _ in 0..100 {
-        let mut stream = connect(web.exporter.address);
-        stream
-            .write_all(get("/", "accept-encoding: gzip\r\n").as_bytes())
-            .unwrap();
-    }
-    page();
-    // No page is made for a visitor that has left, so that nobody waits for it.
-    let log = web.exporter.log();
-    let pages = log
-        .lines()
-        .filter(|line| line.contains("path=/ status=200"));
-    let pages = pages.count();
-    assert!(pages < 40, "{pages} pages for 2 visitors and 100 that left");
-}
-
-#[test]
 fn a_flood_of_wrong_passwords_takes_little_memory_and_one_log_line() {
     let hash = bcrypt::hash("correct", 8).unwrap();
     let users = format!("{TLS}basic_auth_users: {{alice: \"{hash}\"}}\n");
