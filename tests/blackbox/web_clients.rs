@@ -2,7 +2,7 @@
 //! flat.
 
 use crate::support::{
-    Api, Exporter, Setup, http,
+    Api, Exporter, Setup,
     tls::{self, Certificate, Identity, TlsStream},
 };
 use base64::{Engine as _, engine::general_purpose::STANDARD};
