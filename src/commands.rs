@@ -60,8 +60,8 @@ impl RunError {
 
     pub fn exit_code(&self) -> u8 {
         match self {
-            Self::Running(_) | Self::NotReady(NotReady::NoLanguages) => 1,
-            Self::NotReady(_) => 3,
+            Self::NotReady(NotReady::Behind(_)) => 3,
+            Self::Running(_) | Self::NotReady(_) => 1,
             _ => 2,
         }
     }

@@ -113,7 +113,11 @@ pub fn findings(
     findings.extend(status.wrong_clock.map(wrong_clock));
     // The first poll may not have listed new repositories yet.
     if status.last.is_some() && status.has_data {
-        findings.extend(nothing_selected(snapshot));
+        findings.extend(nothing_selected(
+            snapshot.repositories.len(),
+            snapshot.filtered,
+            snapshot.unnamed,
+        ));
         findings.extend(data::unused_targets(snapshot));
     }
     for finding in &mut findings {

@@ -5,19 +5,15 @@
 //! completion is finite and a name is not empty. This module does no I/O and knows no HTTP, metrics
 //! or configuration.
 
-pub mod departed;
-#[allow(
-    dead_code,
-    unused_imports,
-    reason = "the outputs are being ported to it"
-)]
-pub(crate) mod document;
+pub mod document;
+#[allow(dead_code, reason = "the page is being ported to the document")]
 pub(crate) mod excerpt;
 pub mod filter;
 pub mod judgement;
 pub mod links;
 pub mod polling;
 pub mod problem;
+#[allow(dead_code, reason = "the page is being ported to the document")]
 pub(crate) mod readiness;
 pub mod record;
 mod response;

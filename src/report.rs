@@ -1,6 +1,6 @@
 //! The outputs for people and programs: a table, Markdown, CSV, JSON, and the page as HTML.
 //!
-//! Each output is a function of a snapshot and the status of polling. Text from the API reaches a
+//! Each output is a rendering of the published document. Text from the API reaches a
 //! terminal or a document only through the escape function of that format.
 
 mod badge;
@@ -12,6 +12,7 @@ mod markdown;
 mod since;
 pub(crate) mod table;
 mod verdict;
+mod words;
 
 pub use badge::badge;
 pub use csv::csv;
@@ -20,64 +21,82 @@ pub use languages::languages;
 pub use markdown::markdown;
 pub use since::Since;
 pub use table::table;
-pub use verdict::{NotReady, verdict};
+pub use verdict::{Gate, NotReady};
 
 use crate::{
-    domain::{
-        polling::PollOutcome,
-        readiness::{self, Row, Totals, percent},
-        snapshot::Snapshot,
-    },
+    diagnosis,
+    domain::document::{self, Document, Row, Totals, Translation},
     support::{
         escape::is_unprintable,
         humanize::{counted, grouped},
     },
 };
 use rustix::termios::tcgetwinsize;
-use std::io::{IsTerminal as _, stdout};
+use std::{
+    io::{IsTerminal as _, stdout},
+    sync::Arc,
+};
+use words::percent;
 
-/// The result of a poll, for table and Markdown.
-#[derive(Debug, Clone, Copy)]
-pub struct Report<'a> {
-    pub snapshot: &'a Snapshot,
-    pub poll: &'a PollOutcome,
+/// The document of a poll, with the choices of the command line.
+#[derive(Debug, Clone)]
+pub struct Report {
+    pub document: Arc<Document>,
     /// A clause that names the globs of the command line without a match.
-    pub unmatched: Option<&'a str>,
+    pub unmatched: Option<String>,
     /// The earlier data to compare with.
-    pub since: Option<&'a Since>,
+    pub since: Option<Arc<Since>>,
     /// The maximum size of the Markdown in bytes.
     pub max_size: usize,
+}
+
+impl Report {
+    /// Returns the change of a translation in points; nothing without earlier data.
+    fn points(&self, row: &Row, translation: &Translation) -> String {
+        let since = self.since.as_ref();
+        let change = since.and_then(|since| since.change(&self.document, row, translation));
+        since::points(change)
+    }
+
+    /// Returns headings, each with the changes since the earlier data; nothing without them.
+    fn changes(&self) -> Vec<(String, Vec<String>)> {
+        let since = self.since.as_ref();
+        since.map_or_else(Vec::new, |since| since.changes(&self.document))
+    }
 }
 
 /// The part of the data that table and Markdown say in words.
 struct Digest<'a> {
     /// The repositories with data, the furthest behind first.
-    rows: Vec<Row<'a>>,
+    rows: Vec<&'a Row>,
     /// The number of repositories without data.
     unread: usize,
-    totals: Totals,
+    totals: &'a Totals,
+    /// The reason why no ratio can be trusted.
+    doubt: Option<String>,
 }
 
 impl<'a> Digest<'a> {
-    fn of(snapshot: &'a Snapshot) -> Self {
-        let mut rows = readiness::rows(snapshot, None);
-        let known = rows.len();
-        rows.retain(Row::is_read);
-        readiness::furthest_first(&mut rows, |row| row.totals.missing.get());
+    fn of(report: &'a Report) -> Self {
+        let document = &*report.document;
+        let rows = document.rows.iter().filter(|row| row.is_read());
+        let mut rows: Vec<_> = rows.collect();
+        document::furthest_first(&mut rows, |row| row.totals().missing.get());
         // The gaps leave out unknown translations, which keep a repository from being ready.
-        rows.sort_by_key(|row| row.totals.behind() == 0);
+        rows.sort_by_key(|row| row.totals().behind() == 0);
+        let scale = || diagnosis::scale(document.completion_scale, document.completions());
+        let doubt = document.is_scale_suspect.then(scale).flatten();
         Self {
-            unread: known - rows.len(),
-            totals: Totals::of(&rows),
             rows,
+            unread: document.unread(),
+            totals: &document.totals,
+            doubt: doubt.map(|finding| finding.line()),
         }
     }
 
     /// Counts the translations, those that are ready and those with problems.
     fn counts(&self) -> (String, String) {
-        let totals = &self.totals;
-        let all = counted(totals.all, "translation", "translations");
-        let ready = format!("{} of {all} ready", grouped(totals.ready));
+        let totals = self.totals;
         let mean = totals
             .mean
             .get()
@@ -85,12 +104,35 @@ impl<'a> Digest<'a> {
         let problems = totals.problems();
         let problems =
             problems.map(|(kind, count)| format!(", {} {}", grouped(count), kind.words()));
-        (ready, mean.into_iter().chain(problems).collect())
+        let not_judged = totals.not_judged().map(|(why, count)| {
+            let count = grouped(count);
+            format!(", {count} not judged because {}", why.words())
+        });
+        let rest = mean.into_iter().chain(problems).chain(not_judged).collect();
+        (ready(totals, "translation"), rest)
     }
 
     /// Explains the mark of a translation without a completion, if there is one.
     fn legend(&self) -> Option<&'static str> {
-        (self.totals.unknown() > 0).then_some("? no completion reported")
+        let is_unreported = |one: &Translation| one.completion.is_none() && one.is_behind();
+        let mut translations = document::translations(self.rows.iter().copied());
+        translations
+            .any(|(_, one)| is_unreported(one))
+            .then_some("? no completion reported")
+    }
+}
+
+/// Counts the ready translations, and the resting ones apart, such as `2 of 2 ready, 10 resting`.
+fn ready(totals: &Totals, noun: &str) -> String {
+    let (ready, resting) = (grouped(totals.ready), grouped(totals.resting));
+    let all = match noun {
+        "" => grouped(totals.all),
+        noun => counted(totals.all, noun, &format!("{noun}s")),
+    };
+    match totals {
+        Totals { resting: 0, .. } => format!("{ready} of {all} ready"),
+        Totals { all: 0, .. } => format!("{resting} resting"),
+        _ => format!("{ready} of {all} ready, {resting} resting"),
     }
 }
 

@@ -12,14 +12,14 @@ use crate::{
     diagnosis::{self, Finding, ProblemLog},
     domain::{
         ProblemKind,
+        document::{Document, Row, Selection},
         excerpt::Excerpt,
-        polling::{PollOutcome, Step},
-        snapshot::{Shown, Snapshot},
+        polling::{PollOutcome, PollStatus, Step},
         targets::Targets,
     },
     metrics::{exposition::Publication, instruments::Instruments},
     poller::{Poller, Saver},
-    report::{self, Since},
+    report::{Gate, Report, Since},
     support::clock::Clock,
 };
 use anyhow::{Context as _, anyhow, bail};
@@ -43,48 +43,62 @@ const FOREIGN: &str = "the file of --since has none of these repositories; it ma
 
 pub async fn once(options: &Options, arguments: Once) -> Result<(), RunError> {
     let (config, _) = load(options, Uses::State)?;
-    let excerpt = Excerpt::new(&arguments.repositories, &arguments.languages)
+    let selection = Selection::new(&arguments.repositories, &arguments.languages)
         .map_err(|error| anyhow!("cannot use the globs of the command line: {error}"))?;
     let mut since = match arguments.since.clone() {
-        Some(path) => Some(Arc::new(off_the_runtime(move || Since::read(&path)).await?)),
+        Some(path) => Some(off_the_runtime(move || Since::read(&path)).await?),
         None => None,
     };
     let bar = progress_bar()?;
     start_logging(&config.log, Some(bar.clone()))?;
     let instruments = Arc::new(Instruments::of_one_poll());
     instruments.config_loaded(Ok(()), Clock::system().now());
-    let (mut poller, saving) = new_poller(&config, &excerpt, &instruments)?;
+    let (mut poller, saving) = new_poller(&config, &selection, &instruments)?;
     // A stalled terminal (Ctrl-S) blocks drawing, so that the bar has a separate thread.
     let (runtime, progress) = (runtime::Handle::current(), poller.progress());
     let drawn = spawn_blocking(move || runtime.block_on(draw(bar, progress)));
     let mut signals = StopSignals::listen()?;
     let result = poll(&mut poller, &instruments, &mut signals).await;
-    let all_languages = Excerpt {
-        languages: GlobSet::empty(),
-        ..excerpt.clone()
-    };
-    let chosen = all_languages.of_snapshot(&poller.snapshot());
-    let mut snapshot = excerpt.of_snapshot(&chosen);
+    let mut snapshot = poller.snapshot();
     if let Some(ratio) = arguments.require {
         snapshot.targets = Arc::new(Targets::everything_at(ratio));
     }
-    let is_whole = result.signal.is_none() && result.outcome.is_success();
-    let foreign = since.take_if(|since| since.is_foreign(&snapshot));
-    let foreign = foreign.map(|_| FOREIGN.to_owned());
-    let results = Results {
-        publication: Arc::new(Publication::new(Arc::new(snapshot), poller.status())),
-        instruments,
-        poll: result.outcome,
-        findings: result.findings,
-        max_size: arguments.max_size,
-        unmatched: is_whole
-            .then(|| unmatched(&arguments, &chosen).or(foreign))
-            .flatten(),
-        since,
+    let status = PollStatus {
+        last: Some(result.outcome),
+        ..poller.status()
     };
+    let all = Document::judge(&snapshot, status, None);
+    let all_languages = Selection {
+        languages: GlobSet::empty(),
+        ..selection.clone()
+    };
+    let unmatched = unmatched(&arguments, &all_languages.of(&all));
+    let document = Arc::new(selection.of(&all));
+    let foreign = since.take_if(|since| since.is_foreign(&document));
+    if let Some(since) = &mut since {
+        since.select(&selection);
+    }
+    let is_whole = result.signal.is_none() && document.is_complete();
+    let unmatched = unmatched.or(foreign.map(|_| FOREIGN.to_owned()));
+    let excerpt = Excerpt {
+        repositories: selection.repositories.clone(),
+        languages: selection.languages.clone(),
+    };
+    let snapshot = Arc::new(excerpt.of_snapshot(&snapshot));
+    let results = Arc::new(Results {
+        publication: Publication::new(Arc::clone(&document), snapshot),
+        report: Report {
+            document,
+            unmatched: unmatched.filter(|_| is_whole),
+            since: since.map(Arc::new),
+            max_size: arguments.max_size,
+        },
+        instruments,
+        findings: result.findings,
+    });
     drop(poller);
     let print = {
-        let (results, outputs) = (results.clone(), arguments.outputs.clone());
+        let (results, outputs) = (Arc::clone(&results), arguments.outputs.clone());
         move || {
             // An output that cannot be written keeps no other back.
             let mut done = Ok(());
@@ -100,13 +114,13 @@ pub async fn once(options: &Options, arguments: Once) -> Result<(), RunError> {
             return Err(anyhow!("stopped by {signal} while saving and printing the result").into());
         }
     }
-    verdict(&results, result.signal, &arguments)
+    verdict(&results, result.signal, &arguments, &selection)
 }
 
 /// Opens the state file and makes the poller. With a state file, also returns the task that saves.
 fn new_poller(
     config: &Config,
-    excerpt: &Excerpt,
+    selection: &Selection,
     instruments: &Arc<Instruments>,
 ) -> Result<(Poller<Client>, Option<JoinHandle<()>>), RunError> {
     let client = Client::new(&config.api, Arc::clone(instruments))?;
@@ -119,7 +133,7 @@ fn new_poller(
         None => (None, None),
     };
     // The sender can be dropped, because settings do not change during a single poll.
-    let only = excerpt.repositories.clone();
+    let only = selection.repositories.clone();
     let (_, settings) = watch::channel(poller_settings(config, client, only));
     let poller = Poller::new(
         settings,
@@ -199,41 +213,47 @@ fn verdict(
     results: &Results,
     signal: Option<&'static str>,
     arguments: &Once,
+    selection: &Selection,
 ) -> Result<(), RunError> {
-    let snapshot = &results.publication.snapshot;
+    let document = &*results.report.document;
     if let Some(signal) = signal {
-        let (read, all) = (results.poll.read, snapshot.repositories.len());
+        let last = document.status.last.as_ref();
+        let (read, all) = (last.map_or(0, |poll| poll.read), document.rows.len());
         let read = format!("{read} of {all} repositories were read; the result so far was printed");
         return Err(anyhow!("stopped by {signal} after {read}").into());
     }
-    check_read(results.findings.clone(), results.poll.is_success())?;
+    check_read(results.findings.clone(), document.is_complete())?;
     if let Some(failure) = results.instruments.facts().state_not_saved {
         let what = failure.what;
         return Err(anyhow!("the result was printed, but the state was not saved: {what}").into());
     }
     // A gate never passes because of a typo.
-    if let Some(unmatched) = &results.unmatched {
+    if let Some(unmatched) = &results.report.unmatched {
         return Err(anyhow!("{unmatched}").into());
     }
     if arguments.require_targets || arguments.require.is_some() {
-        print_on_stderr(&report::verdict(snapshot, arguments.require)?);
+        let gate = Gate {
+            document,
+            selection,
+            required: arguments.require,
+        };
+        print_on_stderr(&gate.verdict()?);
     }
     Ok(())
 }
 
 /// Returns a clause that names the globs of the command line without a match. `chosen` has all
 /// languages of the chosen repositories.
-fn unmatched(arguments: &Once, chosen: &Snapshot) -> Option<String> {
-    let shown = &chosen.repositories;
-    let names = shown.iter().map(|shown| &*shown.repository.name).collect();
-    let codes = shown.iter().flat_map(Shown::records);
-    let codes = codes.map(|record| &*record.language.code).collect();
+fn unmatched(arguments: &Once, chosen: &Document) -> Option<String> {
+    let rows = &chosen.rows;
+    let names = rows.iter().map(Row::name).collect();
+    let codes = chosen.translations().map(|(_, one)| one.code()).collect();
     let mut unmatched = Vec::new();
     if let Some(globs) = without_match(&arguments.repositories, &names) {
         unmatched.push(format!("no repository matches {globs}"));
     }
     // Without a repository, no glob on languages can match.
-    if (unmatched.is_empty() || !shown.is_empty())
+    if (unmatched.is_empty() || !rows.is_empty())
         && let Some(globs) = without_match(&arguments.languages, &codes)
     {
         unmatched.push(format!("no language matches --language {globs}"));

@@ -4,7 +4,7 @@ use crate::{
     api::{Api as _, CURSOR_HINT, Client, RequestFailure, Session as _},
     config::Config,
     diagnosis,
-    domain::{Completion, Next, Stop, ZeroCount, snapshot::Snapshot},
+    domain::{Completion, Next, Stop, ZeroCount},
     support::{
         clock::Clock,
         humanize::{counted, grouped, repositories},
@@ -42,11 +42,8 @@ pub async fn check(config: &Config, client: &Client) -> anyhow::Result<Vec<Strin
     lines.extend(omitted("false", "private", page.listing.zeros));
     let mut findings = Vec::new();
     if polled.is_empty() {
-        findings.extend(diagnosis::nothing_selected(&Snapshot {
-            filtered: listed.len(),
-            unnamed: page.listing.nameless.len(),
-            ..Snapshot::default()
-        }));
+        let unnamed = page.listing.nameless.len();
+        findings.extend(diagnosis::nothing_selected(0, listed.len(), unnamed));
     }
     // Even if the filters leave nothing, this shows whether the key may read languages.
     if let Some(repository) = polled.values().next().or_else(|| listed.values().next()) {

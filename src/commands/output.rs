@@ -4,12 +4,12 @@ use super::stdio::print;
 use crate::{
     cli::{Destination, Output},
     diagnosis::Finding,
-    domain::{excerpt::Excerpt, polling::PollOutcome},
+    domain::document::Selection,
     metrics::{
         exposition::{Format, Publication},
         instruments::Instruments,
     },
-    report::{self, Report, Since, Terminal},
+    report::{self, Report, Terminal},
     support::replace::replace_file,
 };
 use anyhow::Context as _;
@@ -25,18 +25,13 @@ const IN_A_FILE: Terminal = Terminal {
 };
 
 /// The result of a poll, in every form that an output needs.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Results {
     /// The chosen repositories and languages.
-    pub publication: Arc<Publication>,
+    pub report: Report,
+    pub publication: Publication,
     pub instruments: Arc<Instruments>,
-    pub poll: PollOutcome,
     pub findings: Vec<Finding>,
-    /// A clause that names the globs of the command line without a match.
-    pub unmatched: Option<String>,
-    /// The earlier data of `--since`.
-    pub since: Option<Arc<Since>>,
-    pub max_size: usize,
 }
 
 impl Results {
@@ -55,31 +50,24 @@ impl Results {
     }
 
     fn write(&self, format: Output, terminal: Terminal, mut out: &mut dyn Write) -> io::Result<()> {
-        let Publication {
-            snapshot, status, ..
-        } = &*self.publication;
-        let report = Report {
-            snapshot,
-            poll: &self.poll,
-            unmatched: self.unmatched.as_deref(),
-            since: self.since.as_deref(),
-            max_size: self.max_size,
-        };
+        let report = &self.report;
         match format {
             Output::Text => self.print(Format::Text, out),
             Output::Openmetrics => self.print(Format::OpenMetrics, out),
-            Output::Table => out.write_all(report::table(&report, terminal).as_bytes()),
-            Output::Markdown => out.write_all(report::markdown(&report).as_bytes()),
-            Output::Csv => report::csv(snapshot, report.since, &mut out),
+            Output::Table => out.write_all(report::table(report, terminal).as_bytes()),
+            Output::Markdown => out.write_all(report::markdown(report).as_bytes()),
+            Output::Csv => report::csv(report, &mut out),
             Output::Json => {
-                let (snapshot, since) = (Arc::clone(snapshot), self.since.clone());
-                let poll = Some(&self.poll);
-                let mut pieces = report::json(snapshot, poll, Excerpt::default(), since);
+                let (document, since) = (Arc::clone(&report.document), report.since.clone());
+                let mut pieces = report::json(document, Selection::default(), since);
                 pieces.try_for_each(|piece| out.write_all(piece.as_bytes()))
             }
-            Output::Languages => out.write_all(report::languages(&report).as_bytes()),
-            Output::Badge => out.write_all(report::badge(&report).as_bytes()),
+            Output::Languages => out.write_all(report::languages(report).as_bytes()),
+            Output::Badge => out.write_all(report::badge(report).as_bytes()),
             Output::Html => {
+                let Publication {
+                    snapshot, status, ..
+                } = &self.publication;
                 let page = report::html::page(snapshot, status, &self.findings)?;
                 out.write_all(page.as_bytes())
             }

@@ -4,7 +4,7 @@ use super::off_the_runtime;
 use crate::{
     api::Client,
     diagnosis::{self, ProblemLog},
-    domain::{polling::PollStatus, snapshot::Snapshot},
+    domain::{document::Document, polling::PollStatus, snapshot::Snapshot},
     metrics::{exposition::Publication, instruments::Instruments},
     poller::{PollLoop, Poller, Saver, Settings},
     state::{SavedState, StateFile},
@@ -21,8 +21,8 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-/// The maximum time between two judgements of the diagnosis, below the promised 15 seconds.
-const JUDGE_EVERY: Duration = Duration::from_secs(5);
+/// The maximum time between two diagnoses, below the promised 15 seconds.
+const DIAGNOSE_EVERY: Duration = Duration::from_secs(5);
 
 /// Starts the tasks that poll, save, encode, publish and judge; `stop` ends them. Returns the
 /// publications and the poll loop's heartbeats.
@@ -48,9 +48,9 @@ pub fn start(
         Arc::clone(instruments),
         Box::new(hand_over),
     );
-    let first = Publication::new(Arc::new(poller.snapshot()), poller.status());
+    let first = encode(Arc::new(poller.snapshot()), poller.status(), None);
     let mut log = ProblemLog::default();
-    let (publish, current) = watch::channel(judge(Arc::new(first), instruments, &mut log));
+    let (publish, current) = watch::channel(diagnose(Arc::new(first), instruments, &mut log));
     let poll_loop = PollLoop::new(poller);
     let alive = poll_loop.alive();
     // Polls have a dedicated thread, so that scrapes do not wait for them. Their tasks wake each
@@ -78,25 +78,32 @@ async fn publish_all(
     loop {
         let mut publication = Arc::clone(&publish.borrow().publication);
         // A problem can also begin or end between publications, such as an expired certificate.
-        match timeout(JUDGE_EVERY, polled.changed()).await {
+        match timeout(DIAGNOSE_EVERY, polled.changed()).await {
             Ok(Ok(())) => {}
             Ok(Err(_)) => return,
             Err(_) => {
-                publish.send_replace(judge(publication, &instruments, &mut log));
+                publish.send_replace(diagnose(publication, &instruments, &mut log));
                 continue;
             }
         }
         let newest = polled.borrow_and_update().clone();
         if let Some((snapshot, status)) = newest {
-            let encoded = off_the_runtime(|| Publication::new(snapshot, status)).await;
-            publication = Arc::new(encoded);
+            let previous = publication;
+            let encode = move || encode(snapshot, status, Some(&previous.document));
+            publication = Arc::new(off_the_runtime(encode).await);
         }
-        publish.send_replace(judge(publication, &instruments, &mut log));
+        publish.send_replace(diagnose(publication, &instruments, &mut log));
     }
 }
 
-/// Judges a publication: logs the problems that begin and end, and updates their gauges.
-fn judge(
+/// Judges a snapshot and encodes the document. This is CPU work.
+fn encode(snapshot: Arc<Snapshot>, status: PollStatus, previous: Option<&Document>) -> Publication {
+    let document = Document::judge(&snapshot, status, previous);
+    Publication::new(Arc::new(document), snapshot)
+}
+
+/// Diagnoses a publication: logs the problems that begin and end, and updates their gauges.
+fn diagnose(
     publication: Arc<Publication>,
     instruments: &Instruments,
     log: &mut ProblemLog,

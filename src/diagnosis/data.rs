@@ -97,11 +97,11 @@ pub(super) fn failing(snapshot: &Snapshot, status: &PollStatus, now: Timestamp) 
 }
 
 /// Returns the reason why no repository is shown, if none is.
-pub fn nothing_selected(snapshot: &Snapshot) -> Option<Finding> {
-    if !snapshot.repositories.is_empty() {
+pub fn nothing_selected(shown: usize, filtered: usize, unnamed: usize) -> Option<Finding> {
+    if shown > 0 {
         return None;
     }
-    let (what, hint) = match (snapshot.filtered, snapshot.unnamed) {
+    let (what, hint) = match (filtered, unnamed) {
         (0, 0) => (
             "The account of this key has no repositories".to_owned(),
             "connect repositories to it, or use the key of another account",

@@ -16,7 +16,7 @@ pub use totals::{Mean, Totals};
 use super::{
     Completion, Failure, Language, Reason, Repository, Thresholds, TranslationProblem,
     links::Links,
-    polling::PollStatus,
+    polling::{PollOutcome, PollStatus},
     snapshot::Condition,
     tally::Tally,
     targets::{Target, TargetEntry, Targets},
@@ -173,6 +173,15 @@ impl Translation {
         matches!(self.readiness, Readiness::Behind | Readiness::Unknown)
     }
 
+    /// Returns whether the translation is at or above its target; `None` if that is unknown.
+    pub fn ready(&self) -> Option<bool> {
+        match self.readiness {
+            Readiness::Ready | Readiness::Resting => Some(true),
+            Readiness::Behind => Some(false),
+            Readiness::Unknown => None,
+        }
+    }
+
     /// Returns the time of the last progress unless nothing earlier is known.
     pub fn known_progress(&self) -> Option<Timestamp> {
         self.last_progress.filter(|_| !self.is_new)
@@ -280,6 +289,20 @@ impl Document {
     /// Returns each shown translation with its repository.
     pub fn translations(&self) -> impl Iterator<Item = (&Row, &Translation)> + Clone {
         translations(&self.rows)
+    }
+
+    /// Returns whether the last poll read everything.
+    pub fn is_complete(&self) -> bool {
+        self.status
+            .last
+            .as_ref()
+            .is_some_and(PollOutcome::is_success)
+    }
+
+    /// Returns whether the last poll could list all repositories.
+    pub fn is_listed(&self) -> bool {
+        let last = self.status.last.as_ref();
+        last.is_some_and(|poll| poll.listing_failure.is_none())
     }
 
     /// Counts the repositories whose condition passes `accepts`.

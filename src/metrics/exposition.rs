@@ -1,4 +1,4 @@
-//! The exposition: snapshot and instruments as bytes, encoded by prometheus-client.
+//! The exposition: document and instruments as bytes, encoded by prometheus-client.
 //!
 //! Each publication is encoded once, off the runtime's threads, and kept compressed only, in a
 //! fraction of the memory. A scrape sends the compressed bytes, or inflates them for a client
@@ -41,16 +41,14 @@ pub struct Publication {
 }
 
 impl Publication {
-    /// Encodes `snapshot` and `status` for all scrapes. This is CPU work: call it off the runtime's
-    /// threads.
-    pub fn new(snapshot: Arc<Snapshot>, status: PollStatus) -> Self {
+    /// Encodes `document` for all scrapes. This is CPU work: call it off the runtime's threads.
+    pub fn new(document: Arc<Document>, snapshot: Arc<Snapshot>) -> Self {
         let mut registry = Registry::default();
-        let document = Arc::new(Document::judge(&snapshot, status.clone(), None));
         registry.register_collector(Box::new(Gauges(Arc::clone(&document))));
         Self {
+            status: document.status.clone(),
             document,
             snapshot,
-            status,
             text: CompressedText::new(&registry),
         }
     }

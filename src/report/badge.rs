@@ -1,30 +1,26 @@
 //! The JSON that Shields reads as an endpoint: <https://shields.io/badges/endpoint-badge>.
 
-use super::Report;
-use crate::{
-    domain::{
-        TranslationProblem,
-        readiness::{self, Totals},
-    },
-    support::humanize::grouped,
-};
+use super::{Report, ready};
+use crate::domain::TranslationProblem;
 use serde_json::json;
 
 /// Counts the ready translations. The badge is green only if everything was read and is ready.
-pub fn badge(report: &Report<'_>) -> String {
-    let rows = readiness::rows(report.snapshot, None);
-    let totals = Totals::of(&rows);
-    let is_overdue = totals.count(TranslationProblem::Overdue) > 0;
-    let (message, color) = if totals.unknown() == totals.all {
+pub fn badge(report: &Report) -> String {
+    let document = &*report.document;
+    let totals = &document.totals;
+    let (message, color) = if document.is_scale_suspect {
+        ("completion scale suspect".to_owned(), "lightgrey")
+    } else if totals.unknown == totals.all && totals.resting == 0 {
         ("unknown".to_owned(), "lightgrey")
     } else {
-        let message = format!("{} of {} ready", grouped(totals.ready), grouped(totals.all));
         let color = match () {
-            () if is_overdue => "red",
-            () if totals.is_ready() && report.poll.is_success() => "brightgreen",
+            () if totals.count(TranslationProblem::Overdue) > 0 => "red",
+            () if !document.is_complete() => "orange",
+            () if totals.all == 0 => "lightgrey",
+            () if totals.is_ready() => "brightgreen",
             () => "orange",
         };
-        (message, color)
+        (ready(totals, ""), color)
     };
     let badge = json!({
         "schemaVersion": 1,

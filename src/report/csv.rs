@@ -1,10 +1,9 @@
 //! The CSV of RFC 4180: one line per repository and language.
 
-use super::{Since, cell};
+use super::{Report, cell};
 use crate::domain::{
     Completion,
-    readiness::{self, Row, Translation},
-    snapshot::Snapshot,
+    document::{Document, Problems, Row, Translation},
 };
 use csv::{Terminator, WriterBuilder};
 use std::io;
@@ -30,47 +29,39 @@ const COLUMNS: [&str; 13] = [
 ///
 /// # Errors
 /// Fails if `out` cannot be written.
-pub fn csv(snapshot: &Snapshot, since: Option<&Since>, out: impl io::Write) -> io::Result<()> {
+pub fn csv(report: &Report, out: impl io::Write) -> io::Result<()> {
+    let (document, since) = (&*report.document, report.since.as_ref());
     let mut writer = WriterBuilder::new()
         .terminator(Terminator::CRLF)
         .from_writer(out);
     writer.write_record(COLUMNS.into_iter().chain(since.map(|_| "change")))?;
-    for row in readiness::rows(snapshot, None) {
-        for translation in row.translations() {
-            let change = since.map(|since| {
-                let change = since.change(&translation, snapshot.completion_scale);
-                or_empty(change.by)
-            });
-            let record = record(snapshot, &row, &translation);
-            writer.write_record(record.into_iter().chain(change))?;
-        }
+    for (row, translation) in document.translations() {
+        let change = since.map(|since| or_empty(since.change(document, row, translation)));
+        let record = record(document, row, translation);
+        writer.write_record(record.into_iter().chain(change))?;
     }
     writer.flush()
 }
 
-fn record(snapshot: &Snapshot, row: &Row<'_>, translation: &Translation<'_>) -> [String; 13] {
-    let repository = &row.shown.repository;
-    let Translation {
-        record,
-        ratio,
-        target,
-        judgement,
-        ..
-    } = translation;
+fn record(document: &Document, row: &Row, translation: &Translation) -> [String; 13] {
+    let problems = match translation.problems {
+        Problems::Judged(_) => translation.kinds().join(" "),
+        Problems::NotJudged(_) => "not_judged".to_owned(),
+    };
     [
-        text(&repository.name),
-        repository.id.to_string(),
+        text(row.name()),
+        row.repository.id.to_string(),
         text(translation.code()),
-        text(&record.language.name),
-        or_empty(record.completion().map(Completion::get)),
-        or_empty(*ratio),
-        target.ratio.to_string(),
-        or_empty(target.due),
-        or_empty(judgement.is_met),
+        text(&translation.language.name),
+        or_empty(translation.completion.map(Completion::get)),
+        or_empty(translation.ratio),
+        translation.target().ratio.to_string(),
+        or_empty(translation.target().due),
+        or_empty(translation.ready()),
         or_empty(translation.known_progress()),
-        or_empty(snapshot.links.language_url(repository, translation.code())),
-        judgement.kinds().join(" "),
-        or_empty(judgement.estimated_ready),
+        or_empty(document.language_url(row, translation.code())),
+        problems,
+        or_empty(translation.estimated_ready),
     ]
 }
 

@@ -9,11 +9,9 @@
 use super::Since;
 use crate::domain::{
     Completion, Failure, TranslationProblem,
-    excerpt::Excerpt,
-    judgement::Standards,
+    document::{Document, NotJudged, Problems, Row, Selection, Totals, Translation},
     polling::PollOutcome,
-    readiness::{self, Mean, Row, Totals, Translation},
-    snapshot::{Shown, Snapshot},
+    twelve_decimals,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -25,7 +23,7 @@ const PIECE: usize = 64 * 1024;
 /// The completion of every translation, as the exporter last knew it.
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = "translation-exporter: translations")]
-pub struct Document {
+pub struct JsonDocument {
     /// The version of this schema.
     #[schemars(extend("const" = 1))]
     version: u32,
@@ -36,6 +34,8 @@ pub struct Document {
     complete: bool,
     /// `api.completion_scale`: the completion that means finished.
     completion_scale: f64,
+    /// True if `completion_scale` seems wrong, so that `ready` and `problems` are unknown.
+    scale_suspect: bool,
     listing: JsonListing,
     /// The last poll; null until a first poll has ended.
     poll: Option<JsonPoll>,
@@ -83,10 +83,13 @@ struct Problem {
 
 #[derive(Serialize, JsonSchema)]
 struct Summary {
-    /// The number of translations: the languages of each repository, summed up.
+    /// The number of translations without the resting ones: the languages of each repository,
+    /// summed up.
     languages: usize,
     /// The number of translations at or above their target.
     ready: usize,
+    /// The number of translations with a target of 0.
+    resting: usize,
     /// The mean of the ratios, each clamped to 0 to 1; null if no ratio is known.
     ratio: Option<f64>,
 }
@@ -127,7 +130,8 @@ struct JsonLanguage {
     /// The completion divided by the scale, rounded to 12 decimals, not clamped.
     ratio: Option<f64>,
     target: JsonTarget,
-    /// True if the ratio reaches the target; null without a completion, unless the target is 0.
+    /// True if the ratio reaches the target; null without a completion or while the scale is
+    /// suspect, unless the target is 0.
     ready: Option<bool>,
     /// The time at which the completion was last seen to rise, or else first seen; null before
     /// a second read, because nothing earlier is known.
@@ -141,6 +145,14 @@ struct JsonLanguage {
     /// it. Empty if the language is ready, or cannot be judged.
     #[schemars(extend("items" = {"type": "string", "enum": labels()}))]
     problems: Vec<&'static str>,
+    /// The reason why `problems` is empty although the language is not ready: `suspect_scale`, or
+    /// `old_data`, older than a day and than three intervals. Null if the language was judged.
+    #[schemars(extend("enum" = [null, "suspect_scale", "old_data"]))]
+    not_judged: Option<&'static str>,
+    /// True if `targets` requires the language and the repository does not list it; otherwise
+    /// absent.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    missing: bool,
     /// The time at which the language will be ready at its recent rate; null if it is ready, makes
     /// no progress, or was seen first less than a day ago.
     #[schemars(extend("format" = "date-time"))]
@@ -171,48 +183,36 @@ fn labels() -> Vec<&'static str> {
 /// Returns the JSON Schema of the document, which a test holds against the file in `deploy`.
 #[cfg(test)]
 pub fn schema() -> serde_json::Value {
-    schemars::schema_for!(Document).to_value()
+    schemars::schema_for!(JsonDocument).to_value()
 }
 
-/// Encodes the repositories and languages of `snapshot` that `excerpt` chooses, piece by piece,
-/// with the changes since earlier data.
+/// Encodes the chosen repositories and languages piece by piece, with the changes since earlier
+/// data.
 pub fn json(
-    snapshot: Arc<Snapshot>,
-    poll: Option<&PollOutcome>,
-    excerpt: Excerpt,
+    document: Arc<Document>,
+    selection: Selection,
     since: Option<Arc<Since>>,
 ) -> impl Iterator<Item = String> + Send + use<> {
-    let standards = snapshot.standards();
-    let mut totals = Totals::default();
-    for shown in &snapshot.repositories {
-        if let Some(chosen) = excerpt.of_repository(shown) {
-            totals.merge(&row(&snapshot, &chosen, standards).totals);
-        }
-    }
-    let head = head(&snapshot, poll, &totals);
+    let head = head(&document, &selection.totals(&document));
     let mut next = 0;
     let mut separator = "\n";
     let mut opening = Some(head);
     std::iter::from_fn(move || {
         let mut piece = opening.take().unwrap_or_default();
         while piece.len() < PIECE {
-            let Some(shown) = snapshot.repositories.get(next) else {
+            let Some(row) = document.rows.get(next) else {
                 // `next` then exceeds the length, so that the end is written once.
-                if next == snapshot.repositories.len() {
+                if next == document.rows.len() {
                     next += 1;
                     piece += "\n  ]\n}\n";
                 }
                 break;
             };
             next += 1;
-            if let Some(chosen) = excerpt.of_repository(shown) {
+            if let Some(row) = selection.of_row(row) {
                 piece += separator;
                 piece += "    ";
-                piece += &text(&repository(
-                    &snapshot,
-                    &row(&snapshot, &chosen, standards),
-                    since.as_deref(),
-                ));
+                piece += &text(&repository(&document, &row, since.as_deref()));
                 separator = ",\n";
             }
         }
@@ -221,19 +221,21 @@ pub fn json(
 }
 
 /// Encodes the document up to its first repository.
-fn head(snapshot: &Snapshot, poll: Option<&PollOutcome>, totals: &Totals) -> String {
-    let document = Document {
+fn head(document: &Document, totals: &Totals) -> String {
+    let poll = document.status.last.as_ref();
+    let head = JsonDocument {
         version: 1,
-        taken_at: snapshot.taken_at.to_string(),
-        complete: poll.is_some_and(PollOutcome::is_success),
-        completion_scale: snapshot.completion_scale,
+        taken_at: document.taken_at.to_string(),
+        complete: document.is_complete(),
+        completion_scale: document.completion_scale,
+        scale_suspect: document.is_scale_suspect,
         listing: JsonListing {
-            complete: poll.is_some_and(|poll| poll.listing_failure.is_none()),
+            complete: document.is_listed(),
             error: poll
                 .and_then(|poll| poll.listing_failure.as_ref())
                 .map(problem),
         },
-        poll: poll.map(|poll| JsonPoll {
+        poll: poll.map(|poll: &PollOutcome| JsonPoll {
             duration_seconds: (poll.duration.as_secs_f64() * 1e3).round() / 1e3,
             error: poll.stop.as_ref().map(|stop| problem(&stop.failure)),
             failed: poll.failed,
@@ -241,11 +243,11 @@ fn head(snapshot: &Snapshot, poll: Option<&PollOutcome>, totals: &Totals) -> Str
             read: poll.read,
             unreached: poll.unreached,
         }),
-        filtered: snapshot.filtered,
+        filtered: document.filtered,
         summary: summary(totals),
         repositories: Vec::new(),
     };
-    let head = serde_json::to_string_pretty(&document).expect(PROOF);
+    let head = serde_json::to_string_pretty(&head).expect(PROOF);
     let end = "]\n}";
     head[..head.len() - end.len()].to_owned()
 }
@@ -256,71 +258,59 @@ fn text(value: &impl Serialize) -> String {
     serde_json::to_string(value).expect(PROOF)
 }
 
-fn row<'a>(snapshot: &'a Snapshot, shown: &'a Shown, standards: Standards) -> Row<'a> {
-    readiness::row(snapshot, shown, shown.records(), standards)
-}
-
 fn summary(totals: &Totals) -> Summary {
     Summary {
         languages: totals.all,
         ready: totals.ready,
-        ratio: Mean::get(totals.mean).map(crate::domain::twelve_decimals),
+        resting: totals.resting,
+        ratio: totals.mean.get().map(twelve_decimals),
     }
 }
 
-fn repository(snapshot: &Snapshot, row: &Row<'_>, since: Option<&Since>) -> JsonRepository {
-    let Shown {
-        repository,
-        condition,
-    } = row.shown;
-    let language = |translation| language(snapshot, row, translation, since);
+fn repository(document: &Document, row: &Row, since: Option<&Since>) -> JsonRepository {
+    let translations = row.translations().iter();
+    let languages = translations.map(|one| language(document, row, one, since));
     JsonRepository {
-        id: repository.id.to_string(),
-        name: repository.name.to_string(),
-        private: repository.private,
-        created_at: time(repository.created_at),
-        url: snapshot.links.repository_url(repository),
-        state: condition.label(),
-        error: condition.failure().map(problem),
-        summary: summary(&row.totals),
-        languages: row
-            .is_read()
-            .then(|| row.translations().map(language).collect()),
+        id: row.repository.id.to_string(),
+        name: row.name().to_owned(),
+        private: row.repository.private,
+        created_at: time(row.repository.created_at),
+        url: document.repository_url(row),
+        state: row.condition.label(),
+        error: row.condition.failure().map(problem),
+        summary: summary(&row.totals()),
+        languages: row.is_read().then(|| languages.collect()),
     }
 }
 
 fn language(
-    snapshot: &Snapshot,
-    row: &Row<'_>,
-    translation: Translation<'_>,
+    document: &Document,
+    row: &Row,
+    one: &Translation,
     since: Option<&Since>,
 ) -> JsonLanguage {
-    let change = since.map(|since| since.change(&translation, snapshot.completion_scale));
-    let Translation {
-        record,
-        ratio,
-        target,
-        judgement,
-        ..
-    } = translation;
     JsonLanguage {
-        code: record.language.code.to_string(),
-        name: record.language.name.to_string(),
-        completion: record.completion().map(Completion::get),
-        ratio,
+        code: one.code().to_owned(),
+        name: one.language.name.to_string(),
+        completion: one.completion.map(Completion::get),
+        ratio: one.ratio,
         target: JsonTarget {
-            ratio: target.ratio,
-            due: time(target.due),
+            ratio: one.target().ratio,
+            due: time(one.target().due),
         },
-        ready: judgement.is_met,
-        last_progress: time(translation.known_progress()),
-        stalled: judgement.stalled.is_some(),
-        problems: judgement.kinds(),
-        estimated_ready: time(judgement.estimated_ready),
-        change: change.and_then(|change| change.by),
-        url: snapshot
-            .links
-            .language_url(&row.shown.repository, translation.code()),
+        ready: one.ready(),
+        last_progress: time(one.known_progress()),
+        stalled: one.has(TranslationProblem::Stalled),
+        problems: one.kinds(),
+        not_judged: match one.problems {
+            Problems::Judged(_) => None,
+            Problems::NotJudged(NotJudged::SuspectScale) => Some("suspect_scale"),
+            Problems::NotJudged(NotJudged::OldData) => Some("old_data"),
+        },
+        missing: one.is_missing,
+        estimated_ready: time(one.estimated_ready),
+        change: since.and_then(|since| since.change(document, row, one)),
+        url: document.language_url(row, one.code()),
     }
 }
 

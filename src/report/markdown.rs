@@ -1,10 +1,12 @@
 //! GitHub Flavored Markdown for a job summary, a pull request or a README.
 
-use super::{Digest, Report, Since, cell};
+use super::{
+    Digest, Report, cell,
+    words::{day, days, percent},
+};
 use crate::domain::{
-    Repository, TranslationProblem,
-    polling::PollOutcome,
-    readiness::{self, Due, Row, Translation, day, days, percent},
+    TranslationProblem,
+    document::{Due, Row, Translation},
 };
 use crate::support::{
     clock::Timestamp,
@@ -17,51 +19,34 @@ const MOST_NAMED: usize = 12;
 
 /// Returns the totals, a table of the repositories, the furthest behind first, and the dates.
 /// Counts the repositories that do not fit into [`Report::max_size`].
-pub fn markdown(report: &Report<'_>) -> String {
-    let Report {
-        snapshot,
-        poll,
-        unmatched,
-        since,
-        max_size,
-    } = *report;
-    let digest = Digest::of(snapshot);
-    let rows = &digest.rows;
-    let due = due(report, rows);
+pub fn markdown(report: &Report) -> String {
+    let document = &*report.document;
+    let digest = Digest::of(report);
+    let due = due(report);
     let mut text = String::new();
-    if let Some(unmatched) = unmatched {
-        let _ = writeln!(text, "**Beware: {}.**\n", escaped(unmatched));
+    for doubt in report.unmatched.iter().chain(&digest.doubt) {
+        let _ = writeln!(text, "**Beware: {}.**\n", escaped(doubt));
     }
     text += &heading(&digest);
-    if let Some(since) = since {
-        text += &became_ready(report, since, rows);
+    text += &changes(report);
+    if !document.is_complete() {
+        let failure = failure(report, digest.unread);
+        let _ = writeln!(text, "\n**Not everything could be read.** {failure}");
     }
-    if !poll.is_success() {
-        let _ = writeln!(
-            text,
-            "\n**Not everything could be read.** {}",
-            failure(poll, digest.unread)
-        );
-    }
-    if digest.totals.all > 0 {
+    let rows = digest.rows.iter();
+    let rows: Vec<_> = rows.filter(|row| !row.translations().is_empty()).collect();
+    if !rows.is_empty() {
         text += "\n| Repository | Completion | Ready | Not ready |\n|:--|--:|--:|:--|\n";
     }
-    let mut left_out = 0;
-    for row in rows.iter().filter(|row| row.totals.all > 0) {
+    for (listed, row) in rows.iter().enumerate() {
         let line = line(report, row);
         // 200 bytes leave room for the legend and the sentence about the rows left out.
-        if text.len() + line.len() + due.len() + 200 > max_size {
-            left_out += 1;
-        } else {
-            text += &line;
+        if text.len() + line.len() + due.len() + 200 > report.max_size {
+            let left_out = repositories(rows.len() - listed);
+            let _ = writeln!(text, "\n{left_out} left out: the table ends here.");
+            break;
         }
-    }
-    if left_out > 0 {
-        let _ = writeln!(
-            text,
-            "\n{} left out: the table ends here.",
-            repositories(left_out)
-        );
+        text += &line;
     }
     if let Some(legend) = digest.legend() {
         let _ = writeln!(text, "\n{legend}");
@@ -70,14 +55,17 @@ pub fn markdown(report: &Report<'_>) -> String {
 }
 
 fn heading(digest: &Digest<'_>) -> String {
-    if digest.totals.all == 0 {
+    if digest.totals.with_resting() == 0 {
         return "**There is no translation to show.**\n".to_owned();
     }
     let (ready, rest) = digest.counts();
     format!("**{ready}**{rest}.\n")
 }
 
-fn failure(poll: &PollOutcome, unread: usize) -> String {
+fn failure(report: &Report, unread: usize) -> String {
+    let Some(poll) = &report.document.status.last else {
+        return "No poll has ended yet.".to_owned();
+    };
     if let Some(failure) = poll.cut_short() {
         return escaped(&format!("{}; {}", failure.what, failure.hint));
     }
@@ -85,63 +73,55 @@ fn failure(poll: &PollOutcome, unread: usize) -> String {
     format!("{} could not be read.", repositories(unread.max(left)))
 }
 
-/// Names the translations that became ready since the earlier data, in at most a quarter of
-/// [`Report::max_size`].
-fn became_ready(report: &Report<'_>, since: &Since, rows: &[Row<'_>]) -> String {
-    let ready = since.became_ready(rows, report.snapshot.completion_scale);
-    let mut text = format!("\n{}\n\n", since.heading(ready.len()));
-    let mut named = 0;
-    for (translation, change) in ready.iter().take(MOST_NAMED) {
-        let (code, change) = (escaped(translation.code()), escaped(&change.points()));
-        let name = escaped(&translation.repository.name);
-        let line = format!("- {code}{change} of {name}\n");
-        if text.len() + line.len() > report.max_size / 4 {
-            break;
+/// Lists the changes since the earlier data in about a quarter of [`Report::max_size`].
+fn changes(report: &Report) -> String {
+    let mut text = String::new();
+    for (heading, items) in report.changes() {
+        let _ = write!(text, "\n{heading}\n\n");
+        for (named, item) in items.iter().enumerate() {
+            let line = format!("- {}\n", escaped(item));
+            if named == MOST_NAMED || text.len() + line.len() > report.max_size / 4 {
+                let _ = writeln!(text, "- and {} more", grouped(items.len() - named));
+                break;
+            }
+            text += &line;
         }
-        text += &line;
-        named += 1;
-    }
-    if named < ready.len() {
-        let _ = writeln!(text, "- and {} more", grouped(ready.len() - named));
     }
     text
 }
 
-fn line(report: &Report<'_>, row: &Row<'_>) -> String {
-    let snapshot = report.snapshot;
-    let repository = &row.shown.repository;
-    let totals = &row.totals;
-    let name = linked(&repository.name, snapshot.links.repository_url(repository));
+fn line(report: &Report, row: &Row) -> String {
+    let totals = row.totals();
+    let name = linked(row.name(), report.document.repository_url(row));
     let mean = totals
         .mean
         .get()
         .map_or("?".to_owned(), |mean| format!("{}%", percent(mean)));
-    let (ready, all) = (grouped(totals.ready), grouped(totals.all));
+    let ready = match totals.all {
+        0 => "resting".to_owned(),
+        all => format!("{}/{}", grouped(totals.ready), grouped(all)),
+    };
     let behind = row.behind();
     let mut named: Vec<_> = behind
         .iter()
         .take(MOST_NAMED)
-        .map(|translation| figure(report, repository, translation))
+        .map(|translation| figure(report, row, translation))
         .collect();
     if behind.len() > MOST_NAMED {
         named.push(format!("and {} more", grouped(behind.len() - MOST_NAMED)));
     }
-    format!(
-        "| {name} | {mean} | {ready}/{all} | {} |\n",
-        named.join(", ")
-    )
+    format!("| {name} | {mean} | {ready} | {} |\n", named.join(", "))
 }
 
 /// Returns a code, which leads to the work, with its ratio, its change and a target below 100 %.
-fn figure(report: &Report<'_>, repository: &Repository, translation: &Translation<'_>) -> String {
-    let links = &report.snapshot.links;
-    let url = links.language_url(repository, translation.code());
+fn figure(report: &Report, row: &Row, translation: &Translation) -> String {
+    let url = report.document.language_url(row, translation.code());
     let ratio = translation
         .ratio
         .map_or("?".to_owned(), |ratio| format!("{}%", percent(ratio)));
-    let change = escaped(&report.points(translation));
+    let change = escaped(&report.points(row, translation));
     let figure = format!("{} {ratio}{change}", linked(translation.code(), url));
-    match translation.target {
+    match translation.target() {
         target if target.ratio < 1.0 => format!("{figure} (needs {}%)", target.percent()),
         _ => figure,
     }
@@ -149,19 +129,15 @@ fn figure(report: &Report<'_>, repository: &Repository, translation: &Translatio
 
 /// Lists the dates that are ahead or missed, the earliest first. Counts the dates after
 /// half of [`Report::max_size`].
-fn due(report: &Report<'_>, rows: &[Row<'_>]) -> String {
-    let Report {
-        snapshot, max_size, ..
-    } = *report;
-    let now = snapshot.taken_at;
-    let dates = readiness::dates(rows, MOST_NAMED, now);
+fn due(report: &Report) -> String {
+    let dates = report.document.dates(MOST_NAMED);
     if dates.is_empty() {
         return String::new();
     }
     let mut text = "\n### Due\n\n".to_owned();
     for (listed, (at, due)) in dates.iter().enumerate() {
         let line = date(report, *at, due);
-        if text.len() + line.len() > max_size / 2 {
+        if text.len() + line.len() > report.max_size / 2 {
             let left_out = counted(dates.len() - listed, "date", "dates");
             let _ = writeln!(text, "\n{left_out} left out: the list ends here.");
             break;
@@ -172,27 +148,22 @@ fn due(report: &Report<'_>, rows: &[Row<'_>]) -> String {
 }
 
 /// Returns the line of the date `at`.
-fn date(report: &Report<'_>, at: Timestamp, due: &Due<'_>) -> String {
-    let snapshot = report.snapshot;
-    let (now, totals) = (snapshot.taken_at, &due.totals);
+fn date(report: &Report, at: Timestamp, due: &Due<'_>) -> String {
+    let totals = &due.totals;
     let state = match totals.count(TranslationProblem::AtRisk) {
         _ if totals.is_ready() => ", ready".to_owned(),
         0 => String::new(),
         count => format!(", {} at risk", grouped(count)),
     };
     let (ready, all) = (grouped(totals.ready), grouped(totals.all));
-    let (day, days) = (day(at), days(at, now));
+    let (day, days) = (day(at), days(at, report.document.taken_at));
     let mut line = format!("- **{day}** ({days}{state}): {ready} of {all} ready");
-    let named: Vec<_> = due
-        .furthest
-        .iter()
-        .map(|translation| {
-            let repository = translation.repository;
-            let url = snapshot.links.repository_url(repository);
-            let figure = figure(report, repository, translation);
-            format!("{figure} of {}", linked(&repository.name, url))
-        })
-        .collect();
+    let named = due.furthest.iter().map(|(row, translation)| {
+        let url = report.document.repository_url(row);
+        let figure = figure(report, row, translation);
+        format!("{figure} of {}", linked(row.name(), url))
+    });
+    let named: Vec<_> = named.collect();
     if !named.is_empty() {
         let _ = write!(line, "; {}", named.join(", "));
     }

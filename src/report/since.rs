@@ -1,63 +1,64 @@
 //! The comparison with earlier data: an output of `once` as JSON, or `/translations.json`.
 
-use super::Report;
-use crate::domain::{
-    Completion,
-    readiness::{Row, Translation},
-    snapshot::{Shown, Snapshot},
-    twelve_decimals,
+use crate::{
+    domain::{
+        Completion,
+        document::{Document, Row, Selection, Translation},
+        twelve_decimals,
+    },
+    support::hint::SetupError,
 };
-use crate::support::hint::SetupError;
 use serde::Deserialize;
 use std::{cmp::Ordering, collections::BTreeMap, fs, path::Path};
 
-/// The completions of an earlier time, by id and code, so that a rename changes nothing.
-#[derive(Debug)]
-pub struct Since {
-    taken_at: String,
-    completions: BTreeMap<String, BTreeMap<String, Option<Completion>>>,
-}
-
-/// The members that [`super::json()`] writes and a comparison needs.
-#[derive(Deserialize)]
+/// The members of an earlier document that a comparison needs.
+#[derive(Debug, Deserialize)]
 struct OldDocument {
     version: u32,
     taken_at: String,
     repositories: Vec<OldRepository>,
 }
 
-#[derive(Deserialize)]
+#[derive(Debug, Deserialize)]
 struct OldRepository {
     id: String,
+    #[serde(default)]
+    name: String,
     languages: Option<Vec<OldLanguage>>,
 }
 
-#[derive(Deserialize)]
+#[derive(Debug, Deserialize)]
 struct OldLanguage {
     code: String,
     completion: Option<f64>,
+    #[serde(default)]
+    missing: bool,
 }
 
-/// The change of one translation.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Change {
-    /// The ratio minus the earlier one; `None` if one of the two is unknown.
-    pub by: Option<f64>,
-    /// True if the translation is ready, and was below its target of today.
-    pub became_ready: bool,
+/// A repository of an earlier time.
+#[derive(Debug)]
+struct Earlier {
+    name: String,
+    /// By code.
+    completions: BTreeMap<String, Option<Completion>>,
 }
 
-impl Change {
-    /// Returns the change in percentage points after a space, such as ` +2.5`; nothing if there is
-    /// none to show.
-    pub fn points(self) -> String {
-        let points = self.by.unwrap_or_default() * 100.0;
-        match format!("{points:+.1}") {
-            _ if points > 999.0 => " >+999".to_owned(),
-            _ if points < -999.0 => " <-999".to_owned(),
-            text if text == "+0.0" || text == "-0.0" => String::new(),
-            text => format!(" {}", text.trim_end_matches(".0")),
-        }
+/// The completions of an earlier time, by id and code, so that a rename changes nothing.
+#[derive(Debug)]
+pub struct Since {
+    taken_at: String,
+    repositories: BTreeMap<String, Earlier>,
+}
+
+/// Formats a change of a ratio in percentage points after a space, such as ` +2.5`; nothing if
+/// there is none to show.
+pub fn points(change: Option<f64>) -> String {
+    let points = change.unwrap_or_default() * 100.0;
+    match format!("{points:+.1}") {
+        _ if points > 999.0 => " >+999".to_owned(),
+        _ if points < -999.0 => " <-999".to_owned(),
+        text if text == "+0.0" || text == "-0.0" => String::new(),
+        text => format!(" {}", text.trim_end_matches(".0")),
     }
 }
 
@@ -93,78 +94,125 @@ impl Since {
         if repositories.is_empty() {
             return Err("has no repository".to_owned());
         }
-        let of = |language: OldLanguage| {
-            let completion = language.completion.and_then(Completion::new);
-            (language.code, completion)
-        };
-        let completions = repositories.into_iter().map(|repository| {
-            let languages = repository.languages.unwrap_or_default();
-            (repository.id, languages.into_iter().map(of).collect())
+        let repositories = repositories.into_iter().map(|repository| {
+            let languages = repository.languages.into_iter().flatten();
+            let listed = languages.filter(|language| !language.missing);
+            let completions = listed.map(|language| {
+                let completion = language.completion.and_then(Completion::new);
+                (language.code, completion)
+            });
+            let earlier = Earlier {
+                name: repository.name,
+                completions: completions.collect(),
+            };
+            (repository.id, earlier)
         });
         Ok(Self {
             taken_at: taken_at.to_string(),
-            completions: completions.collect(),
+            repositories: repositories.collect(),
         })
     }
 
-    /// Returns whether there are repositories and the earlier data have none of them.
-    pub fn is_foreign(&self, snapshot: &Snapshot) -> bool {
-        let shown = &snapshot.repositories;
-        let is_known = |shown: &Shown| {
-            let id = shown.repository.id.to_string();
-            self.completions.contains_key(&id)
-        };
-        !shown.is_empty() && !shown.iter().any(is_known)
-    }
-
-    /// Compares a translation with the earlier data. Both are measured by the scale and the target
-    /// of today, so that only the completion counts.
-    pub fn change(&self, translation: &Translation<'_>, scale: f64) -> Change {
-        let id = translation.repository.id.to_string();
-        let languages = self.completions.get(&id);
-        let Some(earlier) = languages.and_then(|languages| languages.get(translation.code()))
-        else {
-            return Change {
-                by: None,
-                became_ready: false,
-            };
-        };
-        let earlier = earlier.map(|completion| completion.ratio(scale));
-        let both = translation.ratio.zip(earlier);
-        Change {
-            by: both.map(|(now, then)| twelve_decimals(now - then)),
-            became_ready: translation.is_ready()
-                && translation.target.is_met(earlier) != Some(true),
-        }
-    }
-
-    /// Returns the translations that became ready, the largest change first.
-    pub fn became_ready<'a>(&self, rows: &[Row<'a>], scale: f64) -> Vec<(Translation<'a>, Change)> {
-        let translations = rows.iter().flat_map(Row::translations);
-        let changes = translations.map(|one| (one, self.change(&one, scale)));
-        let mut ready: Vec<_> = changes.filter(|(_, change)| change.became_ready).collect();
-        ready.sort_by(|(_, one), (_, other)| {
-            let order = other.by.partial_cmp(&one.by);
-            order.unwrap_or(Ordering::Equal)
+    /// Keeps the chosen repositories and languages.
+    pub fn select(&mut self, selection: &Selection) {
+        self.repositories.retain(|_, earlier| {
+            let codes = &mut earlier.completions;
+            codes.retain(|code, _| selection.has_language(code));
+            selection.has_repository(&earlier.name)
         });
-        ready
     }
 
-    /// Returns the heading of `count` translations that became ready.
-    pub fn heading(&self, count: usize) -> String {
-        let time = self.taken_at.replace('T', " ");
-        match count {
-            0 => format!("No translation became ready since {time:.16} UTC."),
-            _ => format!("Became ready since {time:.16} UTC, with the change in points:"),
+    /// Returns whether there are repositories and the earlier data have none of them.
+    pub fn is_foreign(&self, document: &Document) -> bool {
+        let rows = &document.rows;
+        let is_known = |row: &Row| self.of(row).is_some();
+        !rows.is_empty() && !rows.iter().any(is_known)
+    }
+
+    fn of(&self, row: &Row) -> Option<&Earlier> {
+        self.repositories.get(&row.repository.id.to_string())
+    }
+
+    /// Returns the earlier ratio, by today's scale, so that only the completion counts; `None` if
+    /// the translation is new, and `Some(None)` if its completion was unknown.
+    #[expect(clippy::option_option, reason = "both are different from a ratio")]
+    fn ratio(&self, document: &Document, row: &Row, one: &Translation) -> Option<Option<f64>> {
+        let earlier = *self.of(row)?.completions.get(one.code())?;
+        Some(earlier.map(|completion| completion.ratio(document.completion_scale)))
+    }
+
+    /// Returns the ratio minus the earlier one; `None` if one of the two is unknown.
+    pub fn change(&self, document: &Document, row: &Row, one: &Translation) -> Option<f64> {
+        let earlier = self.ratio(document, row, one)??;
+        Some(twelve_decimals(one.ratio? - earlier))
+    }
+
+    /// Returns what became ready by the targets of today, what is no longer ready and what is no
+    /// longer listed, each under its heading.
+    pub fn changes(&self, document: &Document) -> Vec<(String, Vec<String>)> {
+        let (mut ready, mut behind) = (Vec::new(), Vec::new());
+        for (row, one) in document.translations() {
+            let Some(earlier) = self.ratio(document, row, one) else {
+                continue;
+            };
+            let was_ready = one.target().is_met(earlier) == Some(true);
+            let change = self.change(document, row, one);
+            let item = format!("{}{} of {}", one.code(), points(change), row.name());
+            if one.is_ready() && !was_ready {
+                ready.push((change, item));
+            } else if one.is_behind() && was_ready && !document.is_scale_suspect {
+                behind.push((change, item));
+            }
         }
+        let largest_first = |items: &mut Vec<(Option<f64>, String)>, sign: f64| {
+            let size = |change: Option<f64>| change.map(|change| sign * change);
+            items.sort_by(|(one, _), (other, _)| {
+                let order = size(*other).partial_cmp(&size(*one));
+                order.unwrap_or(Ordering::Equal)
+            });
+        };
+        largest_first(&mut ready, 1.0);
+        largest_first(&mut behind, -1.0);
+        let only = |items: Vec<(_, String)>| items.into_iter().map(|(_, item)| item).collect();
+        let time = format!("{:.16} UTC", self.taken_at.replace('T', " "));
+        let became = if ready.is_empty() {
+            format!("No translation became ready since {time}.")
+        } else {
+            format!("Became ready since {time}, with the change in points:")
+        };
+        let mut changes = vec![(became, only(ready))];
+        for (heading, items) in [
+            ("No longer ready:", only(behind)),
+            ("No longer listed:", self.departed(document)),
+        ] {
+            if !items.is_empty() {
+                changes.push((heading.to_owned(), items));
+            }
+        }
+        changes
     }
-}
 
-impl Report<'_> {
-    /// Returns the change of a translation in points; nothing without earlier data.
-    pub(super) fn points(&self, translation: &Translation<'_>) -> String {
-        let scale = self.snapshot.completion_scale;
-        let change = self.since.map(|since| since.change(translation, scale));
-        change.map(Change::points).unwrap_or_default()
+    /// Names the earlier translations that are no longer listed. A repository that was not read,
+    /// or not listed, may still have its languages.
+    fn departed(&self, document: &Document) -> Vec<String> {
+        let mut departed = Vec::new();
+        let rows = document.rows.iter();
+        let rows: BTreeMap<_, _> = rows
+            .map(|row| (row.repository.id.to_string(), row))
+            .collect();
+        for (id, earlier) in &self.repositories {
+            let (name, row) = match rows.get(id) {
+                Some(row) if row.is_read() => (row.name(), Some(row)),
+                None if document.is_listed() => (&*earlier.name, None),
+                _ => continue,
+            };
+            for code in earlier.completions.keys() {
+                let now = row.and_then(|row| row.language(code));
+                if now.is_none_or(|one| one.is_missing) {
+                    departed.push(format!("{code} of {name}"));
+                }
+            }
+        }
+        departed
     }
 }

@@ -1,16 +1,17 @@
 //! The table for a terminal: a line for each repository, the furthest behind first, then the dates
 //! and the failures.
 
-use super::{Digest, cell, verdict};
+use super::{
+    Digest, cell, verdict,
+    words::{day, days, percent},
+};
 use crate::{
     diagnosis,
     domain::{
         Failure, TranslationProblem,
-        polling::PollOutcome,
-        readiness::{self, Cause, Row, Totals, day, days, percent},
-        snapshot::Snapshot,
+        document::{self, Cause, Document, Row, Totals},
     },
-    report::{Report, Since, Terminal},
+    report::{Report, Terminal},
     support::humanize::{counted, grouped, repositories},
 };
 use comfy_table::{Cell, ColumnConstraint, ContentArrangement, Table, presets::NOTHING};
@@ -34,24 +35,24 @@ const ROOM_FOR_BARS: usize = 60;
 const NO_BREAK: char = '\u{a0}';
 
 /// Lays out the repositories, the totals, the dates and the failures.
-pub fn table(report: &Report<'_>, terminal: Terminal) -> String {
-    let Report { snapshot, poll, .. } = *report;
-    let digest = Digest::of(snapshot);
-    let rows = &digest.rows;
+pub fn table(report: &Report, terminal: Terminal) -> String {
+    let document = &*report.document;
+    let digest = Digest::of(report);
     let mut lines = Vec::new();
-    if let Some(since) = report.since {
-        lines.extend(became_ready(since, snapshot, rows));
+    for (heading, items) in report.changes() {
+        lines.push(heading);
+        lines.extend(items.iter().map(|item| cell(&format!("  {item}"))));
         lines.push(String::new());
     }
-    if !rows.is_empty() {
-        lines.extend(repository_lines(report, rows, terminal));
+    if !digest.rows.is_empty() {
+        lines.extend(repository_lines(report, &digest.rows, terminal));
         lines.push(String::new());
     }
     lines.extend(digest.legend().map(str::to_owned));
     lines.extend(totals(report, &digest));
     for (heading, below) in [
-        ("\nDue:", due(snapshot, rows, terminal)),
-        ("\nCould not be read:", failures(snapshot, poll, terminal)),
+        ("\nDue:", due(document, terminal)),
+        ("\nCould not be read:", failures(document, terminal)),
     ] {
         if !below.is_empty() {
             lines.push(heading.to_owned());
@@ -64,23 +65,9 @@ pub fn table(report: &Report<'_>, terminal: Terminal) -> String {
         .collect()
 }
 
-/// Names the translations that became ready since the earlier data.
-fn became_ready(since: &Since, snapshot: &Snapshot, rows: &[Row<'_>]) -> Vec<String> {
-    let ready = since.became_ready(rows, snapshot.completion_scale);
-    let mut lines = vec![since.heading(ready.len())];
-    lines.extend(ready.iter().map(|(translation, change)| {
-        let (code, change) = (translation.code(), change.points());
-        cell(&format!(
-            "  {code}{change} of {}",
-            translation.repository.name
-        ))
-    }));
-    lines
-}
-
 /// Lays out the repositories in columns that fit the terminal. Wraps long names and lists of
 /// languages instead of cutting them.
-fn repository_lines(report: &Report<'_>, rows: &[Row<'_>], terminal: Terminal) -> Vec<String> {
+fn repository_lines(report: &Report, rows: &[&Row], terminal: Terminal) -> Vec<String> {
     let mut table = Table::new();
     table
         .load_style(NOTHING)
@@ -94,10 +81,11 @@ fn repository_lines(report: &Report<'_>, rows: &[Row<'_>], terminal: Terminal) -
     };
     table.set_header(["REPOSITORY", figure, "READY", "NOT READY"].map(heading));
     for row in rows {
+        let totals = row.totals();
         table.add_row([
-            cell(&row.shown.repository.name),
-            completion(&row.totals, terminal),
-            ready(&row.totals),
+            cell(row.name()),
+            completion(&totals, terminal),
+            ready(&totals),
             not_ready(report, row, terminal),
         ]);
     }
@@ -113,7 +101,7 @@ fn repository_lines(report: &Report<'_>, rows: &[Row<'_>], terminal: Terminal) -
 
 /// Returns the bar and the mean completion of a repository.
 fn completion(totals: &Totals, terminal: Terminal) -> String {
-    match (totals.all, totals.mean.get()) {
+    match (totals.with_resting(), totals.mean.get()) {
         (0, _) => format!("no{NO_BREAK}languages"),
         (_, None) => format!("not{NO_BREAK}reported"),
         (_, Some(mean)) => terminal.bar(mean, totals),
@@ -122,25 +110,29 @@ fn completion(totals: &Totals, terminal: Terminal) -> String {
 
 fn ready(totals: &Totals) -> String {
     match totals.all {
+        0 if totals.resting > 0 => "resting".to_owned(),
         0 => String::new(),
         all => format!("{}/{}", grouped(totals.ready), grouped(all)),
     }
 }
 
 /// Returns the unready languages, the furthest behind first, with their changes.
-fn not_ready(report: &Report<'_>, row: &Row<'_>, terminal: Terminal) -> String {
+fn not_ready(report: &Report, row: &Row, terminal: Terminal) -> String {
     let behind = row.behind();
     let items = behind.iter().map(|translation| {
         let code = cell(translation.code());
-        let figure = match translation.ratio {
+        let figure = match translation
+            .ratio
+            .map(|ratio| format!("{}%", percent(ratio)))
+        {
             None => "?".to_owned(),
-            Some(ratio) => {
-                let missing = translation.missing().unwrap_or_default();
-                terminal.graded(missing, &format!("{}%", percent(ratio)))
-            }
+            Some(figure) => match translation.missing() {
+                Some(missing) => terminal.graded(missing, &figure),
+                None => figure,
+            },
         };
         let change = report
-            .points(translation)
+            .points(row, translation)
             .replace(' ', &NO_BREAK.to_string());
         format!("{code}{NO_BREAK}{figure}{change}")
     });
@@ -148,41 +140,37 @@ fn not_ready(report: &Report<'_>, row: &Row<'_>, terminal: Terminal) -> String {
 }
 
 /// Counts the ready translations, and the repositories with data.
-fn totals(report: &Report<'_>, digest: &Digest<'_>) -> Vec<String> {
-    let Report {
-        snapshot,
-        poll,
-        unmatched,
-        ..
-    } = *report;
-    let mut lines = Vec::new();
-    let rows = &digest.rows;
-    if digest.totals.all > 0 {
+fn totals(report: &Report, digest: &Digest<'_>) -> Vec<String> {
+    let document = &*report.document;
+    let is_listed = document.is_listed();
+    let mut lines: Vec<_> = digest.doubt.iter().cloned().collect();
+    if digest.totals.with_resting() > 0 {
         let (ready, rest) = digest.counts();
         lines.push(ready + &rest);
     }
-    let is_part = rows.len() < snapshot.repositories.len() || poll.listing_failure.is_some();
+    let is_part = digest.unread > 0 || !is_listed;
     let read = if is_part { " read" } else { "" };
-    let languages = readiness::languages(rows).len();
+    let languages = document::languages(digest.rows.iter().copied()).len();
     let languages = counted(languages, "language", "languages");
-    let mut line = format!("{}{read}, {languages}", repositories(rows.len()));
-    if snapshot.filtered > 0 {
-        let _ = write!(line, "; {} left out", snapshot.filtered);
+    let mut line = format!("{}{read}, {languages}", repositories(digest.rows.len()));
+    if document.filtered > 0 {
+        let _ = write!(line, "; {} left out", document.filtered);
     }
     lines.push(line);
-    if let Some(unmatched) = unmatched {
+    if let Some(unmatched) = &report.unmatched {
         lines.push(cell(&format!("Beware: {unmatched}")));
-    } else if poll.listing_failure.is_none() {
-        lines.extend(diagnosis::nothing_selected(snapshot).map(|finding| finding.line()));
+    } else if is_listed {
+        let (shown, unnamed) = (document.rows.len(), document.unnamed);
+        let nothing = diagnosis::nothing_selected(shown, document.filtered, unnamed);
+        lines.extend(nothing.map(|finding| finding.line()));
     }
     lines
 }
 
 /// Lists the dates, each with the translations furthest from their targets.
-fn due(snapshot: &Snapshot, rows: &[Row<'_>], terminal: Terminal) -> Vec<String> {
-    let now = snapshot.taken_at;
+fn due(document: &Document, terminal: Terminal) -> Vec<String> {
     let mut lines = Vec::new();
-    for (at, due) in readiness::dates(rows, MOST_NAMED, now) {
+    for (at, due) in document.dates(MOST_NAMED) {
         let totals = &due.totals;
         let style = match totals.problems().last() {
             _ if totals.is_ready() => GREEN,
@@ -190,7 +178,8 @@ fn due(snapshot: &Snapshot, rows: &[Row<'_>], terminal: Terminal) -> Vec<String>
             Some((TranslationProblem::AtRisk, _)) => YELLOW,
             _ => "",
         };
-        let date = terminal.paint(style, &format!("{}, {}", day(at), days(at, now)));
+        let date = format!("{}, {}", day(at), days(at, document.taken_at));
+        let date = terminal.paint(style, &date);
         let (ready, all) = (grouped(totals.ready), grouped(totals.all));
         lines.push(format!("  {date}: {ready} of {all} ready"));
         lines.extend(verdict::named(&due));
@@ -199,17 +188,21 @@ fn due(snapshot: &Snapshot, rows: &[Row<'_>], terminal: Terminal) -> Vec<String>
 }
 
 /// Lists each cause of failed reads once, with the affected repositories.
-fn failures(snapshot: &Snapshot, poll: &PollOutcome, terminal: Terminal) -> Vec<String> {
+fn failures(document: &Document, terminal: Terminal) -> Vec<String> {
     let mut lines = Vec::new();
     let line = |whose: &str, failure: &Failure| {
         let line = format!("{whose}{}; {}", failure.what, failure.hint);
         "  ".to_owned() + &terminal.paint(RED, &cell(&line))
     };
-    lines.extend(poll.cut_short().map(|failure| line("", failure)));
+    let poll = document.status.last.as_ref();
+    lines.extend(
+        poll.and_then(|poll| poll.cut_short())
+            .map(|failure| line("", failure)),
+    );
     for Cause {
         repositories,
         failure,
-    } in readiness::causes(snapshot, |_| true)
+    } in document.causes(|_| true)
     {
         if let [only] = repositories[..] {
             lines.push(line(&format!("{only}: "), failure));
@@ -221,7 +214,7 @@ fn failures(snapshot: &Snapshot, poll: &PollOutcome, terminal: Terminal) -> Vec<
             }
         }
     }
-    let never_requested = snapshot
+    let never_requested = document
         .count(|condition| condition.languages().is_none() && condition.failure().is_none());
     if never_requested > 0 {
         lines.push(format!("  {} not requested", repositories(never_requested)));
@@ -255,7 +248,7 @@ impl Terminal {
     fn bar(self, mean: f64, totals: &Totals) -> String {
         // Unknown completions keep a mean from looking ready.
         let missing = match totals.missing.get() {
-            Some(missing) if totals.unknown() == 0 => missing,
+            Some(missing) if totals.unknown == 0 => missing,
             missing => missing.unwrap_or_default().max(f64::MIN_POSITIVE),
         };
         if self.width < ROOM_FOR_BARS {

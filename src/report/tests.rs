@@ -2,14 +2,16 @@ use super::{json::schema, *};
 use crate::{
     domain::{
         Failure, PollFailure, Stop,
-        excerpt::Excerpt,
+        document::{Document, Selection},
         links::{Links, Template},
-        polling::PollOutcome,
+        polling::{PollOutcome, PollStatus},
         record::Languages,
         snapshot::{Condition, Shown, Snapshot},
         targets::{Targets, tests::entry},
     },
-    testing::{NOW, failed, in_condition, poll, read, record, record_of, repository, snapshot},
+    testing::{
+        NOW, failed, in_condition, poll, read, record, record_of, repository, snapshot, status,
+    },
 };
 use std::{sync::Arc, time::Duration};
 use unicode_width::UnicodeWidthStr as _;
@@ -23,14 +25,23 @@ fn plain(width: usize) -> Terminal {
     }
 }
 
-fn report<'a>(snapshot: &'a Snapshot, poll: &'a PollOutcome) -> Report<'a> {
+fn report(snapshot: &Snapshot, poll: &PollOutcome) -> Report {
+    let status = PollStatus {
+        last: Some(poll.clone()),
+        ..status()
+    };
     Report {
-        snapshot,
-        poll,
+        document: Arc::new(Document::judge(snapshot, status, None)),
         unmatched: None,
         since: None,
         max_size: 1_000_000,
     }
+}
+
+/// Returns the JSON of everything.
+fn json_of(report: &Report) -> String {
+    let document = Arc::clone(&report.document);
+    json(document, Selection::default(), report.since.clone()).collect()
 }
 
 fn shown(repositories: Vec<Shown>, width: usize) -> String {
@@ -218,7 +229,9 @@ filter.private
 fn globs_without_a_match_do_not_look_like_an_empty_account() {
     let (none, poll) = (snapshot(Vec::new()), poll(0));
     let typo = Report {
-        unmatched: Some("no repository matches acme/*p; check the spelling and the filters"),
+        unmatched: Some(
+            "no repository matches acme/*p; check the spelling and the filters".to_owned(),
+        ),
         ..report(&none, &poll)
     };
     let expected = "0 repositories, 0 languages
@@ -273,6 +286,16 @@ acme/empty  no languages
     assert_eq!(shown(repositories, 80), expected);
 }
 
+fn verdict(snapshot: &Snapshot, required: Option<f64>) -> Result<String, NotReady> {
+    let report = report(snapshot, &poll(0));
+    Gate {
+        document: &report.document,
+        selection: &Selection::default(),
+        required,
+    }
+    .verdict()
+}
+
 #[test]
 fn the_verdict_follows_the_names_of_the_languages_below_their_targets() {
     let repositories = vec![read(
@@ -281,9 +304,8 @@ fn the_verdict_follows_the_names_of_the_languages_below_their_targets() {
         &[("de", Some(95.0)), ("fr", Some(71.25)), ("it", None)],
     )];
     let mut snapshot = snapshot(repositories);
-    let verdict_of = |snapshot: &Snapshot, required| match verdict(snapshot, required) {
-        Ok(verdict) => verdict,
-        Err(error) => error.to_string(),
+    let verdict_of = |snapshot: &Snapshot, required| {
+        verdict(snapshot, required).unwrap_or_else(|error| error.to_string())
     };
     let expected = "\
 below their targets:
@@ -301,7 +323,7 @@ below their targets:
     snapshot.targets = Arc::new(Targets::everything_at(0.0));
     assert_eq!(
         verdict_of(&snapshot, Some(0.0)),
-        "3 translations are at or above their target of 0%"
+        "3 translations resting: a target of 0% requires nothing"
     );
 }
 
@@ -374,7 +396,7 @@ fn markdown_lists_the_furthest_behind_first_and_the_dates_last() {
         ..Links::default()
     });
     let expected = "\
-**1 of 4 translations ready**, 66 % on average, 1 at risk.
+**1 of 4 translations ready**, 66 % on average.
 
 **Not everything could be read.** 1 repository could not be read.
 
@@ -388,7 +410,7 @@ fn markdown_lists_the_furthest_behind_first_and_the_dates_last() {
 
 ### Due
 
-- **2023-11-20** (6 days left, 1 at risk): 0 of 1 ready; \
+- **2023-11-20** (6 days left): 0 of 1 ready; \
   [fr](<https://t.example.com/2/fr>) 75% (needs 80%) of acme/half\\_way
 ";
     assert_eq!(markdown(&report(&snapshot, &poll(1))), expected);
@@ -487,12 +509,8 @@ fn no_column_of_a_csv_begins_a_formula() {
     ];
     for (name, expected) in names {
         let mut text = Vec::new();
-        csv(
-            &snapshot(vec![read(1, name, &[("de", None)])]),
-            None,
-            &mut text,
-        )
-        .unwrap();
+        let snapshot = snapshot(vec![read(1, name, &[("de", None)])]);
+        csv(&report(&snapshot, &poll(0)), &mut text).unwrap();
         let text = String::from_utf8(text).unwrap();
         assert!(text.contains(&format!("\n{expected},1,de")), "{text}");
     }
@@ -557,19 +575,13 @@ fn the_json_of_version_1_does_not_change() {
         entry(&[], &["eo"], 0.0, ""),
     ]));
     let expected = include_str!("tests/version_1.json");
-    let pieces = json(Arc::new(snapshot), Some(&poll(1)), Excerpt::default(), None);
-    assert_eq!(pieces.collect::<String>(), expected);
+    assert_eq!(json_of(&report(&snapshot, &poll(1))), expected);
 }
 
 #[test]
 fn the_json_of_an_empty_account_is_valid() {
-    let text: String = json(
-        Arc::new(snapshot(Vec::new())),
-        None,
-        Excerpt::default(),
-        None,
-    )
-    .collect();
+    let document = Document::judge(&snapshot(Vec::new()), status(), None);
+    let text: String = json(Arc::new(document), Selection::default(), None).collect();
     let value: serde_json::Value = serde_json::from_str(&text).unwrap();
     assert_eq!(value["repositories"], serde_json::json!([]));
     assert_eq!(value["poll"], serde_json::Value::Null);

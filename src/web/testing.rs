@@ -3,7 +3,7 @@
 use crate::{
     config::{self, Options, WebConfig},
     diagnosis,
-    domain::{polling::PollStatus, snapshot::Snapshot},
+    domain::{document::Document, polling::PollStatus, snapshot::Snapshot},
     metrics::{exposition::Publication, instruments::Instruments},
     support::clock::{Clock, Timestamp},
 };
@@ -177,7 +177,10 @@ fn judged(
 ) -> Arc<Current> {
     Arc::new(Current {
         findings: diagnosis::findings(snapshot, status, &instruments.facts(), clock.now()),
-        publication: Arc::new(Publication::new(Arc::new(snapshot.clone()), status.clone())),
+        publication: Arc::new(Publication::new(
+            Arc::new(Document::judge(snapshot, status.clone(), None)),
+            Arc::new(snapshot.clone()),
+        )),
     })
 }
 

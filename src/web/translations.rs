@@ -1,13 +1,10 @@
 //! `/translations.json`: the JSON of `once`, made from the last publication while it is sent.
 //!
-//! A reader that pauses holds one piece of the text and the snapshot, however long the whole is.
+//! A reader that pauses holds one piece of the text and the document, however long the whole is.
 
 use super::{negotiate, page::render, state::AppState};
 use crate::{
-    domain::{
-        excerpt::Excerpt,
-        snapshot::{Shown, Snapshot},
-    },
+    domain::document::{Document, Row, Selection},
     report,
     server::{ResponseMemory, Shared},
     support::glob::glob,
@@ -35,16 +32,14 @@ pub async fn show(
     Query(parameters): Query<Vec<(String, String)>>,
     headers: HeaderMap,
 ) -> Response {
-    let excerpt = match excerpt(&parameters) {
-        Ok(excerpt) => excerpt,
+    let selection = match selection(&parameters) {
+        Ok(selection) => selection,
         Err(message) => return (StatusCode::BAD_REQUEST, message).into_response(),
     };
     let publication = state.publication();
-    let memory = Extension(held(&publication.snapshot));
-    let made = render(move || {
-        let poll = publication.status.last.as_ref();
-        report::json(Arc::clone(&publication.snapshot), poll, excerpt, None)
-    });
+    let memory = Extension(held(&publication.document));
+    let document = Arc::clone(&publication.document);
+    let made = render(move || report::json(document, selection, None));
     let Ok(pieces) = made.await else {
         // A panic is logged where it happens.
         let message = "the JSON could not be made; the log says why\n";
@@ -61,20 +56,20 @@ pub async fn show(
     (about, memory, body(pieces.map(Bytes::from))).into_response()
 }
 
-/// Returns the memory that a reader of this snapshot holds. Its repositories' languages are not
-/// counted: they are shared with the poller and the next snapshots, except those that have changed.
-fn held(snapshot: &Arc<Snapshot>) -> ResponseMemory {
+/// Returns the memory that a reader of this document holds. Its repositories' languages are not
+/// counted: they are shared with the next documents, except those that have changed.
+fn held(document: &Arc<Document>) -> ResponseMemory {
     ResponseMemory {
         own: MAKING,
         shared: Some(Shared {
-            // While a reader keeps this snapshot, no other has its address.
-            id: Arc::as_ptr(snapshot).addr(),
-            bytes: size_of_val::<[Shown]>(&snapshot.repositories) as u64,
+            // While a reader keeps this document, no other has its address.
+            id: Arc::as_ptr(document).addr(),
+            bytes: size_of_val::<[Row]>(&document.rows) as u64,
         }),
     }
 }
 
-fn excerpt(parameters: &[(String, String)]) -> Result<Excerpt, String> {
+fn selection(parameters: &[(String, String)]) -> Result<Selection, String> {
     let globs = |name| {
         let values = parameters.iter().filter(move |(key, _)| key == name);
         let globs = values.map(|(_, value)| {
@@ -82,7 +77,7 @@ fn excerpt(parameters: &[(String, String)]) -> Result<Excerpt, String> {
         });
         globs.collect::<Result<Vec<_>, _>>()
     };
-    Excerpt::new(&globs("repo")?, &globs("language")?)
+    Selection::new(&globs("repo")?, &globs("language")?)
         .map_err(|error| format!("the globs are too large: {error}\n"))
 }
 

@@ -12,6 +12,7 @@ use translation_exporter::{
     api::wire::{Absent, decode_languages, decode_page},
     domain::{
         Completion, Language, Repository, RepositoryId,
+        document::Document,
         polling::{Activity, PollStatus},
         record::{Languages, Record},
         snapshot::{Condition, Shown, Snapshot},
@@ -114,15 +115,18 @@ fn measure<T>(name: &str, elements: usize, mut work: impl FnMut() -> T) {
     println!("{name:30} {median:>12.2?} {each:>6} ns each");
 }
 
+fn publish(snapshot: &Arc<Snapshot>) -> Publication {
+    let document = Document::judge(snapshot, status(), None);
+    Publication::new(Arc::new(document), Arc::clone(snapshot))
+}
+
 fn exposition() {
     let instruments = Instruments::new("/metrics");
     for size in SIZES {
         let snapshot = Arc::new(snapshot(size));
-        let publication = Publication::new(Arc::clone(&snapshot), status());
+        let publication = publish(&snapshot);
         let elements = snapshot.repositories.len() * SERIES_OF_REPOSITORY;
-        measure(&format!("publish/{size}"), elements, || {
-            Publication::new(Arc::clone(&snapshot), status())
-        });
+        measure(&format!("publish/{size}"), elements, || publish(&snapshot));
         measure(&format!("scrape, uncompressed/{size}"), elements, || {
             publication
                 .uncompressed(Format::Text, &instruments)

@@ -25,11 +25,19 @@ impl Selection {
         })
     }
 
+    pub fn has_repository(&self, name: &str) -> bool {
+        self.repositories.is_empty() || self.repositories.is_match(name)
+    }
+
+    pub fn has_language(&self, code: &str) -> bool {
+        self.languages.is_empty() || self.languages.is_match(code)
+    }
+
     /// Returns the row with its chosen languages, or `None` if it is not chosen.
     ///
     /// Globs on languages also leave out a repository that is known to have no matching language.
     pub fn of_row(&self, row: &Row) -> Option<Row> {
-        if !self.repositories.is_empty() && !self.repositories.is_match(row.name()) {
+        if !self.has_repository(row.name()) {
             return None;
         }
         let mut row = row.clone();
@@ -38,7 +46,7 @@ impl Selection {
         }
         let is_read = row.is_read();
         let chosen = row.known().iter();
-        let chosen = chosen.filter(|one| self.languages.is_match(one.code()));
+        let chosen = chosen.filter(|one| self.has_language(one.code()));
         let chosen: Box<[_]> = chosen.cloned().collect();
         if is_read && chosen.is_empty() {
             return None;

@@ -107,7 +107,8 @@ fn polled() -> PollStatus {
 }
 
 fn publication(snapshot: Snapshot, status: PollStatus) -> Arc<Publication> {
-    Arc::new(Publication::new(Arc::new(snapshot), status))
+    let document = Document::judge(&snapshot, status, None);
+    Arc::new(Publication::new(Arc::new(document), Arc::new(snapshot)))
 }
 
 /// Returns the body of an uncompressed scrape.

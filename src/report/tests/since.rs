@@ -6,8 +6,9 @@ use super::*;
 const EARLIER: &str = r#"{"version":1,"taken_at":"2023-11-07T22:13:20.5Z","repositories":[
     {"id":"1","name":"old/name","languages":[{"code":"de","completion":92.5},
         {"code":"fr","completion":40,"ready":true},{"code":"it","completion":null},
-        {"code":"ko","completion":50},{"code":"pl","completion":100}]},
-    {"id":"2","name":"acme/gone","languages":null}]}"#;
+        {"code":"ko","completion":50},{"code":"pl","completion":100},{"code":"sv","completion":9},
+        {"code":"tr","completion":100}]},
+    {"id":"2","name":"acme/gone","languages":[{"code":"de","completion":1}]}]}"#;
 
 fn compared() -> (Snapshot, Since) {
     let languages = [
@@ -17,6 +18,7 @@ fn compared() -> (Snapshot, Since) {
         ("ko", Some(62.3)),
         ("new", Some(100.0)),
         ("pl", Some(100.0)),
+        ("tr", Some(99.0)),
     ];
     let since = Since::parse(EARLIER.as_bytes()).unwrap();
     (snapshot(vec![read(1, "acme/app", &languages)]), since)
@@ -27,7 +29,7 @@ fn changes_since_earlier_data_name_first_what_became_ready() {
     let (snapshot, since) = compared();
     let poll = poll(0);
     let report = Report {
-        since: Some(&since),
+        since: Some(Arc::new(since)),
         ..report(&snapshot, &poll)
     };
     let text = table(&report, plain(80));
@@ -36,22 +38,38 @@ Became ready since 2023-11-07 22:13 UTC, with the change in points:
   de +7.5 of acme/app
   it of acme/app
 
+No longer ready:
+  tr -1 of acme/app
+
+No longer listed:
+  sv of acme/app
+  de of acme/gone
+
 REPOSITORY  COMPLETION       READY  NOT READY
-acme/app    ████████··  83%  4/6    fr 39% -0.5  ko 62% +12.3
+acme/app    ████████··  85%  4/7    fr 39% -0.5  ko 62% +12.3  tr 99% -1
 ";
     assert!(text.starts_with(expected), "{text}");
     let text = markdown(&report);
     let expected = "\
-**4 of 6 translations ready**, 83 % on average.
+**4 of 7 translations ready**, 85 % on average.
 
 Became ready since 2023-11-07 22:13 UTC, with the change in points:
 
 - de +7.5 of acme/app
 - it of acme/app
 
+No longer ready:
+
+- tr -1 of acme/app
+
+No longer listed:
+
+- sv of acme/app
+- de of acme/gone
+
 | Repository | Completion | Ready | Not ready |
 |:--|--:|--:|:--|
-| acme/app | 83% | 4/6 | fr 39% -0.5, ko 62% +12.3 |
+| acme/app | 85% | 4/7 | fr 39% -0.5, ko 62% +12.3, tr 99% -1 |
 ";
     assert!(text.starts_with(expected), "{text}");
 }
@@ -60,20 +78,34 @@ Became ready since 2023-11-07 22:13 UTC, with the change in points:
 fn csv_and_json_have_the_change_of_each_known_ratio() {
     let (snapshot, since) = compared();
     let mut text = Vec::new();
-    csv(&snapshot, Some(&since), &mut text).unwrap();
+    let report = Report {
+        since: Some(Arc::new(since)),
+        ..report(&snapshot, &poll(0))
+    };
+    csv(&report, &mut text).unwrap();
     let text = String::from_utf8(text).unwrap();
     let last = text.lines().map(|line| line.rsplit(',').next().unwrap());
     let last: Vec<_> = last.collect();
-    assert_eq!(last, ["change", "0.075", "-0.005", "", "0.123", "", "0"]);
-    let since = Some(Arc::new(since));
-    let text: String = json(Arc::new(snapshot), None, Excerpt::default(), since).collect();
+    assert_eq!(
+        last,
+        ["change", "0.075", "-0.005", "", "0.123", "", "0", "-0.01"]
+    );
+    let text = json_of(&report);
     let value: serde_json::Value = serde_json::from_str(&text).unwrap();
     let languages = value["repositories"][0]["languages"].as_array().unwrap();
     let changes: Vec<_> = languages.iter().map(|one| one.get("change")).collect();
-    let [de, fr, ko, pl] = [0.075, -0.005, 0.123, 0.0].map(serde_json::Value::from);
+    let [de, fr, ko, pl, tr] = [0.075, -0.005, 0.123, 0.0, -0.01].map(serde_json::Value::from);
     assert_eq!(
         changes,
-        [Some(&de), Some(&fr), None, Some(&ko), None, Some(&pl)]
+        [
+            Some(&de),
+            Some(&fr),
+            None,
+            Some(&ko),
+            None,
+            Some(&pl),
+            Some(&tr)
+        ]
     );
     Since::parse(text.as_bytes()).unwrap();
 }
@@ -99,7 +131,7 @@ fn damaged_earlier_data_are_refused_with_the_reason() {
 
 #[test]
 fn absurd_changes_and_long_lists_of_them_fit_the_markdown() {
-    let languages: Vec<_> = (0..40).map(|index| format!("l{index}")).collect();
+    let languages: Vec<_> = (0..40).map(|index| format!("l{index:02}")).collect();
     let of = |value: f64| {
         languages
             .iter()
@@ -114,16 +146,16 @@ fn absurd_changes_and_long_lists_of_them_fit_the_markdown() {
         read(1, "acme/a", &of(1.0).collect::<Vec<_>>()),
         read(2, "acme/b", &[("de", Some(1.0))]),
     ]);
-    let before: String = json(Arc::new(before), None, Excerpt::default(), None).collect();
+    let before = json_of(&report(&before, &poll(0)));
     let since = Since::parse(before.as_bytes()).unwrap();
     let poll = poll(0);
     let text = markdown(&Report {
-        since: Some(&since),
+        since: Some(Arc::new(since)),
         max_size: 2000,
         ..report(&now, &poll)
     });
     assert!(text.len() <= 2000, "{}", text.len());
-    assert!(text.contains("- l0 &gt;+999 of nnn"), "{text}");
+    assert!(text.contains("- l00 &gt;+999 of nnn"), "{text}");
     assert!(text.contains("- and 39 more"), "{text}");
     assert!(text.contains("de <0% &lt;-999 |"), "{text}");
 }

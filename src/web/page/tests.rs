@@ -440,20 +440,6 @@ async fn each_mean_is_over_languages_and_states_its_repositories() {
     assert!(page.contains("10 % translated on average"), "{page}");
     let mean = "Mean of the 2 read 1/10 10";
     assert!(text(&page).contains(mean), "{page}");
-    let report = crate::report::table(
-        &crate::report::Report {
-            snapshot: &uneven(),
-            poll: &outcome(),
-            unmatched: None,
-            since: None,
-            max_size: 1_000_000,
-        },
-        crate::report::Terminal {
-            width: 80,
-            color: false,
-        },
-    );
-    assert!(report.contains("10 % on average"), "{report}");
 }
 
 #[tokio::test]

@@ -1,0 +1,80 @@
+//! Dates, spans of time and ratios in words for people.
+
+use crate::support::{
+    clock::Timestamp,
+    humanize::{Rough, counted},
+};
+use std::time::Duration;
+
+const DAY: u64 = 24 * 3600;
+
+/// Formats a date as `2026-12-24`, or as `2026-12-24 18:00 UTC` if it is not the end of the day.
+pub fn day(due: Timestamp) -> String {
+    let time = due.to_string();
+    match time.strip_suffix("T23:59:59Z") {
+        Some(day) => day.to_owned(),
+        None => format!("{:.16} UTC", time.replace('T', " ")),
+    }
+}
+
+/// Formats the day of an estimate, whose time of day would say nothing.
+pub fn date(at: Timestamp) -> String {
+    format!("{:.10}", at.to_string())
+}
+
+/// Formats the distance of a date from now, such as `12 days left` or `3 days overdue`. Counts the
+/// days of the calendar (UTC), because a date is the end of its day.
+pub fn days(due: Timestamp, now: Timestamp) -> String {
+    let (distance, words) = if due < now {
+        (now.since(due), "overdue")
+    } else {
+        (due.since(now), "left")
+    };
+    let day = |at: Timestamp| at.since(Timestamp::default()).as_secs() / DAY;
+    let distance = match day(due).abs_diff(day(now)) {
+        days if distance.as_secs() >= DAY => span(Duration::from_secs(days * DAY)),
+        _ => span(distance),
+    };
+    format!("{distance} {words}")
+}
+
+/// Formats a duration in days, or in a smaller unit below a day.
+pub fn span(duration: Duration) -> String {
+    match usize::try_from(duration.as_secs() / DAY) {
+        Ok(0) | Err(_) => Rough(duration).to_string(),
+        Ok(days) => counted(days, "day", "days"),
+    }
+}
+
+/// Formats a ratio in whole percent, at most four columns wide. Rounds down, so that 100 means
+/// complete.
+pub fn percent(ratio: f64) -> String {
+    // Without the 1e-9, 0.29 would show as 28: 0.29 * 100 is 28.999999999999996.
+    match (ratio * 100.0 + 1e-9).floor() {
+        _ if ratio < 0.0 => "<0".to_owned(),
+        percent if percent > 999.0 => ">999".to_owned(),
+        percent => percent.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_days_to_a_date_are_those_of_the_calendar() {
+        let at = |text: &str| Timestamp::at_civil(text.parse().unwrap());
+        let now = at("2026-11-23T12:00:00");
+        for (due, expected) in [
+            ("2026-12-02T23:59:59", "9 days left"),
+            ("2026-11-24T23:59:59", "1 day left"),
+            ("2026-11-24T08:00:00", "20 h left"),
+            ("2026-11-23T23:59:59", "11 h left"),
+            ("2026-11-22T23:59:59", "12 h overdue"),
+            ("2026-11-21T23:59:59", "2 days overdue"),
+            ("2026-10-25T23:59:59", "29 days overdue"),
+        ] {
+            assert_eq!(days(at(due), now), expected);
+        }
+    }
+}
