@@ -5,6 +5,7 @@
 //! completion is finite and a name is not empty. This module does no I/O and knows no HTTP, metrics
 //! or configuration.
 
+pub mod departed;
 pub mod document;
 #[allow(dead_code, reason = "the page is being ported to the document")]
 pub(crate) mod excerpt;
