@@ -32,7 +32,7 @@ use crate::{
 use reqwest::Url;
 use std::sync::Arc;
 use tls::Connector;
-use tokio::{sync::Mutex, task::spawn_blocking, time::timeout};
+use tokio::{task::spawn_blocking, time::timeout};
 
 /// The poller's view of [`Client`], which its tests replace.
 pub trait Api: Send + Sync + 'static {
@@ -69,8 +69,6 @@ pub trait Session: Send + Sync {
 pub struct Client {
     repositories: Url,
     config: ApiConfig,
-    /// Guards the memory: only the holder of the lock may hold a large body.
-    large_bodies: Arc<Mutex<()>>,
     pace: Arc<Pace>,
     instruments: Arc<Instruments>,
 }
@@ -91,7 +89,6 @@ impl Client {
         Ok(Self {
             repositories,
             config: config.clone(),
-            large_bodies: Arc::default(),
             pace: Arc::new(Pace::new(config.requests_per_second)),
             instruments,
         })

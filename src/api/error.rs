@@ -158,7 +158,14 @@ impl RequestFailure {
             .map(ToString::to_string)
             .find(|cause| cause.starts_with(TUNNEL))
         {
-            (failed.what, failed.hint) = of_proxy(&tunnel[TUNNEL.len()..], &failed.what);
+            let why = &tunnel[TUNNEL.len()..];
+            failed.what = format!(
+                "the proxy in HTTPS_PROXY cannot be used ({why}: {})",
+                failed.what
+            );
+            failed.hint = "check HTTPS_PROXY (http://user:password@host:port) and whether the proxy \
+                           lets requests to the API pass, or put the host of api.base_url into \
+                           NO_PROXY to bypass it";
         } else if let Some(hint) = find_source(error).and_then(os_hint) {
             failed.hint = hint;
         } else if let Some(error) = find_source::<rustls::Error>(error) {
@@ -191,7 +198,8 @@ fn hint(reason: Reason) -> &'static str {
         Reason::ClientError => "check api.base_url and whether the API has changed",
         Reason::ServerError => "wait, or ask the API's operators: the API itself fails",
         Reason::TooLarge => {
-            "raise api.max_response_size, or lower api.page_size if the listing is too large"
+            "lower api.page_size or raise api.max_response_size for the listing; leave a repository \
+             with more than 1 MiB of languages out with filter.exclude"
         }
         Reason::Truncated => "check what cuts the API's answers short, such as a proxy",
         Reason::Decode => {
@@ -202,54 +210,17 @@ fn hint(reason: Reason) -> &'static str {
     }
 }
 
-/// Returns the failure in words and the hint for an error of the proxy. `innermost` is the reason
-/// why there is no connection to the proxy.
-fn of_proxy(tunnel: &str, innermost: &str) -> (String, &'static str) {
-    match tunnel {
-        "proxy authorization required" => (
-            "the proxy in HTTPS_PROXY asks for a user and a password".to_owned(),
-            "set HTTPS_PROXY to http://user:password@host:port",
-        ),
-        "unsuccessful" => (
-            "the proxy in HTTPS_PROXY refuses to connect to the API".to_owned(),
-            "allow the host of api.base_url in the proxy, or put it into NO_PROXY to bypass it",
-        ),
-        _ => (
-            format!("the proxy in HTTPS_PROXY cannot be used ({innermost})"),
-            "check HTTPS_PROXY and that the proxy runs, or put the host of api.base_url into \
-             NO_PROXY to bypass it",
-        ),
-    }
-}
-
 /// Sets the hint, and sometimes the words, for a failed TLS handshake.
 fn of_tls(failed: &mut RequestFailure, error: &rustls::Error) {
-    use rustls::{AlertDescription as Alert, CertificateError as Bad, Error};
+    use rustls::{CertificateError as Bad, Error};
     failed.hint = match error {
         Error::InvalidMessage(_) => {
             failed.what = "the server at this address does not speak TLS".into();
             "check the scheme and the port of api.base_url"
         }
-        Error::AlertReceived(Alert::CertificateRequired) => {
-            failed.what = "the server demands a client certificate".into();
-            "use an address of the API that accepts the key alone: the exporter has no certificate"
-        }
-        Error::AlertReceived(Alert::HandshakeFailure | Alert::ProtocolVersion)
-        | Error::PeerIncompatible(_) => {
-            failed.what = format!(
-                "no common TLS version or cipher suite, or the server demands a client certificate \
-                 ({error})"
-            );
-            "let the server offer TLS 1.3, or TLS 1.2 with ECDHE and AES-GCM or ChaCha20, and \
-             demand no client certificate"
-        }
         Error::InvalidCertificate(Bad::Expired | Bad::ExpiredContext { .. }) => {
             "renew the certificate of the API's server; if it is valid, set the clock of this \
              machine"
-        }
-        Error::InvalidCertificate(Bad::NotValidYet | Bad::NotValidYetContext { .. }) => {
-            "set the clock of this machine; if it is right, wait until the certificate of the \
-             API's server is valid"
         }
         Error::InvalidCertificate(Bad::NotValidForName | Bad::NotValidForNameContext { .. }) => {
             "set api.base_url to a name in the certificate, or let the API's server present a \
@@ -259,17 +230,13 @@ fn of_tls(failed: &mut RequestFailure, error: &rustls::Error) {
             "put the certificate of its issuer into api.ca_file, or the certificate itself if it \
              is self-signed"
         }
-        // webpki's error, which rustls wraps.
+        // The text alone tells this error of webpki, whose types are not rustls' own. It is what
+        // `openssl req -x509` makes without further options.
         Error::InvalidCertificate(Bad::Other(cause))
             if cause.to_string().contains("CaUsedAsEndEntity") =>
         {
-            failed.what = "the server presents the certificate of an authority as its own".into();
-            "let the API's server present a certificate with CA:FALSE, as `openssl req -x509 \
-             -addext basicConstraints=critical,CA:FALSE` makes it, and put that into api.ca_file"
-        }
-        Error::InvalidCertificate(Bad::InvalidPurpose | Bad::InvalidPurposeContext { .. }) => {
-            "let the API's server present a certificate for servers (extended key usage \
-             serverAuth)"
+            "make the self-signed certificate of the API's server with CA:FALSE (`openssl req \
+             -x509 -addext basicConstraints=critical,CA:FALSE`), and put it into api.ca_file"
         }
         _ => failed.hint,
     };

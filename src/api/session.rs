@@ -23,9 +23,9 @@ use std::{
 };
 use tokio::time::{Instant, timeout, timeout_at};
 
-/// The size in bytes above which bodies are read and decoded one at a time, to bound the memory of
-/// concurrent requests.
-const LARGE_BODY: usize = 1 << 20;
+/// The maximum size in bytes of the languages of a repository: thousands of languages. The requests
+/// for them run concurrently, so that the memory is bounded by `api.concurrency` times this.
+const LARGEST_LANGUAGES: u64 = 1 << 20;
 
 /// The maximum number of chunks, of some 16 KiB each, to read from the body of an error response.
 const DRAINED_CHUNKS: u32 = 16;
@@ -97,17 +97,19 @@ impl PollSession {
             .get(url)
             .header(ACCEPT, "application/json")
             .bearer_auth(self.key.expose_secret());
-        let mut deadline = started + self.client.config.timeout;
+        let limit = match operation {
+            Operation::ListRepositories => self.client.config.max_response_size,
+            Operation::ListLanguages => LARGEST_LANGUAGES,
+        };
+        let deadline = started + self.client.config.timeout;
         let (status, result) = match before(deadline, request.send()).await {
             Ok(response) => (
                 Some(response.status().as_u16()),
-                self.receive(response, &mut deadline, decode).await,
+                self.receive(response, deadline, limit, decode).await,
             ),
             Err(failure) => (None, Err(failure)),
         };
-        // `receive` moved the deadline by the time that the API waited for this process.
-        let own_wait = (deadline - started).saturating_sub(self.client.config.timeout);
-        let took = started.elapsed().saturating_sub(own_wait);
+        let took = started.elapsed();
         self.client.instruments.api_request(operation, status, took);
         let failure = result.as_ref().err().map(|failure| failure.reason.label());
         let seconds = took.as_secs_f64();
@@ -121,20 +123,22 @@ impl PollSession {
         result
     }
 
-    /// Reads and decodes a response. Extends the deadline by the time for which the body waits for
-    /// other large bodies.
+    /// Reads and decodes a response.
     ///
     /// Decoding blocks this thread, even for a large body. Polls have a thread of their own, so
     /// that no scrape waits.
     async fn receive<T>(
         &self,
         mut response: Response,
-        deadline: &mut Instant,
+        deadline: Instant,
+        limit: u64,
         decode: impl Fn(&[u8], Option<Timestamp>) -> Result<T, DecodeError>,
     ) -> Result<T, RequestFailure> {
         let config = &self.client.config;
         let status = response.status();
         if status != StatusCode::OK {
+            // A date is measured against the response's own Date. This clock stands in for a missing
+            // one: the poller's own offset comes from that header, too.
             let wait = retry_after::wait(response.headers(), SystemTime::now());
             drain(response).await;
             let wait = wait.map(|wait| wait.min(config.max_retry_after));
@@ -146,21 +150,12 @@ impl PollSession {
         if encoding.is_some_and(|name| !name.as_bytes().eq_ignore_ascii_case(b"identity")) {
             return Err(RequestFailure::encoding());
         }
-        let limit = config.max_response_size;
         let mut body = Vec::new();
-        // The lock is held until the body is decoded.
-        let mut large = None;
-        while let Some(chunk) = before(*deadline, response.chunk()).await? {
+        while let Some(chunk) = before(deadline, response.chunk()).await? {
             if (body.len() + chunk.len()) as u64 > limit {
                 return Err(RequestFailure::too_large(limit));
             }
             body.extend_from_slice(&chunk);
-            if body.len() > LARGE_BODY && large.is_none() {
-                let waiting = Instant::now();
-                large = Some(self.client.large_bodies.lock().await);
-                // The API is not to blame for this wait.
-                *deadline += waiting.elapsed();
-            }
         }
         decode(&body, sent_at).map_err(|error| RequestFailure::decode(&error))
     }

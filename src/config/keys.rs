@@ -121,8 +121,8 @@ pub const KEYS: &[Key] = &[
         "api.max_response_size",
         Size(1024),
         "16MiB",
-        "maximum size of a response body after decompression; a larger one is rejected without \
-         being kept in memory",
+        "maximum size of a page of the listing after decompression; a larger one is rejected without \
+         being kept in memory. The languages of a repository have at most 1 MiB",
     ),
     key(
         "api.max_repositories",

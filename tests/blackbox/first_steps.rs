@@ -326,35 +326,23 @@ fn a_host_that_accepts_no_connection_costs_api_connect_timeout() {
 #[test]
 fn a_proxy_that_refuses_or_does_not_work_is_reported_with_a_hint() {
     let api = Api::of(1);
-    let refuses = "the proxy in HTTPS_PROXY refuses to connect to the API";
-    let cannot = "the proxy in HTTPS_PROXY cannot be used (";
-    for (proxy, words) in [
-        (
-            proxy("403 Forbidden", None),
-            [
-                refuses,
-                "allow the host of api.base_url in the proxy, or put it into NO_PROXY",
-            ],
-        ),
+    let hint = "check HTTPS_PROXY (http://user:password@host:port)";
+    let refusing = format!("http://{}", http::refusing_address());
+    for (proxy, why) in [
+        (proxy("403 Forbidden", None), "(unsuccessful: "),
         (
             proxy("407 Proxy Authentication Required", None),
-            [
-                "the proxy in HTTPS_PROXY asks for a user and a password",
-                "set HTTPS_PROXY to http://user:password@host:port",
-            ],
+            "(proxy authorization required: ",
         ),
-        (
-            format!("http://{}", http::refusing_address()),
-            [cannot, "check HTTPS_PROXY and that the proxy runs"],
-        ),
+        (refusing, "refused"),
         (
             format!("https://{}", api.address),
-            [cannot, "check HTTPS_PROXY and that the proxy runs"],
+            "(failed to create underlying connection: ",
         ),
     ] {
         each_command_says(
             || Setup::for_url("https://api.example.com").variable("HTTPS_PROXY", &proxy),
-            &words,
+            &["the proxy in HTTPS_PROXY cannot be used (", why, hint],
         );
     }
 }

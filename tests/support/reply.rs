@@ -152,17 +152,6 @@ impl Reply {
         })
     }
 
-    /// Sends all of `body` but its last byte, and that byte after a pause.
-    pub fn late_end(body: String, pause: Duration) -> Self {
-        Self::wire(End::Keep, move |to| {
-            let (start, end) = body.split_at(body.len() - 1);
-            write!(to, "{HEAD}content-length: {}\r\n\r\n{start}", body.len())?;
-            to.flush()?;
-            thread::sleep(pause);
-            to.write_all(end.as_bytes())
-        })
-    }
-
     /// Sends `head`, then `part` this many times.
     fn repeat(head: String, part: Vec<u8>, times: u64) -> Self {
         Self::wire(End::Close, move |to| {

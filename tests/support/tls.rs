@@ -5,7 +5,6 @@ use rustls::{
     ClientConfig, ClientConnection, RootCertStore, ServerConfig, StreamOwned,
     crypto::ring,
     pki_types::{CertificateDer, PrivateKeyDer, ServerName, pem::PemObject},
-    server::WebPkiClientVerifier,
 };
 use std::{
     net::{SocketAddr, TcpStream},
@@ -100,28 +99,6 @@ impl Authority {
         };
         (identity, [certificate.pem(), key.serialize_pem()])
     }
-}
-
-/// An identity for this host whose server demands a client certificate.
-pub fn demanding_client_certificates(host: &str) -> Identity {
-    let (mut identity, [certificate, key]) = identity(Certificate::Good, host);
-    let root = CertificateDer::from_pem_slice(identity.authority.as_bytes()).unwrap();
-    let mut roots = RootCertStore::empty();
-    roots.add(root).unwrap();
-    let provider = Arc::new(ring::default_provider());
-    let verifier =
-        WebPkiClientVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&provider));
-    let server = ServerConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .unwrap()
-        .with_client_cert_verifier(verifier.build().unwrap())
-        .with_single_cert(
-            vec![CertificateDer::from_pem_slice(certificate.as_bytes()).unwrap()],
-            PrivateKeyDer::from_pem_slice(key.as_bytes()).unwrap(),
-        )
-        .unwrap();
-    identity.server = Arc::new(server);
-    identity
 }
 
 pub type TlsStream = StreamOwned<ClientConnection, TcpStream>;
