@@ -199,6 +199,11 @@ metrics! {
             &["version", "revision", "rustc"],
             "Version, source revision and compiler of this exporter; always 1",
         );
+        START_TIME = gauge(
+            "translation_exporter_start_time_seconds",
+            &[],
+            "Time at which this exporter started",
+        );
         POLLS = counter(
             "translation_exporter_polls_total",
             &[],

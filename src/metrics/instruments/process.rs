@@ -49,11 +49,9 @@ impl ProcessCollector {
             Some(stat.num_threads.unsigned_abs()),
         )?;
         let ticks = |booted_at| booted_at * procfs::ticks_per_second() + stat.starttime;
-        gauge(
-            encoder,
-            &definition::PROCESS_START_TIME,
-            self.booted_at.map(|booted_at| seconds(ticks(booted_at))),
-        )
+        let started = self.booted_at.map(|booted_at| seconds(ticks(booted_at)));
+        gauge(encoder, &definition::PROCESS_START_TIME, started)?;
+        gauge(encoder, &definition::START_TIME, started)
     }
 }
 

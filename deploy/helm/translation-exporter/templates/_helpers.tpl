@@ -115,14 +115,14 @@ No other series tells of an exporter that never came up, so the alert names the 
 {{- $namespace := include "translation-exporter.namespace" . }}
 name: {{ include "translation-exporter.fullname" . }}-absent
 rules:
-  - alert: TranslationExporterDown
-    {{- $up := printf "up{job=%q, namespace=%q}" $job $namespace }}
-    expr: absent({{ $up }}) or max by (cluster, namespace, job) ({{ $up }}) == 0
+  - alert: TranslationExporterAbsent
+    {{- $labels := printf "job=%q, namespace=%q" $job $namespace }}
+    expr: absent(up{ {{- $labels -}} }) or absent_over_time(translation_exporter_build_info{ {{- $labels -}} }[3d])
     for: 15m
     labels:
       severity: warning
     annotations:
-      summary: The exporter of job {{ $job }} is down
-      description: Prometheus has no target of job {{ $job }}, or cannot scrape it. Translations are not being watched.
-      runbook_url: https://github.com/translation-exporter/translation-exporter/blob/main/deploy/prometheus/README.md#translationexporterdown
+      summary: An exporter is absent.
+      description: Prometheus has no target of job {{ $job }}, or its target has not exposed the metrics of an exporter for three days. Translations are not being watched.
+      runbook_url: https://github.com/translation-exporter/translation-exporter/blob/main/deploy/prometheus/runbook.md#translationexporterabsent
 {{- end }}
