@@ -31,12 +31,12 @@
 //!   `metrics/exposition/polling.rs`, or in [`metrics::instruments::Facts`] if it is of no poll.
 //! - **A counter of the exporter's own**: its definition, its panel, and a call of
 //!   `Instruments::count`. `start_at_0` in `metrics/instruments.rs` creates its known labels.
-//! - **A panel** of a metric: a query in `grafana/generate/exporter.py`, or a file beside it. A
-//!   panel of its own is also named in `grafana/README.md`. `.unused("reason")` asks for none.
+//! - **A panel** of a metric: a query in `grafana/dashboards`, and its case in
+//!   `tests/grafana/test_queries.py`. `.unused("reason")` asks for none.
 //! - **A kind of problem**: its definition in `domain/problem.rs`, its function and the call in
 //!   `findings` in `diagnosis.rs`, its case in `diagnosis/tests/kinds.rs`; for an alert also this:
-//! - **An alert on a kind**: `deploy/prometheus/alerts.yaml`; finally its runbook in the README
-//!   beside it, and a situation in `tests/rules/kinds.py`.
+//! - **An alert on a kind**: `deploy/prometheus/alerts.yaml`, its section in `runbook.md` beside it,
+//!   its case in `tests/rules/exporter.yaml` and a situation in `tests/rules/test_kinds.py`.
 //! - **A key of the configuration**: its definition in `config/keys.rs`, its field in
 //!   `config/sections.rs`, the code that uses it.
 //! - **An output of `once`**: its file in `report/`, its name in `cli.rs`, its case in

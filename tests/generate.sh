@@ -1,10 +1,9 @@
 #!/usr/bin/env bash
-# Writes every generated file: tables in deploy/*.md, the schemas of the configuration and of the chart's values, the dashboards, and
-# the Kubernetes manifests, which need the Helm that tests/install.sh installs.
+# Writes every generated file: tables in deploy/*.md, the schemas of the configuration and of the chart's values, and the Kubernetes
+# manifests, which need the Helm that tests/install.sh installs.
 set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 PATH=${CARGO_TARGET_DIR:-$PWD/target}/tools/bin:$PATH
 UPDATE=1 cargo test --quiet --lib generated
-python3 grafana/generate
 deploy/kubernetes/generate.sh

@@ -118,8 +118,7 @@ metrics! {
             &["repo", "language"],
             "1 if a language is at or above its target, 0 if it is below or its completion is \
              unknown; absent for a target of 0 and while the completion scale is suspect",
-        )
-        .unused("the dashboards do not read it yet");
+        );
         LAST_PROGRESS = translation(
             "translation_last_progress_timestamp_seconds",
             &["repo", "language"],
@@ -264,7 +263,8 @@ metrics! {
             "translation_exporter_languages",
             &[],
             "Languages over all repositories",
-        );
+        )
+        .unused("translation_ready counts those that matter");
         PROBLEM = gauge(
             "translation_exporter_problem",
             &["kind", "severity"],
@@ -312,7 +312,8 @@ metrics! {
             "translation_exporter_completion_scale",
             &[],
             "api.completion_scale: the reported completion that means finished",
-        );
+        )
+        .unused("the configuration says so");
         COMPLETION_OUT_OF_SCALE = gauge(
             "translation_exporter_completion_out_of_scale",
             &[],
@@ -400,9 +401,12 @@ metrics! {
             "process_start_time_seconds",
             &[],
             "Start time of the process since unix epoch in seconds",
-        );
-        PROCESS_OPEN_FDS = gauge("process_open_fds", &[], "Number of open file descriptors");
-        PROCESS_MAX_FDS = gauge("process_max_fds", &[], "Maximum number of open file descriptors");
+        )
+        .unused("translation_exporter_start_time_seconds says so, and other processes lack it");
+        PROCESS_OPEN_FDS = gauge("process_open_fds", &[], "Number of open file descriptors")
+        .unused("connections are bounded");
+        PROCESS_MAX_FDS = gauge("process_max_fds", &[], "Maximum number of open file descriptors")
+        .unused("connections are bounded");
         PROCESS_VIRTUAL_MEMORY_MAX = gauge(
             "process_virtual_memory_max_bytes",
             &[],

@@ -274,7 +274,9 @@ fn the_first_scrape_of_a_fresh_exporter() {
     let publication = publication(snapshot(Vec::new()), starting());
     let text = text(&publication, Format::Text, &instruments);
     let is_ours = |line: &&str| {
-        !["process_", "build_info{", "start_time_seconds "].iter().any(|other| line.contains(other))
+        !["process_", "build_info{", "start_time_seconds "]
+            .iter()
+            .any(|other| line.contains(other))
     };
     let ours: Vec<_> = text.lines().filter(is_ours).collect();
     let ours = sorted(&ours.join("\n"));
