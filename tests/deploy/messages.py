@@ -94,30 +94,30 @@ def configuration(folder, source, hook, mail, teams):
 
 def stalled(repo, language, **annotations):
     return {"labels": {"alertname": "TranslationStalled", "job": "l10n", "severity": "warning", "repo": repo, "language": language},
-            "annotations": {"summary": "A translation has stalled.", "runbook_url": RUNBOOK, "target": "100%"} | annotations}
+            "annotations": {"summary": "A translation has stalled.", "runbook_url": RUNBOOK} | annotations}
 
 
 STALLED = [
-    stalled("acme/webshop", "de", ratio="42.3%", target="95%", due="2026-12-24", link="https://translations.example.com/7"),
-    stalled("acme/webshop", "pt-BR", ratio="12%", link="https://translations.example.com/7"),
+    stalled("acme/webshop", "de", status="42.3% of 95%, due 2026-12-24", link="https://translations.example.com/7"),
+    stalled("acme/webshop", "pt-BR", status="12% of 100%", link="https://translations.example.com/7"),
     # No link, no completion; a name that would address everybody in Slack and be a link in Teams.
-    stalled("acme/<!channel>[x](y)", "es"),
+    stalled("acme/<!channel>[x](y)", "es", status="unknown of 100%"),
 ]
 STALLED_TITLE = "3 translations have stalled"
 STALLED_TEXT = f"""\
 acme/webshop https://translations.example.com/7
-- de: 42.3%, target 95%, due 2026-12-24
-- pt-BR: 12%
+- de: 42.3% of 95%, due 2026-12-24
+- pt-BR: 12% of 100%
 
 acme/ !channel  x (y)
-- es: unknown
+- es: unknown of 100%
 
 Exporter: l10n
 
 What to do: {RUNBOOK}
 """
 MISSED = {"labels": {"alertname": "TranslationTargetMissed", "job": "l10n", "severity": "warning", "repo": "acme/app", "language": "fr"},
-          "annotations": {"ratio": "80%", "target": "100%", "due": "2026-11-01", "runbook_url": RUNBOOK}}
+          "annotations": {"status": "80% of 100%, due 2026-11-01", "runbook_url": RUNBOOK}}
 MISSED_TITLE = "Translation of acme/app into fr has missed its date"
 STALE = {"labels": {"alertname": "TranslationDataStale", "job": "l10n", "namespace": "tools", "severity": "warning"},
          "annotations": {"summary": "Data are stale.", "description": "7 of 12 repositories have not been read.", "runbook_url": RUNBOOK}}
@@ -182,7 +182,7 @@ def main(source, folder):
         post(MISSED | {"endsAt": "2026-01-01T00:00:00Z", "startsAt": "2025-12-31T00:00:00Z"})
         expect(f"Resolved: {MISSED_TITLE}")
         # Many are cut.
-        post(*(stalled(f"many/repository-{number}", "de", ratio="1%") for number in range(120)))
+        post(*(stalled(f"many/repository-{number}", "de", status="1% of 100%") for number in range(120)))
         wait_for("a message about many says how many are left out", lambda: any(
             "123 translations" in parts(message)[0] and "and 73 more" in parts(message)[1] for message in received))
     if "PRINT" in os.environ:
