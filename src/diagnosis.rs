@@ -11,8 +11,8 @@ mod log;
 mod polling;
 
 pub use data::{nothing_selected, scale};
-pub use log::ProblemLog;
-pub use polling::{headline, is_named, why_not_ready};
+pub use log::{ProblemLog, log};
+pub use polling::{headline, why_not_ready};
 
 use crate::{
     domain::{Failure, ProblemKind, Severity, polling::PollStatus, snapshot::Snapshot},

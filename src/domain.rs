@@ -131,9 +131,6 @@ pub struct Failure {
     /// The reason why a request to the API failed; `None` for other failures, and for a request
     /// before a restart.
     pub reason: Option<Reason>,
-    /// True if the API as a whole, or the network, caused the failure of a repository: the failure
-    /// that ended the poll then covers it.
-    pub is_of_api: bool,
     /// The start of the series of consecutive failures that this one belongs to.
     pub since: Timestamp,
 }
@@ -144,7 +141,6 @@ impl Failure {
             what: what.into(),
             hint: hint.into(),
             reason: None,
-            is_of_api: false,
             since,
         }
     }

@@ -16,7 +16,6 @@ mod queue;
 mod save;
 mod schedule;
 mod settings;
-mod timeline;
 
 pub use save::Saver;
 pub use schedule::PollLoop;
@@ -25,25 +24,18 @@ pub use settings::{LiveSettings, PollSettings, Settings};
 use crate::{
     api::Api,
     domain::{
-        polling::{PollOutcome, PollStatus, Step},
+        Failure,
+        polling::{PollOutcome, PollStatus, Running},
         snapshot::Snapshot,
     },
     metrics::instruments::Instruments,
     state::SavedState,
-    support::clock::{Clock, Moment},
+    support::clock::Clock,
 };
 use ledger::Ledger;
 use save::Saving;
 use std::{sync::Arc, time::Duration};
-use timeline::Timeline;
 use tokio::{sync::watch, time::Instant};
-
-/// The time after which a publication is repeated without a new read: dates pass and translations
-/// stall with time. Twice the default interval, so that polls come first.
-const JUDGED_EVERY: Duration = Duration::from_secs(10 * 60);
-
-/// A jump of the clock that outdates a publication.
-const JUMP: Duration = Duration::from_secs(1);
 
 /// A function that publishes. It must not block.
 pub type Publish = Box<dyn Fn(Arc<Snapshot>, PollStatus) + Send + Sync>;
@@ -56,17 +48,18 @@ pub struct Poller<A> {
     clock: Clock,
     instruments: Arc<Instruments>,
     ledger: Ledger,
-    timeline: Timeline,
     saving: Saving,
-    publisher: Publisher,
-}
-
-/// The function that publishes, and the last publication.
-struct Publisher {
     publish: Publish,
-    at: Moment,
-    held_until: Option<Instant>,
-    is_clock_wrong: bool,
+    /// The part of the status that lasts from poll to poll.
+    status: PollStatus,
+    /// The start of the poll under way.
+    began: Option<Instant>,
+    /// The progress of the poll under way, or of the last one.
+    progress: watch::Sender<Running>,
+    /// The end of the last request, or the start of the poll.
+    silent_since: Instant,
+    /// The start of the next poll, while the poller waits for it.
+    next_poll: Option<Instant>,
 }
 
 impl<A: Api> Poller<A> {
@@ -83,7 +76,11 @@ impl<A: Api> Poller<A> {
         let now = clock.moment();
         let poll_settings = Arc::clone(&settings.borrow().poll);
         let saving = Saving::new(saver);
-        let timeline = Timeline::new(&state);
+        let status = PollStatus {
+            last_success_at: state.last_success_at,
+            last_well_at: state.last_well_at,
+            ..PollStatus::default()
+        };
         let mut ledger = Ledger::restore(state, now.wall);
         // The process that saved the state may have had other filters.
         ledger.reselect(&poll_settings.filter, now.wall);
@@ -94,26 +91,38 @@ impl<A: Api> Poller<A> {
             clock,
             instruments,
             ledger,
-            timeline,
             saving,
-            publisher: Publisher {
-                publish,
-                at: now,
-                held_until: None,
-                is_clock_wrong: false,
-            },
+            publish,
+            status,
+            began: None,
+            progress: watch::Sender::default(),
+            silent_since: now.monotonic,
+            next_poll: None,
         }
     }
 
     /// Returns a receiver of the progress of polls.
-    pub fn progress(&self) -> watch::Receiver<Step> {
-        self.timeline.step.subscribe()
+    pub fn progress(&self) -> watch::Receiver<Running> {
+        self.progress.subscribe()
     }
 
     /// Returns the outcome of a poll whose future was dropped.
     pub fn interrupted(&self) -> PollOutcome {
-        let now = self.clock.moment();
-        self.timeline.interrupted(self.ledger.polled(), now)
+        let now = self.clock.now();
+        let Running {
+            of, read, failed, ..
+        } = *self.progress.borrow();
+        let hint = "poll again, without ending it early";
+        PollOutcome {
+            ended_at: now,
+            listing_failure: of
+                .is_none()
+                .then(|| Failure::new("the poll was stopped", hint, now)),
+            read,
+            failed,
+            unreached: of.unwrap_or(self.ledger.polled()) - read - failed,
+            ..PollOutcome::default()
+        }
     }
 
     pub fn snapshot(&self) -> Snapshot {
@@ -131,58 +140,39 @@ impl<A: Api> Poller<A> {
     pub fn status(&self) -> PollStatus {
         let now = self.clock.moment();
         let pace = self.poll_settings.api.pace();
-        // No timestamp is shown in the future.
-        let ended = |last: &PollOutcome| PollOutcome {
-            ended_at: last.ended_at.min(now.wall),
-            ..last.clone()
-        };
-        PollStatus {
+        // The clock may have been set since these moments.
+        let was = |at: Instant| now.wall.saturating_sub(now.monotonic - at);
+        let mut status = PollStatus {
             interval: self.interval(),
             stale_after: self.poll_settings.stale_after,
-            activity: self.timeline.activity(now),
-            last: self.timeline.last.as_ref().map(ended),
-            last_success_at: self.timeline.last_success_at.map(|at| at.min(now.wall)),
-            last_well_at: self.timeline.last_well_at,
+            running: self.began.map(|began| Running {
+                since: was(began),
+                silent_since: was(self.silent_since),
+                ..self.progress.borrow().clone()
+            }),
+            next_poll_at: self.next_poll.map(|at| now.wall_at(at)),
             held_until: pace.held_until().map(|until| now.wall_at(until)),
-            slowed_to: self.timeline.slowed_to,
             zeros: self.ledger.zeros(),
             defects: self.ledger.defects(),
             has_data: self.ledger.has_data(),
             state_is_kept: self.saving.saver.is_some(),
             wrong_clock: self.clock.wrong(),
+            ..self.status.clone()
+        };
+        // No timestamp is shown in the future.
+        status.last_success_at = status.last_success_at.map(|at| at.min(now.wall));
+        if let Some(last) = &mut status.last {
+            last.ended_at = last.ended_at.min(now.wall);
         }
+        status
     }
 
     fn interval(&self) -> Duration {
         self.settings.borrow().live.interval
     }
 
-    fn publish(&mut self) {
-        self.publisher.at = self.clock.moment();
-        self.publisher.held_until = self.poll_settings.api.pace().held_until();
-        self.publisher.is_clock_wrong = self.clock.wrong().is_some();
-        (self.publisher.publish)(Arc::new(self.snapshot()), self.status());
-    }
-
-    /// Returns whether the last publication is outdated without a new read: a clock was set, a hold
-    /// began or ended, data became stale, or the judgement is too old.
-    fn is_outdated(&self) -> bool {
-        let Publisher {
-            at,
-            held_until,
-            is_clock_wrong,
-            ..
-        } = self.publisher;
-        let now = self.clock.moment();
-        let expected = at.wall_at(now.monotonic);
-        let jump = now.wall.since(expected).max(expected.since(now.wall));
-        jump > JUMP
-            || now.monotonic - at.monotonic >= JUDGED_EVERY
-            || self.clock.wrong().is_some() != is_clock_wrong
-            || self.poll_settings.api.pace().held_until() != held_until
-            || self
-                .ledger
-                .became_stale(self.poll_settings.stale_after, at, now)
+    fn publish(&self) {
+        (self.publish)(Arc::new(self.snapshot()), self.status());
     }
 
     /// Applies and publishes the live settings of a reload.
@@ -201,8 +191,8 @@ impl<A: Api> Poller<A> {
     /// Hands the state to the saver, if there is a state file.
     pub fn save(&mut self) {
         self.saving.save(|| SavedState {
-            last_success_at: self.timeline.last_success_at,
-            last_well_at: self.timeline.last_well_at,
+            last_success_at: self.status.last_success_at,
+            last_well_at: self.status.last_well_at,
             ..self.ledger.to_save()
         });
     }

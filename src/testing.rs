@@ -2,14 +2,14 @@
 
 use crate::{
     domain::{
-        Completion, Failure, Language, Reason, Repository, RepositoryId, Zeros,
-        polling::{Activity, PollOutcome, PollStatus},
+        Completion, Failure, Language, Reason, Repository, RepositoryId,
+        polling::{PollOutcome, PollStatus},
         record::{Languages, Record},
         snapshot::{Condition, Shown, Snapshot},
     },
     support::clock::Timestamp,
 };
-use std::{collections::BTreeSet, fs, path::Path, sync::Arc, time::Duration};
+use std::{fs, path::Path, sync::Arc, time::Duration};
 
 /// Compares a shipped file with the text that the definitions give, or writes it. `path` begins at
 /// the root of the repository. `tests/generate.sh` runs the tests whose names contain `generated`.
@@ -113,17 +113,9 @@ pub fn status() -> PollStatus {
     PollStatus {
         interval: Duration::from_secs(300),
         stale_after: Duration::from_secs(3600),
-        activity: Activity::Waiting(None),
-        last: None,
-        last_success_at: None,
-        last_well_at: None,
-        held_until: None,
-        slowed_to: None,
-        zeros: Zeros::default(),
-        defects: BTreeSet::new(),
         has_data: true,
         state_is_kept: true,
-        wrong_clock: None,
+        ..PollStatus::default()
     }
 }
 

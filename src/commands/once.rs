@@ -9,12 +9,12 @@ use crate::{
     api::Client,
     cli::Once,
     config::{Config, Options},
-    diagnosis::{self, Finding, ProblemLog},
+    diagnosis::{self, Finding},
     domain::{
         ProblemKind,
         document::{Document, Row, Selection},
         excerpt::Excerpt,
-        polling::{PollOutcome, PollStatus, Step},
+        polling::{PollOutcome, PollStatus, Running},
         targets::Targets,
     },
     metrics::{exposition::Publication, instruments::Instruments},
@@ -283,7 +283,7 @@ fn check_read(mut findings: Vec<Finding>, is_success: bool) -> anyhow::Result<()
     // No poll follows, so that none can start late.
     findings.retain(|finding| finding.kind != ProblemKind::PollsOverrun);
     let worst = (!is_success && !findings.is_empty()).then(|| findings.remove(0));
-    ProblemLog::default().observe(&mut findings, Clock::system().now());
+    findings.iter().for_each(diagnosis::log);
     match worst {
         Some(worst) => bail!(worst.line()),
         None if is_success => Ok(()),
@@ -299,27 +299,32 @@ fn progress_bar() -> anyhow::Result<ProgressBar> {
 
 /// Draws the progress of the poll, on a terminal only: elsewhere each step would wake a thread for
 /// nothing.
-async fn draw(bar: ProgressBar, mut progress: watch::Receiver<Step>) -> anyhow::Result<()> {
+async fn draw(bar: ProgressBar, mut progress: watch::Receiver<Running>) -> anyhow::Result<()> {
     if bar.is_hidden() {
         return Ok(());
     }
     let reading = ProgressStyle::with_template("{wide_bar} {pos}/{len} repositories, {eta} left")?;
     while progress.changed().await.is_ok() {
-        match *progress.borrow_and_update() {
-            Step::Listing { shown } => bar.set_position(shown as u64),
-            Step::Reading { of, tried, .. } => {
-                if bar.length().is_none() {
-                    bar.set_style(reading.clone());
-                    bar.reset_eta();
-                }
-                // One update for both: the position still counts listed repositories, not read
-                // ones.
-                bar.update(|state| {
-                    state.set_len(of as u64);
-                    state.set_pos(tried as u64);
-                });
-            }
+        let Running {
+            listed,
+            of,
+            read,
+            failed,
+            ..
+        } = *progress.borrow_and_update();
+        let Some(of) = of else {
+            bar.set_position(listed as u64);
+            continue;
+        };
+        if bar.length().is_none() {
+            bar.set_style(reading.clone());
+            bar.reset_eta();
         }
+        // One update for both: the position still counts listed repositories, not read ones.
+        bar.update(|state| {
+            state.set_len(of as u64);
+            state.set_pos((read + failed) as u64);
+        });
     }
     bar.finish_and_clear();
     Ok(())

@@ -2,7 +2,7 @@
 
 use super::{
     Finding,
-    polling::{is_named, raised},
+    polling::{cause, raised},
 };
 use crate::{
     domain::{
@@ -36,9 +36,9 @@ pub(super) fn stale(snapshot: &Snapshot, status: &PollStatus, now: Timestamp) ->
                 let stale_at = languages.read_at.saturating_add(status.stale_after);
                 since = since.min(stale_at);
             }
-            // The finding about the outage covers failures of the whole API.
+            // The finding about the outage covers the failures that come with it.
             Condition::Pending(Some(failure))
-                if is_named(failure, status) && now.since(failure.since) > limit =>
+                if !status.is_outage() && now.since(failure.since) > limit =>
             {
                 unread += 1;
                 since = since.min(failure.since);
@@ -59,39 +59,35 @@ pub(super) fn stale(snapshot: &Snapshot, status: &PollStatus, now: Timestamp) ->
             grouped(unread)
         ),
     };
-    let hint = "fix the errors of these repositories; a successful read brings their data back";
     Some(Finding {
         severity: Severity::Error,
+        repositories: stale + unread,
         since: Some(since),
-        ..Finding::new(ProblemKind::DataStale, what, hint)
+        ..Finding::new(ProblemKind::DataStale, what, &cause(status, now))
     })
 }
 
-/// Returns a finding if repositories fail for other reasons than an outage of the whole API.
+/// Returns a finding if repositories fail without an outage of the whole API.
 pub(super) fn failing(snapshot: &Snapshot, status: &PollStatus, now: Timestamp) -> Option<Finding> {
+    let last = status.last.as_ref()?;
+    if status.is_outage() {
+        return None;
+    }
     let failures: Vec<_> = snapshot
         .repositories
         .iter()
         .filter_map(|shown| shown.condition.failure())
-        .filter(|failure| is_named(failure, status))
         .collect();
     let longest = failures.iter().min_by_key(|failure| failure.since)?;
     let (failing, all) = (
         grouped(failures.len()),
         repositories(snapshot.repositories.len()),
     );
-    let last = status.last.as_ref();
-    let reason = if last.is_some_and(|last| last.stop.is_some()) {
-        ", independently of the outage"
-    } else {
-        ""
-    };
-    let what = format!("{failing} of {all} cannot be read{reason}");
+    let what = format!("{failing} of {all} cannot be read");
     let finding = Finding::of(ProblemKind::PollsFailing, what, longest);
-    let have_polls_failed = last.is_some_and(|last| !last.is_well());
     Some(Finding {
         repositories: failures.len(),
-        alarm: have_polls_failed.then(|| raised(&finding, status, now)),
+        alarm: (!last.is_well()).then(|| raised(&finding, status, now)),
         ..finding
     })
 }
@@ -224,21 +220,26 @@ fn translations(zeros: ZeroCount) -> String {
     counted(zeros.absent, "translation", "translations")
 }
 
-/// Returns a finding if refusals slowed the last poll down.
+/// Returns a finding if refusals slowed or ended a last poll that read something. Refusals of an API
+/// that answers nothing else are an outage.
 pub(super) fn rate_limited(status: &PollStatus) -> Option<Finding> {
-    let Some(slowed_to) = status.slowed_to else {
-        let last = status.last.as_ref()?;
-        let what = "The API ended the last poll by Retry-After";
-        let hint = "lower api.requests_per_second or raise poll.interval";
-        return (last.failure() == Some(PollFailure::Held))
-            .then(|| Finding::new(ProblemKind::RateLimited, what, hint));
+    let last = status.last.as_ref().filter(|last| last.read > 0)?;
+    let (what, hint) = match (last.failure(), status.slowed_to) {
+        (Some(PollFailure::Unavailable), _) => return None,
+        (_, Some(slowed_to)) => (
+            format!(
+                "The API limits the rate of requests (429 or 503): the last poll slowed to \
+                 {slowed_to:.1} requests a second"
+            ),
+            "set api.requests_per_second to what the API allows, and raise poll.interval if polls \
+             then take longer",
+        ),
+        (Some(PollFailure::Held), None) => (
+            "The API ended the last poll by Retry-After".to_owned(),
+            "lower api.requests_per_second or raise poll.interval",
+        ),
+        _ => return None,
     };
-    let what = format!(
-        "The API limits the rate of requests (429 or 503): the last poll slowed to {slowed_to:.1} \
-         requests a second"
-    );
-    let hint = "set api.requests_per_second to what the API allows, and raise poll.interval if \
-                polls then take longer";
     Some(Finding::new(ProblemKind::RateLimited, what, hint))
 }
 

@@ -7,39 +7,56 @@ use crate::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The log of problems. It keeps the beginning and the severity of each present kind, so that it
-/// logs only changes.
+/// The log of problems: it logs when each kind begins, when its severity changes and when it ends.
 #[derive(Debug, Default)]
-pub struct ProblemLog(BTreeMap<ProblemKind, (Timestamp, Severity)>);
+pub struct ProblemLog(BTreeMap<ProblemKind, Present>);
+
+/// A kind of problem that is present.
+#[derive(Debug)]
+struct Present {
+    began: Timestamp,
+    repositories: usize,
+    /// The severity in the log; `None` while the number of repositories still changes.
+    logged: Option<Severity>,
+}
 
 impl ProblemLog {
-    /// Logs the beginning, the end and each change of severity of a problem. Dates the findings
-    /// whose beginning is unknown to the time at which they were first seen.
+    /// Logs the changes since the last call. Dates the findings whose beginning is unknown to the
+    /// time at which they were first seen. A finding that counts repositories is logged once two
+    /// calls in a row have the same count.
     pub fn observe(&mut self, findings: &mut [Finding], now: Timestamp) {
-        let mut present = BTreeSet::new();
+        let mut seen = BTreeSet::new();
         for finding in findings {
-            let since = finding.since.unwrap_or(now);
-            let is_new = !self.0.contains_key(&finding.kind);
-            let known = self.0.entry(finding.kind);
-            let (began, severity) = known.or_insert((since, finding.severity));
-            finding.since.get_or_insert(now.min(*began));
+            let present = self.0.entry(finding.kind).or_insert(Present {
+                began: finding.since.unwrap_or(now),
+                repositories: 0,
+                logged: None,
+            });
+            finding.since.get_or_insert(now.min(present.began));
             // The worst finding of a kind comes first, and speaks for the others.
-            if present.insert(finding.kind) && (is_new || *severity != finding.severity) {
-                *severity = finding.severity;
-                log_begin(finding);
+            if !seen.insert(finding.kind) {
+                continue;
+            }
+            let is_settled = present.repositories == finding.repositories;
+            present.repositories = finding.repositories;
+            if is_settled && present.logged != Some(finding.severity) {
+                present.logged = Some(finding.severity);
+                log(finding);
             }
         }
-        self.0.retain(|kind, (began, _)| {
-            let lasts = present.contains(kind);
-            if !lasts && let Some(end) = kind.definition().end {
-                tracing::info!(after = %Rough(now.since(*began)), "{end}");
+        self.0.retain(|kind, present| {
+            let lasts = seen.contains(kind);
+            let end = kind.definition().end.filter(|_| present.logged.is_some());
+            if !lasts && let Some(end) = end {
+                tracing::info!(after = %Rough(now.since(present.began)), "{end}");
             }
             lasts
         });
     }
 }
 
-fn log_begin(finding: &Finding) {
+/// Logs a finding.
+pub fn log(finding: &Finding) {
     let Finding { what, hint, .. } = finding;
     let error = finding.detail.as_deref();
     match finding.severity {

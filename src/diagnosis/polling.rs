@@ -3,8 +3,8 @@
 use super::Finding;
 use crate::{
     domain::{
-        Failure, PollFailure, ProblemKind, Severity,
-        polling::{PollOutcome, PollStatus, Running, Step},
+        PollFailure, ProblemKind, Severity,
+        polling::{PollOutcome, PollStatus, Running, is_many},
         snapshot::{Condition, Snapshot},
     },
     support::{
@@ -17,92 +17,119 @@ use std::time::Duration;
 /// The minimum time for which polls may fail, so that a restart of the API is no problem.
 const MAY_FAIL: Duration = Duration::from_secs(15 * 60);
 
-/// The time for which a poll may read nothing: a listing of 60 pages at the default `api.timeout`.
+/// The time for which a poll may get no response.
 const HANG: Duration = Duration::from_secs(30 * 60);
 
-/// The time that the API has for its first response after a restart in the middle of an outage.
+/// The time that the API has for its first response to a process, which may have started in the
+/// middle of an outage.
 const FIRST_RESPONSE: Duration = Duration::from_secs(30);
 
 /// The hint while the poll under way has to show the state of the API.
 const WAIT: &str = "nothing to do: wait for the poll to end";
 
 /// Returns the reason why the last poll could not list and request everything, if it could not, or
-/// a poll under way that hangs.
+/// why the poll under way will not.
 pub(super) fn finding(snapshot: &Snapshot, status: &PollStatus, now: Timestamp) -> Option<Finding> {
-    let Some((last, failure)) = cut_short(status) else {
-        return hang(snapshot, status, now);
-    };
-    let (kind, severity, what) = match last.failure() {
-        Some(PollFailure::Unauthorized) => (
-            ProblemKind::ApiKey,
-            Severity::Error,
-            "The API refuses the key".to_owned(),
-        ),
-        Some(PollFailure::KeyFile) => (
-            ProblemKind::ApiKey,
-            Severity::Error,
-            "The API key cannot be read from its file, so no requests are sent".to_owned(),
-        ),
-        Some(PollFailure::Held) => (
-            ProblemKind::PollsFailing,
-            Severity::Warning,
-            hold(status, now),
-        ),
-        Some(PollFailure::Unavailable) => (
-            ProblemKind::PollsFailing,
-            Severity::Error,
-            "The API is unavailable".to_owned(),
-        ),
-        Some(PollFailure::Listing | PollFailure::Repositories) | None => (
-            ProblemKind::PollsFailing,
-            Severity::Error,
-            "The list of repositories could not be read completely".to_owned(),
-        ),
-    };
-    let finding = match status.running() {
-        // A complete listing shows that the API answers and accepts the key.
-        Some(Running {
-            step:
-                Step::Reading {
-                    is_listed: true,
-                    read,
-                    ..
-                },
-            ..
-        }) if last.stop.is_some() => {
-            let (read, all) = (grouped(read), repositories(snapshot.repositories.len()));
-            let what = format!(
-                "The last poll failed; the poll under way has listed everything and read {read} of \
-                 {all}"
-            );
-            Finding {
-                since: Some(failure.since),
-                ..Finding::new(ProblemKind::PollsFailing, what, WAIT)
-            }
-        }
-        _ => Finding {
-            severity,
-            ..Finding::of(
-                kind,
-                format!("{what}; {}", shown(snapshot, Some(last))),
-                failure,
-            )
-        },
+    let finding = match recovering(snapshot, status) {
+        Some(finding) => finding,
+        None => last_failed(snapshot, status, now).or_else(|| under_way(snapshot, status, now))?,
     };
     Some(dated(finding, status, now))
 }
 
-/// Returns the last poll and its failure, if it ended early or its listing did.
-fn cut_short(status: &PollStatus) -> Option<(&PollOutcome, &Failure)> {
-    let last = status.last.as_ref()?;
-    Some((last, last.cut_short()?))
+/// Returns a finding if the last poll failed as a whole, and the poll under way shows by a complete
+/// listing that the API answers and accepts the key.
+fn recovering(snapshot: &Snapshot, status: &PollStatus) -> Option<Finding> {
+    let stop = status.last.as_ref()?.stop.as_ref()?;
+    let running = status.running.as_ref().filter(|poll| poll.is_listed)?;
+    let (read, all) = (
+        grouped(running.read),
+        repositories(snapshot.repositories.len()),
+    );
+    let what = format!(
+        "The last poll failed; the poll under way has listed everything and read {read} of {all}"
+    );
+    Some(Finding {
+        since: Some(stop.failure.since),
+        ..Finding::new(ProblemKind::PollsFailing, what, WAIT)
+    })
 }
 
-fn hold(status: &PollStatus, now: Timestamp) -> String {
-    match status.held_until.filter(|until| *until > now) {
-        Some(until) => format!("The API takes no requests until {until} (Retry-After)"),
-        None => "The API refused requests until the last poll ended".to_owned(),
+fn last_failed(snapshot: &Snapshot, status: &PollStatus, now: Timestamp) -> Option<Finding> {
+    let last = status.last.as_ref()?;
+    let failure = last.cut_short()?;
+    let (kind, what) = trouble(last, status, now);
+    let what = format!("{what}; {}", shown(snapshot, Some(last)));
+    let severity = match last.failure() {
+        Some(PollFailure::Held) => Severity::Warning,
+        _ => Severity::Error,
+    };
+    Some(Finding {
+        severity,
+        ..Finding::of(kind, what, failure)
+    })
+}
+
+/// Returns the reason why a poll could not list and request everything.
+fn trouble(last: &PollOutcome, status: &PollStatus, now: Timestamp) -> (ProblemKind, String) {
+    let what = match last.failure() {
+        Some(PollFailure::Unauthorized) => {
+            return (ProblemKind::ApiKey, "The API refuses the key".to_owned());
+        }
+        Some(PollFailure::KeyFile) => {
+            let what = "The API key cannot be read from its file, so no requests are sent";
+            return (ProblemKind::ApiKey, what.to_owned());
+        }
+        Some(PollFailure::Held) => match status.held_until.filter(|until| *until > now) {
+            Some(until) => format!("The API takes no requests until {until} (Retry-After)"),
+            None => "The API refused requests until the last poll ended".to_owned(),
+        },
+        Some(PollFailure::Unavailable) => "The API is unavailable".to_owned(),
+        Some(PollFailure::Listing | PollFailure::Repositories) | None => {
+            "The list of repositories could not be read completely".to_owned()
+        }
+    };
+    (ProblemKind::PollsFailing, what)
+}
+
+/// Returns the hint for a consequence of failed reads, which points to their cause.
+pub(super) fn cause(status: &PollStatus, now: Timestamp) -> String {
+    let what = match &status.last {
+        Some(last) if last.cut_short().is_some() => trouble(last, status, now).1,
+        Some(last) if !last.is_success() => "repositories cannot be read".to_owned(),
+        _ => return WAIT.to_owned(),
+    };
+    format!("this ends with its cause: {what}")
+}
+
+/// Returns a finding if the poll under way gets no response, such as when the disk with the key
+/// file hangs, or if it fails to read more than a few repositories.
+fn under_way(snapshot: &Snapshot, status: &PollStatus, now: Timestamp) -> Option<Finding> {
+    let running = status.running.as_ref()?;
+    let silence = now.since(running.silent_since);
+    let is_first = status.last.is_none() && running.silent_since == running.since;
+    if silence > if is_first { FIRST_RESPONSE } else { HANG } {
+        let what = format!(
+            "The poll under way has had no response for {}; {}",
+            Rough(silence),
+            shown(snapshot, status.last.as_ref())
+        );
+        let hint = "check the way to the API and the disk with the key file; if both work, restart \
+                    the exporter and report a bug";
+        return Some(Finding {
+            severity: Severity::Error,
+            since: Some(running.silent_since),
+            ..Finding::new(ProblemKind::PollsFailing, what, hint)
+        });
     }
+    let Running { of, failed, .. } = *running;
+    let is_told = status.last.as_ref().is_some_and(|last| !last.is_well());
+    if is_told || !is_many(failed, of?) {
+        return None;
+    }
+    let what = "The poll under way fails to read many repositories";
+    let failure = running.failure.as_ref()?;
+    Some(Finding::of(ProblemKind::PollsFailing, what, failure))
 }
 
 /// Dates failing polls to the last poll that went well, and decides whether they are a warning.
@@ -121,9 +148,15 @@ fn dated(finding: Finding, status: &PollStatus, now: Timestamp) -> Finding {
 /// than may be: three intervals, at least [`MAY_FAIL`], and the duration of the last poll, which
 /// takes hours if the API is slow.
 pub(super) fn raised(finding: &Finding, status: &PollStatus, now: Timestamp) -> Severity {
-    let since = well_at(status, now).or(finding.since);
-    match since {
-        Some(since) if now.since(since) > may_fail(status) => Severity::Warning,
+    let took = status
+        .last
+        .as_ref()
+        .map_or(Duration::ZERO, |last| last.duration);
+    let may_fail = MAY_FAIL
+        .max(status.interval.saturating_mul(3))
+        .saturating_add(took);
+    match well_at(status, now).or(finding.since) {
+        Some(since) if now.since(since) > may_fail => Severity::Warning,
         _ => Severity::Info,
     }
 }
@@ -132,45 +165,6 @@ pub(super) fn raised(finding: &Finding, status: &PollStatus, now: Timestamp) -> 
 /// clock, and says nothing.
 fn well_at(status: &PollStatus, now: Timestamp) -> Option<Timestamp> {
     status.last_well_at.filter(|at| *at <= now)
-}
-
-/// Returns a finding if the poll under way has read nothing for long, such as when the disk with
-/// the key file hangs, or after a restart in the middle of an outage.
-fn hang(snapshot: &Snapshot, status: &PollStatus, now: Timestamp) -> Option<Finding> {
-    let running = status.running()?;
-    let reads = snapshot.repositories.iter();
-    let newest = reads
-        .filter_map(|shown| shown.condition.last_success())
-        .max();
-    let since = newest.map_or(running.since, |read_at| read_at.max(running.since));
-    let silence = now.since(since);
-    let what = format!(
-        "The poll under way has read nothing for {}; {}",
-        Rough(silence),
-        shown(snapshot, status.last.as_ref())
-    );
-    let hint = "see the log; if it does not name the reason, restart the exporter and report a bug";
-    let finding = Finding {
-        severity: Severity::Error,
-        since: Some(since),
-        ..Finding::new(ProblemKind::PollsFailing, what, hint)
-    };
-    let is_first = status.last.is_none() && matches!(running.step, Step::Listing { shown: 0 });
-    if is_first && status.last_well_at.is_some() && silence > FIRST_RESPONSE {
-        return Some(dated(finding, status, now))
-            .filter(|finding| finding.alarm == Some(Severity::Warning));
-    }
-    (silence > HANG.max(may_fail(status))).then(|| dated(finding, status, now))
-}
-
-fn may_fail(status: &PollStatus) -> Duration {
-    let took = status
-        .last
-        .as_ref()
-        .map_or(Duration::ZERO, |last| last.duration);
-    MAY_FAIL
-        .max(status.interval.saturating_mul(3))
-        .saturating_add(took)
 }
 
 /// Returns a clause about the data that are shown after an incomplete poll.
@@ -249,25 +243,13 @@ pub fn why_not_ready(findings: &[Finding], snapshot: &Snapshot, status: &PollSta
     } else {
         let progress = first_poll(snapshot, status);
         let progress = progress.unwrap_or_else(|| "no listing has been complete yet".to_owned());
-        let since = status.running().map(|running| running.since);
+        let since = status.running.as_ref().map(|running| running.since);
         (format!("{progress}; {WAIT}"), since)
     };
     match since {
         Some(since) => format!("{reason} (since {since})"),
         None => reason,
     }
-}
-
-/// Returns whether to name a repository's failure. A finding about the whole API covers the
-/// failures that come with it.
-pub fn is_named(failure: &Failure, status: &PollStatus) -> bool {
-    !failure.is_of_api || !is_outage(status)
-}
-
-/// Returns whether the API or the key failed as a whole, or the first poll has not shown yet that
-/// it did not.
-pub(super) fn is_outage(status: &PollStatus) -> bool {
-    status.last.as_ref().is_none_or(|last| last.stop.is_some())
 }
 
 /// Returns a finding if the last poll took longer than the interval.

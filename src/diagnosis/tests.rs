@@ -5,7 +5,7 @@ mod problems;
 use super::*;
 use crate::domain::{
     Defect, Failure, Operation, PollFailure, Reason, Repository, RepositoryId, Stop,
-    polling::{Activity, PollOutcome, Running, Step},
+    polling::{PollOutcome, Running},
     record::Languages,
     snapshot::{Condition, Shown},
     targets::{Targets, tests::entry},
@@ -26,10 +26,9 @@ fn failure() -> Failure {
     Failure::new(what, "do something", ago(2))
 }
 
-fn failed_with_the_api(reason: Reason) -> Failure {
+fn failed_for(reason: Reason) -> Failure {
     Failure {
         reason: Some(reason),
-        is_of_api: true,
         ..failure()
     }
 }
@@ -131,14 +130,15 @@ impl Known {
     }
 }
 
-fn running(since: Timestamp, is_listed: bool, read: usize) -> Activity {
-    let step = Step::Reading {
+fn running(since: Timestamp, is_listed: bool, read: usize) -> Option<Running> {
+    Some(Running {
+        since,
+        silent_since: since,
         is_listed,
-        of: 2,
-        tried: read,
+        of: Some(2),
         read,
-    };
-    Activity::Polling(Running { since, step })
+        ..Running::default()
+    })
 }
 
 fn stop(reason: PollFailure) -> Stop {
@@ -229,7 +229,7 @@ fn a_listing_without_names_is_not_an_empty_account() {
 #[test]
 fn a_stale_repository_also_counts_as_failing() {
     let known = Known::with(|known| {
-        let failure = failed_with_the_api(Reason::ServerError);
+        let failure = failed_for(Reason::ServerError);
         known.snapshot.repositories[0].condition = testing::stale(ago(5), Some(failure));
     });
     let kinds = known.kinds();
@@ -298,7 +298,7 @@ fn a_finding_begins_with_its_cause() {
     let expired = Known::with(|known| known.facts.certificate_expires_at = Some(ago(1)));
     assert_eq!(since(expired), Some(ago(1)));
     let mut recovering = Known::ended(refused(PollFailure::Unauthorized));
-    recovering.status.activity = running(NOW, true, 1);
+    recovering.status.running = running(NOW, true, 1);
     assert_eq!(
         since(recovering),
         Some(ago(2)),
@@ -372,7 +372,7 @@ fn a_bad_field_that_costs_no_completion_changes_no_headline() {
 #[test]
 fn a_response_that_cannot_be_decoded_is_of_another_shape() {
     let known = Known::with(|known| {
-        let failure = failed_with_the_api(Reason::Decode);
+        let failure = failed_for(Reason::Decode);
         known.snapshot.repositories[0].condition = Condition::Failing(read_at(NOW, 50.0), failure);
     });
     let shapes = known.findings();

@@ -9,6 +9,12 @@ use std::{collections::BTreeSet, time::Duration};
 /// The number of unread repositories at which a poll has failed, if they are also a tenth of all.
 const MANY: usize = 5;
 
+/// Returns whether so many unread repositories of `all` are more than a few: five or more, and a
+/// tenth or more. A repository that never works would otherwise hide an outage.
+pub fn is_many(unread: usize, all: usize) -> bool {
+    unread >= MANY.max(all.div_ceil(10))
+}
+
 /// The outcome of a poll.
 #[derive(Debug, Clone, Default)]
 pub struct PollOutcome {
@@ -41,11 +47,15 @@ impl PollOutcome {
             Some(stop.reason)
         } else if self.listing_failure.is_some() {
             Some(PollFailure::Listing)
-        } else if self.failed + self.unreached + self.postponed > 0 {
+        } else if self.unread() > 0 {
             Some(PollFailure::Repositories)
         } else {
             None
         }
+    }
+
+    fn unread(&self) -> usize {
+        self.failed + self.unreached + self.postponed
     }
 
     /// Returns whether the poll read everything.
@@ -53,70 +63,49 @@ impl PollOutcome {
         self.failure().is_none()
     }
 
-    /// Returns whether the poll read everything, apart from a few repositories: fewer than
-    /// [`MANY`], or than a tenth. A repository that never works would otherwise hide an outage.
+    /// Returns whether the poll read everything apart from a few repositories.
     pub fn is_well(&self) -> bool {
-        let unread = self.failed + self.unreached + self.postponed;
-        match self.failure() {
-            None => true,
-            Some(PollFailure::Repositories) => {
-                self.read > 0 && unread < MANY.max((self.read + unread).div_ceil(10))
-            }
-            Some(_) => false,
-        }
+        let unread = self.unread();
+        self.cut_short().is_none()
+            && !is_many(unread, self.read + unread)
+            && (unread == 0 || self.read > 0)
     }
 }
 
 /// The poll under way.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Default)]
 pub struct Running {
     pub since: Timestamp,
-    pub step: Step,
+    /// The end of the last request, or the start of the poll.
+    pub silent_since: Timestamp,
+    /// The number of repositories that the listing has shown so far.
+    pub listed: usize,
+    /// True once the listing has reached its end.
+    pub is_listed: bool,
+    /// The number of repositories to read; `None` while the poll reads the listing.
+    pub of: Option<usize>,
+    /// The number of repositories read in full.
+    pub read: usize,
+    /// The number of repositories that could not be read, and are not tried again.
+    pub failed: usize,
+    /// The last failure of a repository.
+    pub failure: Option<Failure>,
 }
 
-/// The progress of the poll under way.
-#[derive(Debug, Clone, Copy)]
-pub enum Step {
-    /// The poll reads the listing, which has shown `shown` repositories so far.
-    Listing { shown: usize },
-    /// The poll reads repositories.
-    Reading {
-        /// True if the listing reached its end.
-        is_listed: bool,
-        /// The number of repositories to request.
-        of: usize,
-        /// The number of repositories that were read or failed.
-        tried: usize,
-        /// The number of repositories read in full.
-        read: usize,
-    },
-}
-
-/// The activity of the poller, which waits at first.
-#[derive(Debug, Clone, Copy)]
-pub enum Activity {
-    Polling(Running),
-    /// The poller waits for the next poll; its time may not be known yet.
-    Waiting(Option<Timestamp>),
-}
-
-impl Default for Activity {
-    fn default() -> Self {
-        Self::Waiting(None)
-    }
-}
-
-/// The status of polling. Each publication has one beside the snapshot, so that readiness and the
-/// page can distinguish a refused key from a slow start.
-#[derive(Debug, Clone)]
+/// The status of polling, which the poller owns. Each publication has a copy beside the snapshot,
+/// so that readiness and the page can distinguish a refused key from a slow start.
+#[derive(Debug, Clone, Default)]
 pub struct PollStatus {
     pub interval: Duration,
     /// The age at which data are stale.
     pub stale_after: Duration,
-    pub activity: Activity,
+    /// The poll under way.
+    pub running: Option<Running>,
+    /// The start of the next poll, while the poller waits for it.
+    pub next_poll_at: Option<Timestamp>,
     /// The outcome of the last poll that has ended.
     pub last: Option<PollOutcome>,
-    /// The end of the last poll that read everything.
+    /// The end of the last poll that read everything, of an earlier process if this one had none.
     pub last_success_at: Option<Timestamp>,
     /// The end of the last poll that [went well](PollOutcome::is_well).
     pub last_well_at: Option<Timestamp>,
@@ -138,19 +127,30 @@ pub struct PollStatus {
 }
 
 impl PollStatus {
-    /// Returns the poll under way.
-    pub fn running(&self) -> Option<Running> {
-        match self.activity {
-            Activity::Polling(running) => Some(running),
-            Activity::Waiting(_) => None,
+    /// Notes the end of a poll. A failure dates from the first of the consecutive polls that failed
+    /// at the same step; the key is a step of its own.
+    pub fn ended(&mut self, mut outcome: PollOutcome) {
+        if let Some(before) = &self.last {
+            let listing_before = before.listing_failure.as_ref();
+            let listing_failure = outcome.listing_failure;
+            outcome.listing_failure =
+                listing_failure.map(|failure| failure.continuing(listing_before));
+            outcome.stop = outcome.stop.map(|stop| {
+                let before = before.stop.as_ref();
+                let before = before.filter(|before| before.is_of_key() == stop.is_of_key());
+                let before = before.map(|before| &before.failure);
+                Stop {
+                    failure: stop.failure.continuing(before),
+                    ..stop
+                }
+            });
         }
+        self.last = Some(outcome);
     }
 
-    /// Returns the start of the next poll while none is under way.
-    pub fn next_poll_at(&self) -> Option<Timestamp> {
-        match self.activity {
-            Activity::Polling(_) => None,
-            Activity::Waiting(until) => until,
-        }
+    /// Returns whether the API or the key failed as a whole in the last poll, or the first poll has
+    /// not shown yet that it did not. Which repositories fail by themselves is then unknown.
+    pub fn is_outage(&self) -> bool {
+        self.last.as_ref().is_none_or(|last| last.stop.is_some())
     }
 }

@@ -384,13 +384,11 @@ pub struct Cause<'a> {
     pub failure: &'a Failure,
 }
 
-/// Groups the failures that pass `accepts` by their reasons, the most frequent first.
-pub fn causes(snapshot: &Snapshot, accepts: impl Fn(&Failure) -> bool) -> Vec<Cause<'_>> {
+/// Groups the failures by their reasons, the most frequent first.
+pub fn causes(snapshot: &Snapshot) -> Vec<Cause<'_>> {
     let mut causes: BTreeMap<Option<Reason>, Cause<'_>> = BTreeMap::new();
     for shown in &snapshot.repositories {
-        if let Some(failure) = shown.condition.failure()
-            && accepts(failure)
-        {
+        if let Some(failure) = shown.condition.failure() {
             let cause = causes.entry(failure.reason).or_insert(Cause {
                 repositories: Vec::new(),
                 failure,

@@ -48,6 +48,8 @@ struct Polled {
     read_at: Option<Instant>,
     /// The failure of the last read, if it failed.
     failure: Option<Failure>,
+    /// True if the log names the failure. An outage is logged as one.
+    is_logged: bool,
     /// The digest of the bad entries of the last response, so that they are logged once per change.
     bad_entries: u64,
     /// The defects of the last response.
@@ -236,7 +238,8 @@ impl Ledger {
         } = list;
         let repo = &known.kept.repository.name;
         log.bad_entries(repo, &bad.described, &mut known.bad_entries);
-        if matches!(known.failure.take(), Some(failure) if !failure.is_of_api) {
+        known.failure = None;
+        if std::mem::take(&mut known.is_logged) {
             log.recovered(repo, id);
         }
         known.defects = bad.kinds;
@@ -253,31 +256,30 @@ impl Ledger {
     }
 
     /// Records that a poll could not read a repository, so that the next poll requests it last.
-    /// Logs a failure of the repository itself when it begins.
-    pub fn failed(&mut self, id: RepositoryId, failure: Failure, log: &mut PollLog) {
+    /// Logs a failure when it begins, unless it belongs to an outage.
+    pub fn failed(
+        &mut self,
+        id: RepositoryId,
+        failure: Failure,
+        is_outage: bool,
+        log: &mut PollLog,
+    ) {
         let Some(known) = self.polled.get_mut(&id) else {
             return;
         };
         known.kept.failures = (known.kept.failures + 1).min(MOST_FAILURES);
-        let before = known.failure.as_ref();
-        let own_before = before.filter(|before| !before.is_of_api);
-        if own_before.is_some() && failure.is_of_api {
+        if is_outage && known.is_logged {
             return;
         }
-        let is_new = own_before.is_none_or(|before| before.reason != failure.reason);
-        if is_new && !failure.is_of_api {
+        let before = known.failure.as_ref();
+        let is_other = before.is_none_or(|before| before.reason != failure.reason);
+        if !is_outage && (is_other || !known.is_logged) {
+            known.is_logged = true;
             log.failing(&known.kept.repository.name, id, &failure);
         }
         let failure = failure.continuing(before);
         known.kept.failing_since = Some(failure.since);
         known.failure = Some(failure);
-    }
-
-    /// Returns whether data of any repository became stale between two moments.
-    pub fn became_stale(&self, limit: Duration, before: Moment, now: Moment) -> bool {
-        let is_stale = |known, at| self.is_stale(known, limit, at);
-        let mut polled = self.polled.values();
-        polled.any(|known| is_stale(known, now) && !is_stale(known, before))
     }
 
     /// Returns whether the languages of a repository are older than `limit` and the last poll did
@@ -328,6 +330,7 @@ impl Polled {
             },
             read_at: None,
             failure: None,
+            is_logged: false,
             bad_entries: 0,
             defects: BTreeSet::new(),
             absent_completions: 0,

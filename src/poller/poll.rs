@@ -4,14 +4,14 @@ use super::{
     Poller,
     ledger::{MOST_LANGUAGES, NAME_BYTES, is_too_large},
     log::{self, PollLog},
-    queue::{Queue, backoff},
+    queue::{Queue, backoff, suggests_outage},
 };
 use crate::{
     api::{Api, CURSOR_HINT, RequestFailure, Session},
     domain::{
         Defect, Failure, LanguageList, Listing, Next, Operation, Page, PollFailure, Reason,
         RepositoryId, Stop,
-        polling::{PollOutcome, Step},
+        polling::{PollOutcome, Running},
     },
     metrics::instruments::definition,
     support::humanize::repositories,
@@ -38,13 +38,14 @@ impl<A: Api> Poller<A> {
         // A reload that these settings contain is not announced again.
         self.exclude();
         let began = Instant::now();
-        self.timeline.begin(began);
-        if self.timeline.last.is_none() {
+        (self.began, self.silent_since, self.next_poll) = (Some(began), began, None);
+        self.progress.send_replace(Running::default());
+        if self.status.last.is_none() {
             self.publish();
         }
         let mut poll = Poll::new(self);
         poll.run().await;
-        let outcome = poll.conclude();
+        let outcome = poll.conclude(began);
         self.ledger.poll_ended(began);
         outcome
     }
@@ -57,8 +58,6 @@ struct Poll<'a, A> {
     log: PollLog,
     /// The ticks at which the progress of the poll is published.
     publications: Interval,
-    /// The last failure of all.
-    last_failure: Option<Failure>,
     /// The last failure of each repository that was requested and not read.
     failures: BTreeMap<RepositoryId, RequestFailure>,
 }
@@ -72,7 +71,6 @@ impl<'a, A: Api> Poll<'a, A> {
             outcome: PollOutcome::default(),
             log: PollLog::default(),
             publications,
-            last_failure: None,
             failures: BTreeMap::new(),
         }
     }
@@ -98,17 +96,30 @@ impl<'a, A: Api> Poll<'a, A> {
     }
 
     /// Records, counts and logs the outcome of the poll.
-    fn conclude(self) -> PollOutcome {
+    fn conclude(self, began: Instant) -> PollOutcome {
         let poller = self.poller;
-        let before = poller.timeline.last.clone();
-        let outcome = poller.timeline.end(self.outcome, poller.clock.moment());
+        let now = poller.clock.now();
+        let before = poller.status.last.take();
+        poller.status.last.clone_from(&before);
+        poller.status.ended(PollOutcome {
+            ended_at: now,
+            duration: began.elapsed(),
+            ..self.outcome
+        });
+        poller.began = None;
+        let outcome = poller.status.last.clone().unwrap_or_default();
         // A poll of a few chosen repositories has not read everything.
         if poller.poll_settings.only.is_empty() {
-            poller.timeline.note_success(&outcome);
+            if outcome.is_success() {
+                poller.status.last_success_at = Some(now);
+            }
+            if outcome.is_well() {
+                poller.status.last_well_at = Some(now);
+            }
         }
-        poller.ledger.forget_departed(poller.clock.now());
+        poller.ledger.forget_departed(now);
         poller.instruments.poll_ended(outcome.failure());
-        poller.timeline.slowed_to = poller.poll_settings.api.pace().slowed();
+        poller.status.slowed_to = poller.poll_settings.api.pace().slowed();
         if outcome.duration > poller.interval() {
             poller.instruments.count(&definition::POLL_OVERRUNS, &[]);
         }
@@ -179,8 +190,7 @@ impl<'a, A: Api> Poll<'a, A> {
             // Counting here includes the defects of a listing that breaks off.
             self.count_defects(operation, &std::mem::take(&mut listing.bad.all));
             let shown = listing.count();
-            let step = &self.poller.timeline.step;
-            step.send_replace(Step::Listing { shown });
+            self.poller.progress.send_modify(|poll| poll.listed = shown);
             if is_too_large(shown, listing.name_bytes, most) {
                 // The listing may have no end. The ledger takes nothing from it.
                 *listing = Listing::default();
@@ -219,7 +229,9 @@ impl<'a, A: Api> Poll<'a, A> {
         let operation = Operation::ListRepositories;
         let mut attempt = 1;
         loop {
-            let failure = match self.wait_for(session.list_repositories(after)).await {
+            let page = self.wait_for(session.list_repositories(after)).await;
+            self.poller.silent_since = Instant::now();
+            let failure = match page {
                 Ok(page) => return Ok(page),
                 Err(failure) => failure,
             };
@@ -241,16 +253,13 @@ impl<'a, A: Api> Poll<'a, A> {
     async fn read(&mut self, session: &A::Session, listing_failure: Option<RequestFailure>) {
         let settings = Arc::clone(&self.poller.poll_settings);
         let order = self.poller.ledger.order(&settings.only);
-        let (of, is_listed) = (order.len(), listing_failure.is_none());
+        let of = order.len();
         let mut queue = Queue::new(&order, listing_failure.as_ref(), settings.max_attempts);
         let mut requests = FuturesUnordered::new();
+        self.poller.progress.send_modify(|poll| {
+            (poll.of, poll.is_listed) = (Some(of), listing_failure.is_none());
+        });
         while self.outcome.stop.is_none() {
-            self.poller.timeline.step.send_replace(Step::Reading {
-                is_listed,
-                of,
-                tried: self.outcome.read + self.failures.len(),
-                read: self.outcome.read,
-            });
             while requests.len() < settings.concurrency
                 && let Some(fetch) = queue.next()
             {
@@ -277,17 +286,18 @@ impl<'a, A: Api> Poll<'a, A> {
                 }
             };
             if let Some((fetch, result)) = self.wait_for(completed).await {
+                self.poller.silent_since = Instant::now();
                 self.poller.ledger.attempted(fetch.id);
                 let result = result.and_then(|list| self.admit(fetch.id, list));
                 let is_lowest = settings.api.pace().is_lowest();
-                queue.completed(fetch, result.as_ref().err(), is_lowest);
-                self.take_in(fetch.id, result);
+                let is_final = queue.completed(fetch, result.as_ref().err(), is_lowest);
+                self.take_in(fetch.id, result, is_final);
             }
         }
         self.outcome.failed = self.failures.len();
         let left = of - self.outcome.read - self.outcome.failed;
         if self.outcome.stop.is_none() {
-            self.outcome.stop = self.outage(listing_failure.as_ref(), queue.is_outage());
+            self.outcome.stop = self.outage(listing_failure, queue.is_outage());
         }
         if self.outcome.stop.is_some() {
             self.outcome.unreached = left;
@@ -297,12 +307,19 @@ impl<'a, A: Api> Poll<'a, A> {
         self.settle();
     }
 
-    /// Takes in the result of the request for one repository's languages.
-    fn take_in(&mut self, id: RepositoryId, result: Result<LanguageList, RequestFailure>) {
+    /// Takes in the result of the request for one repository's languages. A failure is final if
+    /// this poll does not try the repository again.
+    fn take_in(
+        &mut self,
+        id: RepositoryId,
+        result: Result<LanguageList, RequestFailure>,
+        is_final: bool,
+    ) {
         match result {
             Ok(list) => {
                 self.failures.remove(&id);
                 self.outcome.read += 1;
+                self.poller.progress.send_modify(|poll| poll.read += 1);
                 let poller = &mut *self.poller;
                 let (scale, now) = (poller.poll_settings.completion_scale, poller.clock.moment());
                 let log = &mut self.log;
@@ -311,25 +328,24 @@ impl<'a, A: Api> Poll<'a, A> {
             }
             Err(failure) => {
                 self.outcome.stop = self.stop_for(Operation::ListLanguages, &failure);
-                self.last_failure = Some(failure.dated(self.poller.clock.now()));
+                let dated = failure.dated(self.poller.clock.now());
+                self.poller.progress.send_modify(|poll| {
+                    poll.failed += usize::from(is_final);
+                    poll.failure = Some(dated);
+                });
                 self.failures.insert(id, failure);
             }
         }
     }
 
-    /// Passes the failures to the ledger. If the poll ended early, the API is at fault, unless it
-    /// refused the repository itself.
+    /// Passes the failures to the ledger. In an outage they say nothing about the repositories.
     fn settle(&mut self) {
         let (poller, log) = (&mut *self.poller, &mut self.log);
         let now = poller.clock.now();
         poller.saving.is_changed |= !self.failures.is_empty();
+        let is_outage = self.outcome.stop.is_some();
         for (id, failure) in std::mem::take(&mut self.failures) {
-            let is_refused = matches!(failure.reason, Reason::Forbidden | Reason::NotFound);
-            let failure = Failure {
-                is_of_api: self.outcome.stop.is_some() && !is_refused,
-                ..failure.dated(now)
-            };
-            poller.ledger.failed(id, failure, log);
+            poller.ledger.failed(id, failure.dated(now), is_outage, log);
         }
     }
 
@@ -360,20 +376,23 @@ impl<'a, A: Api> Poll<'a, A> {
     }
 
     /// Returns the reason to stop the poll if the API failed as a whole: failures in a row ended
-    /// it, or it read nothing.
+    /// it, or it read nothing. An API that lists its repositories and refuses them is alive.
     fn outage(
         &self,
-        listing_failure: Option<&RequestFailure>,
+        listing_failure: Option<RequestFailure>,
         is_ended_by_row: bool,
     ) -> Option<Stop> {
         let now = self.poller.clock.now();
+        let is_outage = |reason| suggests_outage(reason, listing_failure.is_none());
         let is_nothing_read = self.outcome.read == 0;
-        let failure = match (listing_failure, &self.last_failure) {
+        let failure = match (&listing_failure, &self.poller.progress.borrow().failure) {
             (Some(failure), _) if is_nothing_read || is_ended_by_row => failure.dated(now),
-            (None, Some(Failure { what, hint, .. })) if is_nothing_read || is_ended_by_row => {
+            (None, Some(last))
+                if is_ended_by_row || is_nothing_read && last.reason.is_some_and(is_outage) =>
+            {
                 let failed = repositories(self.failures.len());
-                let what = format!("{failed} cannot be read, the last: {what}");
-                Failure::new(what, Arc::clone(hint), now)
+                let what = format!("{failed} cannot be read, the last: {}", last.what);
+                Failure::new(what, Arc::clone(&last.hint), now)
             }
             _ => return None,
         };

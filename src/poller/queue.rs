@@ -56,6 +56,8 @@ pub struct Queue {
     next_place: usize,
     /// The number of failures in a row in this part of the queue.
     row: u32,
+    /// True if the listing succeeded. An API that then refuses one repository is alive.
+    is_listed: bool,
 }
 
 impl Queue {
@@ -76,7 +78,8 @@ impl Queue {
         };
         let fetches = repositories.iter().enumerate();
         let (second, first) = fetches.partition::<Vec<_>, _>(|(_, kept)| kept.failures > 0);
-        let is_outage = listing_failure.is_some_and(suggests_outage);
+        let is_outage =
+            listing_failure.is_some_and(|failure| suggests_outage(failure.reason, false));
         Self {
             first: first.into_iter().map(fetch).collect(),
             second: second.into_iter().map(fetch).collect(),
@@ -84,6 +87,7 @@ impl Queue {
             in_flight: 0,
             next_place: repositories.len(),
             row: if is_outage { LISTING } else { 0 },
+            is_listed: listing_failure.is_none(),
         }
     }
 
@@ -115,14 +119,20 @@ impl Queue {
         }
     }
 
-    /// Records the result of a request. `is_lowest` is true at the lowest pace.
-    pub fn completed(&mut self, fetch: Fetch, failure: Option<&RequestFailure>, is_lowest: bool) {
+    /// Records the result of a request, and returns whether it is final for this poll. `is_lowest`
+    /// is true at the lowest pace.
+    pub fn completed(
+        &mut self,
+        fetch: Fetch,
+        failure: Option<&RequestFailure>,
+        is_lowest: bool,
+    ) -> bool {
         self.in_flight -= 1;
         let Some(failure) = failure else {
             self.row = 0;
-            return;
+            return true;
         };
-        if !suggests_outage(failure) {
+        if !suggests_outage(failure.reason, self.is_listed) {
             self.row = 0;
         } else if self.is_second
             || match failure.reason {
@@ -133,7 +143,8 @@ impl Queue {
         {
             self.row += 1;
         }
-        if failure.is_momentary && fetch.attempt < fetch.max_attempts {
+        let is_final = !failure.is_momentary || fetch.attempt >= fetch.max_attempts;
+        if !is_final {
             let place = self.next_place;
             self.next_place += 1;
             self.part().insert(Fetch {
@@ -143,6 +154,7 @@ impl Queue {
                 ..fetch
             });
         }
+        is_final
     }
 
     fn is_over(&self) -> bool {
@@ -155,11 +167,14 @@ impl Queue {
     }
 }
 
-/// Returns whether a failure may be one of the API as a whole. An API that refuses one repository
-/// is alive.
-fn suggests_outage(failure: &RequestFailure) -> bool {
-    use Reason::{Cursor, Forbidden, NotFound, TooLarge};
-    !matches!(failure.reason, Forbidden | NotFound | TooLarge | Cursor)
+/// Returns whether a failure may be one of the API as a whole. An API that lists its repositories
+/// and refuses one of them is alive; the default backend of a proxy answers 404 to everything.
+pub fn suggests_outage(reason: Reason, is_listed: bool) -> bool {
+    match reason {
+        Reason::Forbidden | Reason::NotFound => !is_listed,
+        Reason::TooLarge | Reason::Cursor => false,
+        _ => true,
+    }
 }
 
 #[cfg(test)]

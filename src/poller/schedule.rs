@@ -20,8 +20,9 @@ const LONGEST_RETRY: Duration = Duration::from_secs(60);
 /// The time between two heartbeats.
 const HEARTBEAT: Duration = Duration::from_secs(5);
 
-/// The time between two checks whether the last publication is outdated.
-const CHECK_EVERY: Duration = Duration::from_secs(5);
+/// The time between two publications without a poll: dates pass, data become stale, translations
+/// stall, and clocks are set.
+const PUBLISH_EVERY: Duration = Duration::from_secs(60);
 
 /// The loop that polls at an interval.
 pub struct PollLoop<A> {
@@ -72,8 +73,7 @@ impl<A: Api> PollLoop<A> {
         self.poller.save_changes();
     }
 
-    /// Waits for the start of the next poll. Publishes its time, and again whenever the
-    /// publication is outdated.
+    /// Waits for the start of the next poll. Publishes its time, and again every minute.
     async fn wait(&mut self, started: Instant, outcome: &PollOutcome) {
         let ended = Instant::now();
         self.retry = self.next_retry(outcome);
@@ -87,8 +87,8 @@ impl<A: Api> PollLoop<A> {
             };
             let held_until = poller.poll_settings.api.pace().held_until();
             let next = held_until.map_or(next, |until| until.max(next));
-            if poller.timeline.next_poll != Some(next) {
-                poller.timeline.next_poll = Some(next);
+            if poller.next_poll != Some(next) {
+                poller.next_poll = Some(next);
                 poller.publish();
             }
             if next <= Instant::now() {
@@ -97,7 +97,7 @@ impl<A: Api> PollLoop<A> {
             tokio::select! {
                 biased;
                 () = sleep_until(next) => {}
-                () = sleep(CHECK_EVERY) => if poller.is_outdated() { poller.publish() },
+                () = sleep(PUBLISH_EVERY) => poller.publish(),
                 Ok(()) = poller.settings.changed() => poller.follow_settings(),
             }
         }

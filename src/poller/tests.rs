@@ -82,8 +82,8 @@ impl Bench {
     /// Returns the content of the state file.
     fn saved(&self) -> SavedState {
         SavedState {
-            last_success_at: self.poller.timeline.last_success_at,
-            last_well_at: self.poller.timeline.last_well_at,
+            last_success_at: self.poller.status.last_success_at,
+            last_well_at: self.poller.status.last_well_at,
             ..self.poller.ledger.to_save()
         }
     }

@@ -125,7 +125,7 @@ async fn ready(State(state): State<Arc<AppState>>) -> Response {
     }
     let why = diagnosis::why_not_ready(&current.findings, snapshot, status);
     let mut message = format!("not ready: {why}");
-    if let Some(at) = status.next_poll_at() {
+    if let Some(at) = status.next_poll_at {
         message = format!("{message}; the next poll begins at {at}");
     }
     (StatusCode::SERVICE_UNAVAILABLE, message + "\n").into_response()
@@ -134,7 +134,7 @@ async fn ready(State(state): State<Arc<AppState>>) -> Response {
 #[cfg(test)]
 mod tests {
     use super::super::testing::{Fixture, NOW, body, status};
-    use crate::domain::polling::{Activity, PollOutcome, Running, Step};
+    use crate::domain::polling::{PollOutcome, Running};
     use crate::{
         domain::{Failure, PollFailure, Stop},
         support::clock::Timestamp,
@@ -268,9 +268,10 @@ mod tests {
             "not ready: The first poll has not ended yet; nothing to do: wait for the poll to end\n"
         );
         fixture.publish(|status| {
-            status.activity = Activity::Polling(Running {
+            status.running = Some(Running {
                 since: NOW,
-                step: Step::Listing { shown: 0 },
+                silent_since: NOW,
+                ..Running::default()
             });
         });
         assert_eq!(
@@ -281,7 +282,8 @@ mod tests {
         let what = "GET /v1/repositories: 401 Unauthorized";
         let failure = Failure::new(what, "check api.key_file", Timestamp::from_millis(0));
         fixture.publish(|status| {
-            status.activity = Activity::Waiting(Some(Timestamp::from_millis(300_000)));
+            status.running = None;
+            status.next_poll_at = Some(Timestamp::from_millis(300_000));
             status.last = Some(PollOutcome {
                 ended_at: Timestamp::from_millis(1000),
                 duration: Duration::from_secs(1),

@@ -13,7 +13,7 @@ use translation_exporter::{
     domain::{
         Completion, Language, Repository, RepositoryId,
         document::Document,
-        polling::{Activity, PollStatus},
+        polling::PollStatus,
         record::{Languages, Record},
         snapshot::{Condition, Shown, Snapshot},
     },
@@ -76,19 +76,10 @@ fn snapshot(series: usize) -> Snapshot {
 
 fn status() -> PollStatus {
     PollStatus {
-        stale_after: Duration::from_secs(3600),
-        last_well_at: None,
-        defects: std::collections::BTreeSet::new(),
         interval: Duration::from_secs(300),
-        activity: Activity::Waiting(None),
-        last: None,
-        last_success_at: None,
-        held_until: None,
-        slowed_to: None,
-        zeros: translation_exporter::domain::Zeros::default(),
+        stale_after: Duration::from_secs(3600),
         has_data: true,
-        state_is_kept: false,
-        wrong_clock: None,
+        ..PollStatus::default()
     }
 }
 

@@ -48,12 +48,9 @@ fn failed_polls() -> Vec<Case> {
         (
             ProblemKind::PollsFailing,
             Known::with(|known| {
-                for shown in &mut known.snapshot.repositories {
-                    shown.condition = Condition::Fresh(read_at(ago(1), 50.0));
-                }
-                known.status.activity = running(ago(2), true, 1);
+                known.status.running = running(ago(1), true, 1);
             }),
-            &["has read nothing for 1 h", "are from the last poll"],
+            &["has had no response for 1 h", "are from the last poll"],
         ),
     ]
 }
@@ -86,10 +83,8 @@ fn stale_and_failing_data() -> Vec<Case> {
         (
             ProblemKind::PollsFailing,
             Known::with(|known| {
-                known.snapshot.repositories[0].condition = Condition::Failing(
-                    read_at(ago(3), 50.0),
-                    failed_with_the_api(Reason::ServerError),
-                );
+                known.snapshot.repositories[0].condition =
+                    Condition::Failing(read_at(ago(3), 50.0), failed_for(Reason::ServerError));
             }),
             &["1 of 2 repositories cannot be read"],
         ),

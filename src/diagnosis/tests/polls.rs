@@ -5,47 +5,67 @@ use super::*;
 #[test]
 fn an_outage_is_not_reported_as_a_failure_of_single_repositories() {
     let mut known = Known::ended(ended_early(PollFailure::Unavailable));
-    known.snapshot.repositories[0].condition = Condition::Failing(
-        read_at(ago(3), 50.0),
-        failed_with_the_api(Reason::ServerError),
-    );
+    known.snapshot.repositories[0].condition =
+        Condition::Failing(read_at(ago(3), 50.0), failed_for(Reason::ServerError));
     let kinds = known.kinds();
     assert_eq!(kinds, [ProblemKind::PollsFailing]);
 }
 
 #[test]
-fn a_failing_repository_is_reported_while_polls_recover() {
+fn no_single_repository_is_named_before_a_poll_shows_whose_failure_it_is() {
     let mut known = Known::with(|known| {
-        known.status.last = Some(refused(PollFailure::Unauthorized));
-        known.status.activity = running(NOW, true, 1);
-        known.snapshot.repositories[1].condition = Condition::Failing(
-            read_at(ago(3), 50.0),
-            failed_with_the_api(Reason::ServerError),
-        );
+        let condition = Condition::Failing(read_at(ago(3), 50.0), failed_by_itself(1));
+        known.snapshot.repositories[1].condition = condition;
     });
     let found = |known: &Known| -> Vec<_> {
         let findings = known.findings().into_iter();
         findings.map(|one| (one.kind, one.repositories)).collect()
     };
+    assert_eq!(found(&known), [(ProblemKind::PollsFailing, 1)]);
+    known.status.last = Some(refused(PollFailure::Unauthorized));
+    assert_eq!(found(&known), [(ProblemKind::ApiKey, 0)]);
+    known.status.running = running(NOW, true, 1);
+    assert_eq!(found(&known), [(ProblemKind::PollsFailing, 0)]);
+    known.status.last = None;
+    assert_eq!(found(&known), [], "after a restart");
+}
+
+#[test]
+fn a_consequence_points_to_its_cause_and_gives_no_advice_of_its_own() {
+    let mut known = Known::ended(refused(PollFailure::Unavailable));
+    known.status.slowed_to = Some(0.5);
+    known.snapshot.repositories[0].condition = testing::stale(ago(5), Some(failure()));
+    let findings = known.findings();
+    let kinds: Vec<_> = findings.iter().map(|finding| finding.kind).collect();
+    assert_eq!(kinds, [ProblemKind::PollsFailing, ProblemKind::DataStale]);
     assert_eq!(
-        found(&known),
-        [(ProblemKind::PollsFailing, 0)],
-        "the repository failed because of the key"
+        &*findings[1].hint,
+        "this ends with its cause: The API is unavailable"
     );
-    let other = failed_by_itself(1);
-    known.snapshot.repositories[1].condition = Condition::Failing(read_at(ago(3), 50.0), other);
+}
+
+#[test]
+fn failures_are_told_while_the_poll_lasts() {
+    let mut known = Known::with(|known| {
+        known.status.last_well_at = Some(NOW);
+        known.status.running = Some(Running {
+            of: Some(20),
+            failed: 4,
+            failure: Some(failed_for(Reason::Timeout)),
+            ..running(NOW, true, 10).unwrap()
+        });
+    });
+    assert_eq!(known.kinds(), []);
+    known.status.running.as_mut().unwrap().failed = 5;
+    let finding = &known.findings()[0];
     assert_eq!(
-        found(&known),
-        [
-            (ProblemKind::PollsFailing, 0),
-            (ProblemKind::PollsFailing, 1)
-        ]
+        (finding.kind, finding.alarm),
+        (ProblemKind::PollsFailing, Some(Severity::Info))
     );
-    known.status.activity = running(NOW, false, 0);
     assert_eq!(
-        found(&known)[0].0,
-        ProblemKind::ApiKey,
-        "the key may still be refused"
+        finding.line(),
+        "The poll under way fails to read many repositories: \
+         GET https://api.test/v1/repositories: it failed; do something"
     );
 }
 
@@ -54,16 +74,16 @@ fn an_unready_exporter_names_the_hold_or_the_first_poll() {
     let mut known = Known::with(|known| {
         (known.status.last, known.status.has_data) = (None, false);
         known.snapshot.repositories.clear();
-        known.status.activity = running(ago(1), false, 0);
+        known.status.running = running(ago(1), false, 0);
     });
     let why = |known: &Known| why_not_ready(&known.findings(), &known.snapshot, &known.status);
     assert_eq!(
         why(&known),
-        "The poll under way has read nothing for 1 h; there are no data to show; see the log; \
-         if it does not name the reason, restart the exporter and report a bug \
-         (since 2026-11-21T00:30:45Z)"
+        "The poll under way has had no response for 1 h; there are no data to show; check the \
+         way to the API and the disk with the key file; if both work, restart the exporter and \
+         report a bug (since 2026-11-21T00:30:45Z)"
     );
-    known.status.activity = running(NOW, false, 0);
+    known.status.running = running(NOW, false, 0);
     assert_eq!(
         why(&known),
         "The first poll has not ended yet; nothing to do: wait for the poll to end \
@@ -102,14 +122,12 @@ fn a_first_poll_counts_repositories_unless_data_were_restored() {
         for shown in &mut known.snapshot.repositories {
             shown.condition = Condition::Restored(read_at(ago(3), 50.0));
         }
-        (known.status.last, known.status.activity) = (None, running(NOW, true, 0));
+        (known.status.last, known.status.running) = (None, running(NOW, true, 0));
     });
     assert!(known.headline().contains("as before the restart"));
     for shown in &mut known.snapshot.repositories {
-        shown.condition = Condition::Failing(
-            read_at(ago(3), 50.0),
-            failed_with_the_api(Reason::ServerError),
-        );
+        shown.condition =
+            Condition::Failing(read_at(ago(3), 50.0), failed_for(Reason::ServerError));
     }
     assert!(known.headline().contains("as before the restart"));
     for shown in &mut known.snapshot.repositories {
@@ -121,7 +139,7 @@ fn a_first_poll_counts_repositories_unless_data_were_restored() {
 #[test]
 fn a_recovering_poll_says_how_far_it_is() {
     let mut known = Known::ended(refused(PollFailure::Unauthorized));
-    known.status.activity = running(NOW, true, 1);
+    known.status.running = running(NOW, true, 1);
     assert_eq!(
         known.headline(),
         "The last poll failed; the poll under way has listed everything and read 1 of 2 \
@@ -132,42 +150,11 @@ fn a_recovering_poll_says_how_far_it_is() {
 #[test]
 fn an_outage_with_several_reasons_is_one_finding() {
     let mut known = Known::ended(ended_early(PollFailure::Unavailable));
-    let timeout = failed_with_the_api(Reason::Timeout);
-    let status = failed_with_the_api(Reason::ServerError);
+    let timeout = failed_for(Reason::Timeout);
+    let status = failed_for(Reason::ServerError);
     known.snapshot.repositories[0].condition = Condition::Failing(read_at(ago(3), 50.0), timeout);
     known.snapshot.repositories[1].condition = Condition::Failing(read_at(ago(3), 50.0), status);
     assert_eq!(known.kinds(), [ProblemKind::PollsFailing]);
-}
-
-#[test]
-fn an_outage_hides_only_the_failures_that_it_causes() {
-    let mut known = Known::ended(ended_early(PollFailure::Unavailable));
-    let other = failed_by_itself(3);
-    known.snapshot.repositories[0].condition = Condition::Failing(
-        read_at(ago(3), 50.0),
-        failed_with_the_api(Reason::ServerError),
-    );
-    known.snapshot.repositories[1].condition = Condition::Failing(read_at(ago(3), 50.0), other);
-    let findings = known.findings();
-    let kinds: Vec<_> = findings.iter().map(|finding| finding.kind).collect();
-    assert_eq!(
-        kinds,
-        [ProblemKind::PollsFailing, ProblemKind::PollsFailing]
-    );
-    assert_eq!(
-        findings[1].what,
-        "1 of 2 repositories cannot be read, independently of the outage"
-    );
-}
-
-#[test]
-fn an_outage_covers_only_the_failures_of_the_whole_api() {
-    let of_the_api = failed_with_the_api(Reason::ServerError);
-    let own = failed_by_itself(3);
-    let outage = Known::ended(ended_early(PollFailure::Unavailable)).status;
-    assert!(is_named(&own, &outage) && !is_named(&of_the_api, &outage));
-    let other = Known::new().status;
-    assert!(is_named(&own, &other) && is_named(&of_the_api, &other));
 }
 
 #[test]
@@ -177,7 +164,7 @@ fn a_listing_stays_incomplete_until_the_next_poll_has_ended() {
             listing_failure: Some(failure()),
             ..poll()
         });
-        known.status.activity = running(NOW, true, 1);
+        known.status.running = running(NOW, true, 1);
     });
     assert_eq!(known.kinds(), [ProblemKind::PollsFailing]);
 }
@@ -199,7 +186,7 @@ fn a_failed_poll_is_never_well() {
             failed: 1,
             ..poll()
         });
-        known.status.activity = running(NOW, true, 0);
+        known.status.running = running(NOW, true, 0);
     });
     assert_eq!(known.findings(), []);
     let headline = known.headline();

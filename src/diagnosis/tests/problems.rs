@@ -21,7 +21,7 @@ impl Judged {
     /// Restarts the process with the state file.
     fn restart(&mut self) {
         self.known.status.last = None;
-        self.known.status.activity = running_listing(self.now);
+        self.known.status.running = running_listing(self.now);
         for shown in &mut self.known.snapshot.repositories {
             if let Some(languages) = shown.condition.languages() {
                 shown.condition = Condition::Restored(Arc::clone(languages));
@@ -56,7 +56,7 @@ impl Judged {
     }
 
     fn polled(&mut self, outcome: PollOutcome) {
-        self.known.status.activity = Activity::Waiting(None);
+        self.known.status.running = None;
         if outcome.is_well() {
             self.known.status.last_well_at = Some(self.now);
         }
@@ -64,9 +64,20 @@ impl Judged {
     }
 }
 
-fn running_listing(since: Timestamp) -> Activity {
-    let step = Step::Listing { shown: 0 };
-    Activity::Polling(Running { since, step })
+fn running_listing(since: Timestamp) -> Option<Running> {
+    Some(Running {
+        since,
+        silent_since: since,
+        ..Running::default()
+    })
+}
+
+/// Returns a poll that has just got a response.
+fn responded(judged: &Judged) -> Option<Running> {
+    Some(Running {
+        silent_since: judged.now,
+        ..running(ago(1), true, 0).unwrap()
+    })
 }
 
 #[test]
@@ -117,7 +128,7 @@ fn an_outage_is_a_problem_until_a_poll_reads_everything() {
     judged.polled(ended_early(PollFailure::Unavailable));
     assert_eq!(judged.after(15), [""; 0]);
     assert_eq!(judged.after(1), ["polls_failing"]);
-    judged.known.status.activity = running(judged.now, true, 1);
+    judged.known.status.running = running(judged.now, true, 1);
     assert_eq!(
         judged.after(1),
         ["polls_failing"],
@@ -151,7 +162,7 @@ fn a_start_after_a_stop_of_days_is_no_problem_once_the_api_answers() {
     let mut judged = Judged::new(Known::new());
     judged.after(2 * 24 * 60);
     judged.restart();
-    judged.known.status.activity = running(judged.now, true, 0);
+    judged.known.status.running = responded(&judged);
     assert_eq!(judged.after(20), [""; 0]);
 }
 
@@ -182,10 +193,8 @@ fn restarts_do_not_hide_a_first_poll_that_never_ends() {
 fn a_first_poll_is_a_problem_if_it_hangs_not_if_it_is_slow() {
     let mut judged = Judged::new(Known::new());
     judged.restart();
-    judged.known.status.activity = running(judged.now, true, 0);
     for _ in 0..8 {
-        judged.known.snapshot.repositories[0].condition =
-            Condition::Fresh(read_at(judged.now, 50.0));
+        judged.known.status.running = responded(&judged);
         assert_eq!(judged.after(20), [""; 0]);
     }
     assert_eq!(judged.after(11), ["polls_failing"]);
@@ -227,7 +236,7 @@ fn a_repository_that_always_fails_neither_begins_nor_hides_an_outage() {
     judged.polled(without_one(&judged));
     assert_eq!(judged.after(1), [""; 0]);
     judged.restart();
-    judged.known.status.activity = running(judged.now, true, 0);
+    judged.known.status.running = responded(&judged);
     assert_eq!(judged.after(20), [""; 0], "the first poll takes long");
 }
 
@@ -250,7 +259,7 @@ fn a_refused_key_is_a_problem_of_its_own() {
     let mut judged = Judged::new(Known::new());
     judged.polled(refused(PollFailure::Unauthorized));
     assert_eq!(judged.after(60), ["api_key"]);
-    judged.known.status.activity = running(judged.now, true, 1);
+    judged.known.status.running = running(judged.now, true, 1);
     assert_eq!(
         judged.after(1),
         ["polls_failing"],

@@ -40,7 +40,10 @@ pub fn encode(document: &Document, encoder: &mut DescriptorEncoder<'_>) -> fmt::
     gauge(
         encoder,
         &definition::POLL_STARTED,
-        status.running().map(|running| running.since.as_seconds()),
+        status
+            .running
+            .as_ref()
+            .map(|running| running.since.as_seconds()),
     )?;
     gauge(
         encoder,

@@ -444,6 +444,27 @@ async fn a_poll_that_read_nothing_is_an_outage() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_proxy_that_answers_404_to_everything_is_an_outage_of_few_requests() {
+    let api = Scripted::new(60, |_, _| OK);
+    let mut poller = api.poller();
+    poller.poll().await;
+    api.requested();
+    api.answer(|_, _| 404);
+    let outcome = poller.poll().await;
+    assert_eq!(outcome.failure(), Some(PollFailure::Unavailable));
+    let requests = api.requested().len();
+    assert!(requests <= 15, "{requests} requests");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_api_that_lists_repositories_and_refuses_them_is_no_outage() {
+    let api = Scripted::new(60, |id, _| if id.is_some() { 403 } else { OK });
+    let outcome = api.poller().poll().await;
+    assert_eq!(outcome.failure(), Some(PollFailure::Repositories));
+    assert_eq!(outcome.failed, 60);
+}
+
+#[tokio::test(start_paused = true)]
 async fn whatever_can_be_read_is_read_within_a_few_polls() {
     // All but one fail, the first ones fail, half of them hang.
     for which in [

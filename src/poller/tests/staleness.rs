@@ -51,13 +51,13 @@ async fn published_stale(takes: Duration) -> Vec<(u64, usize)> {
 
 #[tokio::test(start_paused = true)]
 async fn data_become_stale_while_nothing_is_polled() {
-    assert_eq!(published_stale(Duration::ZERO).await, [(3605, 3)]);
+    assert_eq!(published_stale(Duration::ZERO).await, [(3660, 3)]);
 }
 
 #[tokio::test(start_paused = true)]
 async fn data_that_become_stale_one_by_one_are_published_together() {
     let published = published_stale(Duration::from_secs(1)).await;
-    assert_eq!(published, [(3603, 2), (3608, 3)]);
+    assert_eq!(published, [(3603, 2), (3663, 3)]);
 }
 
 /// Returns the largest number of stale repositories in one publication. A repository takes the

@@ -10,8 +10,7 @@ use super::{
 use crate::{
     diagnosis::{self, Finding},
     domain::{
-        Failure, ProblemKind, Repository, TranslationProblem,
-        polling::Activity,
+        ProblemKind, Repository, TranslationProblem,
         readiness::{self, Cause, Due, Row, Totals, Translation},
         snapshot::{Condition, Snapshot},
     },
@@ -178,24 +177,19 @@ impl<'a> PageTemplate<'a> {
 
     /// Returns the causes of failing repositories, for the finding that reports them.
     fn causes(&self, finding: &Finding) -> Vec<Cause<'_>> {
-        if finding.repositories == 0 {
+        if finding.repositories == 0 || finding.kind != ProblemKind::PollsFailing {
             return Vec::new();
         }
-        readiness::causes(self.view.snapshot, |failure| self.is_named(failure))
-    }
-
-    /// Returns whether the row of a repository shows this failure.
-    fn is_named(&self, failure: &Failure) -> bool {
-        diagnosis::is_named(failure, self.view.status)
+        readiness::causes(self.view.snapshot)
     }
 
     /// Returns whether a row shows the condition of its repository.
     fn is_tagged(&self, row: &Row<'_>) -> bool {
         let condition = &row.shown.condition;
-        let is_named = |failure| self.is_named(failure);
         match condition {
             Condition::Stale { .. } => true,
-            _ => condition.label() != self.common && condition.failure().is_none_or(is_named),
+            _ if self.view.status.is_outage() => condition.failure().is_none(),
+            _ => condition.label() != self.common,
         }
     }
 

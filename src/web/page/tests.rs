@@ -237,10 +237,9 @@ fn failure(what: &str, days: i64) -> Failure {
     Failure::new(what, "fix it", days_ago(days))
 }
 
-fn read_failure(failure: Failure, reason: Reason, is_of_api: bool) -> Failure {
+fn read_failure(failure: Failure, reason: Reason) -> Failure {
     Failure {
         reason: Some(reason),
-        is_of_api,
         ..failure
     }
 }
@@ -264,7 +263,7 @@ fn failing(id: u64, what: &str, days: i64) -> Shown {
         records: Arc::new([]),
     });
     let failure = failure(what, days);
-    let failure = read_failure(failure, Reason::ServerError, false);
+    let failure = read_failure(failure, Reason::ServerError);
     shown(
         id,
         &format!("a/{id}"),
@@ -320,7 +319,7 @@ async fn an_outage_is_one_item_for_any_number_of_repositories() {
         (1..=10)
             .map(|id| {
                 let failure = failure(&format!("GET {id}: 503"), 1);
-                let failure = read_failure(failure, Reason::ServerError, true);
+                let failure = read_failure(failure, Reason::ServerError);
                 let languages = fresh(Vec::new()).languages().cloned().unwrap();
                 shown(
                     id,
@@ -347,30 +346,6 @@ async fn an_outage_is_one_item_for_any_number_of_repositories() {
           GET /v1/repositories: 503\nfix it"
         ]
     );
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_failure_of_another_reason_is_named_during_an_outage() {
-    let failing = |id, hint, days, reason, is_of_api| {
-        let failure = Failure::new(format!("GET {id}"), hint, days_ago(days));
-        let failure = read_failure(failure, reason, is_of_api);
-        shown(id, &format!("a/{id}"), Condition::Pending(Some(failure)))
-    };
-    let snapshot = snapshot(vec![
-        failing(1, "wait", 3, Reason::ServerError, true),
-        failing(2, "wait", 2, Reason::ServerError, false),
-        failing(3, "fix it", 1, Reason::NotFound, false),
-    ]);
-    let outcome = PollOutcome {
-        stop: Some(Stop {
-            reason: PollFailure::Unavailable,
-            failure: failure("GET /v1/repositories: 503", 3),
-        }),
-        ..outcome()
-    };
-    let attention = attention(snapshot, outcome).await;
-    let own = "a/3 (for 1 d)\nGET 3\nfix it\na/2 (for 2 d)\nGET 2\nwait";
-    assert!(attention[2].ends_with(own), "{attention:?}");
 }
 
 #[tokio::test(start_paused = true)]

@@ -7,12 +7,12 @@ use super::{
     model::{Key, Languages, Model},
     world::{CODES, World},
 };
-use crate::domain::{Completion, polling::Activity, record::Record};
+use crate::domain::{Completion, record::Record};
 use std::collections::BTreeMap;
 
 /// The age at which data become stale, and the time after which a publication shows it.
 const STALE_AFTER: Duration = HOUR;
-const SHOWN_WITHIN: Duration = Duration::from_secs(6);
+const SHOWN_WITHIN: Duration = Duration::from_secs(61);
 
 /// Returns the languages of a repository with their completions.
 pub fn completions(records: &[Record]) -> Languages {
@@ -38,7 +38,7 @@ impl World {
             found.push(format!("{} is shown as the time", snapshot.taken_at));
         }
         self.check_values(snapshot, &mut found);
-        if let (Activity::Waiting(Some(next)), Some(last)) = (status.activity, &status.last) {
+        if let (Some(next), Some(last)) = (status.next_poll_at, &status.last) {
             self.end_listing();
             self.check_repositories(snapshot, &mut found);
             self.check_outcome(snapshot, last, &mut found);

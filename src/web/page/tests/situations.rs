@@ -130,9 +130,7 @@ type Change = fn(&mut PollStatus);
 fn ended(status: &mut PollStatus) {
     status.last = Some(good());
     status.last_success_at = Some(good().ended_at);
-    status.activity = crate::domain::polling::Activity::Waiting(Some(
-        days_ago(0).saturating_add(Duration::from_secs(170)),
-    ));
+    status.next_poll_at = Some(days_ago(0).saturating_add(Duration::from_secs(170)));
 }
 
 /// Returns the time so many minutes ago.
@@ -154,23 +152,27 @@ fn out(reason: PollFailure, what: &str, hint: &str, minutes: i64, status: &mut P
 }
 
 fn read_three(status: &mut PollStatus) {
-    use crate::domain::polling::{Activity, Running, Step};
+    use crate::domain::polling::Running;
     status.state_is_kept = false;
     let since = Timestamp::from_millis(NOW.as_millis() - 8_000);
-    let step = Step::Reading {
+    status.running = Some(Running {
+        since,
+        silent_since: since,
         is_listed: true,
-        of: 10,
-        tried: 3,
+        of: Some(10),
         read: 3,
-    };
-    status.activity = Activity::Polling(Running { since, step });
+        ..Running::default()
+    });
 }
 
 fn starting(status: &mut PollStatus) {
-    use crate::domain::polling::{Activity, Running, Step};
+    use crate::domain::polling::Running;
     let since = Timestamp::from_millis(NOW.as_millis() - 2_000);
-    let step = Step::Listing { shown: 0 };
-    status.activity = Activity::Polling(Running { since, step });
+    status.running = Some(Running {
+        since,
+        silent_since: since,
+        ..Running::default()
+    });
     status.has_data = false;
 }
 
@@ -301,10 +303,7 @@ fn outage(mut outage: Snapshot) -> Snapshot {
                 "GET /v1/repositories/{}/languages: 503 Service Unavailable",
                 shown.repository.id
             );
-            let failure = Failure {
-                is_of_api: true,
-                ..failure(&what, 0)
-            };
+            let failure = failure(&what, 0);
             shown.condition = Condition::Failing(Arc::clone(languages), failure);
         }
     }

@@ -5,7 +5,9 @@ use crate::{
     diagnosis::{Finding, findings, headline, why_not_ready},
     domain::{
         PollFailure,
-        ProblemKind::{self, ApiKey, ClockWrong, CompletionScale, DataStale, PollsFailing},
+        ProblemKind::{
+            self, ApiKey, ClockWrong, CompletionScale, DataStale, PollsFailing, RateLimited,
+        },
         snapshot::Shown,
     },
     metrics::instruments::Facts,
@@ -18,6 +20,18 @@ struct Diagnosis {
     wrong: Vec<&'static str>,
 }
 
+/// Returns whether Retry-After ended the poll, which is a limit of the rate.
+fn is_held_early(last: &PollOutcome) -> bool {
+    let stop = last.stop.as_ref();
+    stop.is_some_and(|stop| stop.reason == PollFailure::Held)
+}
+
+/// Checks that a process claims nothing about single repositories before it has polled.
+fn check_first_poll(diagnosis: &mut Diagnosis) {
+    let is_any_named = diagnosis.failing() > 0;
+    diagnosis.expect("no repository has failed yet", !is_any_named);
+}
+
 impl Diagnosis {
     fn expect(&mut self, claim: &'static str, holds: bool) {
         if !holds {
@@ -27,6 +41,16 @@ impl Diagnosis {
 
     fn of(&self, kind: ProblemKind) -> Option<&Finding> {
         self.findings.iter().find(|finding| finding.kind == kind)
+    }
+
+    /// Returns the number of repositories that are said to fail.
+    fn failing(&self) -> usize {
+        let findings = self.findings.iter();
+        let of_polls = findings.filter(|finding| finding.kind == PollsFailing);
+        of_polls
+            .map(|finding| finding.repositories)
+            .max()
+            .unwrap_or_default()
     }
 
     fn says(&self, words: &str) -> bool {
@@ -53,8 +77,12 @@ impl World {
         self.check_data(snapshot, &mut diagnosis);
         let reason = why_not_ready(&diagnosis.findings, snapshot, status);
         diagnosis.expect("a reason is given", !reason.is_empty());
-        if let (Activity::Waiting(Some(_)), Some(last)) = (status.activity, &status.last) {
-            self.check_last_poll(snapshot, status, last, &mut diagnosis);
+        match &status.last {
+            None => check_first_poll(&mut diagnosis),
+            Some(last) if status.next_poll_at.is_some() => {
+                self.check_last_poll(snapshot, status, last, &mut diagnosis);
+            }
+            Some(_) => {}
         }
         let Diagnosis {
             findings,
@@ -93,20 +121,23 @@ impl World {
         let unread = self.model.polled.len() - self.reads.len();
         let is_well = self.is_listing_complete() && unread == 0;
         let kinds = [ApiKey, PollsFailing, DataStale];
-        let failing: Vec<_> = kinds
-            .iter()
-            .filter_map(|kind| diagnosis.of(*kind))
-            .collect();
-        let counts = failing.iter().map(|finding| finding.repositories);
-        let count = counts.max().unwrap_or_default();
-        diagnosis.expect("the last poll failed", failing.is_empty() == is_well);
+        let is_told = kinds.iter().any(|kind| diagnosis.of(*kind).is_some());
+        diagnosis.expect("the last poll failed", is_told != is_well);
         let is_all_well = diagnosis.headline.starts_with("All is well");
         diagnosis.expect("all is well", !is_all_well || is_well);
         let is_refused = diagnosis.of(ApiKey).is_some();
         diagnosis.expect("the key is refused", is_refused == self.has_refused_key);
         let stop = last.stop.as_ref().map(|stop| stop.reason);
-        let is_counted = last.cut_short().is_some() || count == unread;
+        // An outage leaves unknown which repositories would have failed by themselves.
+        let expected = if stop.is_some() { 0 } else { unread };
+        let is_counted = diagnosis.failing() == expected;
         diagnosis.expect("so many repositories fail", is_counted);
+        let is_outage = stop.is_some();
+        let is_limited = diagnosis.of(RateLimited).is_some();
+        diagnosis.expect(
+            "an outage is no limit",
+            !is_outage || !is_limited || is_held_early(last),
+        );
         let is_held = stop == Some(PollFailure::Held) && status.held_until.is_some();
         let is_said = diagnosis.says("takes no requests until");
         diagnosis.expect("the API takes no requests", is_said == is_held);
