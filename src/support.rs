@@ -3,7 +3,6 @@
 pub mod clock;
 pub(crate) mod escape;
 pub(crate) mod glob;
-pub(crate) mod handshake;
 pub(crate) mod hint;
 pub(crate) mod humanize;
 pub(crate) mod lock;

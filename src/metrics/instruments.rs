@@ -15,7 +15,7 @@ pub(crate) use super::definition;
 use crate::{
     domain::{Defect, Failure, Operation, PollFailure, ProblemKind, Reason, Severity},
     metrics::{definition::MetricDefinition, encode::stem_and_unit},
-    support::{clock::Timestamp, handshake::HandshakeFailure, lock::lock},
+    support::{clock::Timestamp, lock::lock},
 };
 use prometheus_client::{
     encoding::text::encode_registry,
@@ -81,8 +81,15 @@ impl Instruments {
                 instruments.counter(&definition::HTTP_REQUESTS, &[path, code]);
             }
         }
-        for failure in HandshakeFailure::ALL {
-            instruments.counter(&definition::TLS_HANDSHAKE_FAILURES, &[failure.label()]);
+        for reason in [
+            "timeout",
+            "not_tls",
+            "protocol",
+            "no_certificate",
+            "bad_certificate",
+            "closed",
+        ] {
+            instruments.counter(&definition::TLS_HANDSHAKE_FAILURES, &[reason]);
         }
         instruments
     }

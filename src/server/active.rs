@@ -2,7 +2,7 @@
 
 use crate::{
     server::{protection::Protection, supervisor::Supervisor},
-    support::{clock::Timestamp, handshake::HandshakeFailure},
+    support::clock::Timestamp,
 };
 use axum::Router;
 use std::sync::Arc;
@@ -12,11 +12,10 @@ use tokio_util::sync::CancellationToken;
 /// An event that the server reports, for example to be counted.
 #[derive(Debug, Clone, Copy)]
 pub enum Event {
-    HandshakeFailed(HandshakeFailure),
-    /// Another certificate is served, or none. Its expiry is `None` if it cannot be read.
-    CertificateChanged {
-        expires: Option<Timestamp>,
-    },
+    /// A handshake failed, for this reason as a label.
+    HandshakeFailed(&'static str),
+    /// A certificate became active, perhaps the same one, or none did. Its expiry is `None` if it cannot be read.
+    CertificateChanged { expires: Option<Timestamp> },
 }
 
 /// A server that [`super::run`] runs and a reload changes. Clones share everything.

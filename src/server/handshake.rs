@@ -1,6 +1,6 @@
 //! TLS handshakes and the reasons of their failures.
 
-use crate::{server::Event, support::handshake::HandshakeFailure};
+use crate::server::Event;
 use rustls::{AlertDescription as Alert, Error};
 use std::{
     io::{self, ErrorKind},
@@ -63,18 +63,19 @@ async fn answer_plain(mut stream: TcpStream) -> io::Result<()> {
     Ok(())
 }
 
-fn reason(error: &io::Error) -> HandshakeFailure {
+/// Returns the reason as a label of a metric.
+fn reason(error: &io::Error) -> &'static str {
     let cause = error.get_ref().and_then(|cause| cause.downcast_ref());
     let Some(cause) = cause else {
         return match error.kind() {
-            ErrorKind::TimedOut => HandshakeFailure::Timeout,
-            ErrorKind::Unsupported => HandshakeFailure::NotTls,
+            ErrorKind::TimedOut => "timeout",
+            ErrorKind::Unsupported => "not_tls",
             // All other errors come from the socket: closed or reset.
-            _ => HandshakeFailure::Closed,
+            _ => "closed",
         };
     };
     match cause {
-        Error::NoCertificatesPresented => HandshakeFailure::NoCertificate,
+        Error::NoCertificatesPresented => "no_certificate",
         Error::InvalidCertificate(_)
         | Error::AlertReceived(
             Alert::BadCertificate
@@ -84,9 +85,9 @@ fn reason(error: &io::Error) -> HandshakeFailure {
             | Alert::CertificateUnknown
             | Alert::UnknownCA
             | Alert::AccessDenied,
-        ) => HandshakeFailure::BadCertificate,
-        Error::AlertReceived(Alert::CloseNotify | Alert::UserCanceled) => HandshakeFailure::Closed,
-        _ => HandshakeFailure::Protocol,
+        ) => "bad_certificate",
+        Error::AlertReceived(Alert::CloseNotify | Alert::UserCanceled) => "closed",
+        _ => "protocol",
     }
 }
 
@@ -98,6 +99,6 @@ mod tests {
     async fn a_slow_handshake_counts_as_a_timeout() {
         let late = timeout(Duration::ZERO, std::future::pending::<()>()).await;
         let late = late.unwrap_err().into();
-        assert_eq!(reason(&late), HandshakeFailure::Timeout);
+        assert_eq!(reason(&late), "timeout");
     }
 }

@@ -45,8 +45,8 @@ pub fn router(state: &Arc<AppState>, protection: &Arc<Protection>) -> Router {
 /// Returns a receiver of the server's events that counts them.
 pub fn count_events(instruments: Arc<Instruments>) -> impl Fn(Event) + Send + Sync {
     move |event| match event {
-        Event::HandshakeFailed(failure) => {
-            instruments.count(&definition::TLS_HANDSHAKE_FAILURES, &[failure.label()]);
+        Event::HandshakeFailed(reason) => {
+            instruments.count(&definition::TLS_HANDSHAKE_FAILURES, &[reason]);
         }
         Event::CertificateChanged { expires } => instruments.certificate_expires(expires),
     }

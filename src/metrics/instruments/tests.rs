@@ -64,10 +64,7 @@ fn requests_are_counted_by_outcome() {
         &[Operation::ListRepositories.label(), Defect::Id.label()],
     );
     instruments.count(&definition::HTTP_REQUESTS, &["other", "405"]);
-    instruments.count(
-        &definition::TLS_HANDSHAKE_FAILURES,
-        &[HandshakeFailure::NotTls.label()],
-    );
+    instruments.count(&definition::TLS_HANDSHAKE_FAILURES, &["not_tls"]);
     assert_samples(
         &instruments,
         &[
