@@ -1,0 +1,102 @@
+"""The page under a sub-path behind nginx, which is configured as the chart's README shows."""
+
+import html.parser
+import json
+import re
+import socket
+import urllib.error
+import urllib.parse
+import urllib.request
+
+from deploy.chart import CHART
+from harness import running, wait_for
+
+# Where the links of the page lead besides to itself, relative to the sub-path.
+ENDPOINTS = {"", "metrics", "-/ready", "-/healthy"}
+# Other links that it may have.
+MORE = {"translations.json"}
+
+
+class Links(html.parser.HTMLParser):
+    """Every address that a page names."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.found = []
+        self.feed(page)
+
+    def handle_starttag(self, tag, attributes):
+        self.found += [value for name, value in attributes if name in ("href", "src", "action", "data", "poster") and value is not None]
+
+
+def free_port():
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
+
+
+def fetch(url):
+    """Status, final address and body."""
+    try:
+        with urllib.request.urlopen(url, timeout=20) as response:
+            return response.status, response.url, response.read().decode()
+    except urllib.error.HTTPError as error:
+        return error.code, error.url, error.read().decode()
+
+
+def configuration(exporter, port, folder):
+    """nginx's own, around the README's block."""
+    (block,) = re.findall(r"(?ms)^```nginx\n(.*?)^```", (CHART / "README.md").read_text())
+    block = block.replace("127.0.0.1:10018", exporter)
+    assert exporter in block, block
+    temporary = " ".join(f"{kind}_temp_path {folder}/{kind};" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
+    return f"""
+daemon off; master_process off; pid {folder}/nginx.pid; error_log stderr;
+events {{}}
+http {{
+  access_log off; {temporary}
+  server {{ listen 127.0.0.1:{port}; absolute_redirect off; {block} }}
+}}
+"""
+
+
+def check(base):
+    """Follows every link from the page, and from those pages that it leads to."""
+    status, landed, _ = fetch(base.rstrip("/"))
+    assert (status, landed) == (200, base), f"without the final slash: {status} at {landed}"
+    queue, seen, targets = [base, f"{base}?q=web", f"{base}?language=de", f"{base}?sort=name"], set(), set()
+    while queue:
+        page = queue.pop()
+        status, landed, body = fetch(page)
+        assert (status, landed) == (200, page), f"{page}: {status} at {landed}"
+        for link in Links(body).found:
+            target = urllib.parse.urldefrag(urllib.parse.urljoin(page, link)).url
+            if target.startswith("data:") or target in seen:
+                continue
+            seen.add(target)
+            assert target.startswith(base), f"{page} leads out of {base}: {link}"
+            path = target.removeprefix(base).partition("?")[0]
+            assert path in ENDPOINTS | MORE, f"{page}: {link}"
+            targets.add(path)
+            if path == "" and len(seen) < 60:
+                queue.append(target)
+            else:
+                status, landed, _ = fetch(target)
+                assert (status, landed) == (200, target), f"{target}: {status} at {landed}"
+    assert targets >= ENDPOINTS, targets
+    _, _, body = fetch(f"{base}?q=webshop")
+    found = json.loads(fetch(f"{base}translations.json?repo=acme/web*")[2])["repositories"]
+    assert [one["name"] for one in found] == ["acme/webshop"], found
+    text = re.sub("<[^>]*>", "", body)
+    assert "acme/webshop" in text and "1 repository found for “webshop”" in text, text
+    return len(seen)
+
+
+def test_every_link_works_under_a_sub_path(api, exporter, tmp_path):
+    api.put((1, "acme/webshop", {"de": 40, "fr": 100}), (2, "acme/docs", {"de": 100, "pt-BR": 60}))
+    port = free_port()
+    (tmp_path / "nginx.conf").write_text(configuration(exporter(api=api).host, port, tmp_path))
+    with running(["nginx", "-c", str(tmp_path / "nginx.conf"), "-p", str(tmp_path)], tmp_path / "nginx.log"):
+        base = f"http://127.0.0.1:{port}/l10n/"
+        wait_for("the page shows what was read, through nginx", lambda: "pt-BR" in fetch(base)[2])
+        assert check(base) > 10
