@@ -21,7 +21,7 @@ cargo run --locked --quiet --example manual -- "$about"
 # Debian wants them compressed; the archive has them plain.
 gzip --keep --no-name -9 "$about"/*.1
 cargo about generate --locked --fail --config deploy/release/about.toml --output-file "$about/third-party-licenses.txt" deploy/release/about.hbs
-cat >"$about/changelog" <<CHANGES
+gzip --no-name -9 >"$about/changelog.Debian.gz" <<CHANGES
 translation-exporter ($version-1) stable; urgency=medium
 
   * https://github.com/translation-exporter/translation-exporter/releases/tag/v$version

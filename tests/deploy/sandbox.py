@@ -64,7 +64,9 @@ class Root:
         for name in ("proc", "etc"):
             (self.path / name).mkdir(exist_ok=True)
         (self.path / "etc/hosts").write_text("127.0.0.1 localhost\n")
-        (self.path / "etc/resolv.conf").write_text("search default.svc.cluster.local svc.cluster.local\nnameserver 127.0.0.1\noptions ndots:5\n")
+        (self.path / "etc/resolv.conf").write_text(
+            "search default.svc.cluster.local svc.cluster.local\nnameserver 127.0.0.1\noptions ndots:5\n"
+        )
         mount("--bind", self.path, self.path)
         mount("-o", "remount,bind,ro", self.path)
         mount("-t", "proc", "proc", self.path / "proc")

@@ -9,7 +9,7 @@ import threading
 
 import pytest
 import yaml
-from deploy.chart import ALL_ON, BASE_URL, CHART, Refused, merged, nested, of_kind, template, the
+from deploy.chart import ALL_ON, BASE_URL, CHART, Refused, merged, nested, template, the
 from harness import ROOT
 
 DIGEST = "sha256:" + 64 * "d"
@@ -69,7 +69,12 @@ CHANGED = [
     ("ingress.className", "a-class", "Ingress", '"ingressClassName": "a-class"'),
     ("ingress.annotations", {"of-the-ingress": "a"}, "Ingress", '"annotations": {"of-the-ingress": "a"}'),
     ("ingress.labels", {"ingress": "labelled"}, "Ingress", '"ingress": "labelled"'),
-    ("ingress.hosts", [{"host": "a-host", "paths": [{"path": "/p", "pathType": "Exact"}]}], "Ingress", '"path": "/p", "pathType": "Exact"}'),
+    (
+        "ingress.hosts",
+        [{"host": "a-host", "paths": [{"path": "/p", "pathType": "Exact"}]}],
+        "Ingress",
+        '"path": "/p", "pathType": "Exact"}',
+    ),
     ("ingress.tls", [{"secretName": "a-certificate"}], "Ingress", '"tls": [{"secretName": "a-certificate"}]'),
     ("ingress.servicePort", 4180, "Ingress", '"port": {"number": 4180}'),
     ("route.main.apiVersion", "gateway.networking.k8s.io/v2", "TLSRoute", '"apiVersion": "gateway.networking.k8s.io/v2"'),
@@ -110,7 +115,10 @@ CHANGED = [
 ALONE = ("persistence.existingClaim", "persistence.enabled", "serviceAccount.create", "serviceAccount.name", "route.main.httpsRedirect")
 # Values that other checks change: `alerts`, `tested`, and `render` with ci/all-on-values.yaml and ci/least-values.yaml.
 ELSEWHERE = (
-    "prometheusRule.disabled", "route.main.enabled", "tests.enabled", *(f"{name}.enabled" for name in ALL_ON if name not in ("config", "route")),
+    "prometheusRule.disabled",
+    "route.main.enabled",
+    "tests.enabled",
+    *(f"{name}.enabled" for name in ALL_ON if name not in ("config", "route")),
 )
 
 
@@ -137,7 +145,10 @@ def test_every_value_shows_in_the_objects():
     assert [port["port"] for port in ports] == ["metrics", 4180], ports
     # Several routes, such as one for each listener of a Gateway.
     routes = template(merged(ALL_ON, {"route": {"plain": {"enabled": True, "httpsRedirect": True}}}))
-    assert {one["metadata"]["name"] for one in routes if one["kind"] == "HTTPRoute"} == {"translation-exporter", "translation-exporter-plain"}
+    assert {one["metadata"]["name"] for one in routes if one["kind"] == "HTTPRoute"} == {
+        "translation-exporter",
+        "translation-exporter-plain",
+    }
 
 
 def leaves(values, known, prefix=""):
@@ -244,9 +255,21 @@ def test_a_release_name_of_any_length_gives_valid_names():
 
 def test_texts_that_yaml_would_misread_stay_text():
     texts = [
-        "fullnameOverride", "nameOverride", "namespaceOverride", "apiKey.existingSecret", "apiKey.key", "webConfig.existingSecret",
-        "serviceAccount.name", "priorityClassName", "persistence.size", "persistence.storageClassName", "serviceMonitor.namespace",
-        "serviceMonitor.interval", "serviceMonitor.scrapeTimeout", "serviceMonitor.jobLabel", "prometheusRule.namespace",
+        "fullnameOverride",
+        "nameOverride",
+        "namespaceOverride",
+        "apiKey.existingSecret",
+        "apiKey.key",
+        "webConfig.existingSecret",
+        "serviceAccount.name",
+        "priorityClassName",
+        "persistence.size",
+        "persistence.storageClassName",
+        "serviceMonitor.namespace",
+        "serviceMonitor.interval",
+        "serviceMonitor.scrapeTimeout",
+        "serviceMonitor.jobLabel",
+        "prometheusRule.namespace",
         "dashboards.namespace",
     ]
     for odd in ("on", "null", "2024"):
@@ -254,7 +277,7 @@ def test_texts_that_yaml_would_misread_stay_text():
         if odd == "2024":
             # No Service has such a name.
             set_to = [merged(values, {"fullnameOverride": "true"}) for values in set_to]
-        rendered = [template(values, release) for values, release in zip(set_to, (odd, "ordinary"))]
+        rendered = [template(values, release) for values, release in zip(set_to, (odd, "ordinary"), strict=True)]
         assert kinds(rendered[0]) == kinds(rendered[1]), odd
         claims = [template(merged(BASE_URL, {"persistence": {"existingClaim": text}})) for text in (odd, "ordinary")]
         assert kinds(claims[0]) == kinds(claims[1]), odd
@@ -354,11 +377,17 @@ def test_the_notes_name_what_is_missing():
     assert "--namespace here create secret generic translation-exporter-api-key --from-file=key=./api-key" in plain, plain
     assert "http://localhost:10018" in plain and "port-forward statefulset/x-translation-exporter 10018" in plain, plain
     assert "default StorageClass" in plain and "out-of-service" in plain and "Without persistence" not in plain, plain
-    other = said({"persistence": {"enabled": False}, "webConfig": {"existingSecret": "the-web-secret", "tls": True}, "service": {"port": 9100}})
+    other = said(
+        {"persistence": {"enabled": False}, "webConfig": {"existingSecret": "the-web-secret", "tls": True}, "service": {"port": 9100}}
+    )
     assert "Without persistence" in other and "the-web-secret" in other and "https://localhost:9100" in other, other
     # A way in from outside: where the page is, and that nobody is asked for a login.
     assert "no login" not in plain, plain
-    ingress = {"enabled": True, "hosts": [{"host": "l10n.example.com", "paths": [{"path": "/l10n/"}]}], "tls": [{"hosts": ["l10n.example.com"]}]}
+    ingress = {
+        "enabled": True,
+        "hosts": [{"host": "l10n.example.com", "paths": [{"path": "/l10n/"}]}],
+        "tls": [{"hosts": ["l10n.example.com"]}],
+    }
     open_page = said({"ingress": ingress, "networkPolicy": {"enabled": True}})
     assert "https://l10n.example.com/l10n/" in open_page and "no login" in open_page and "networkPolicy.from" in open_page, open_page
     routed = said({"route": {"main": {"enabled": True, "hostnames": ["l10n.example.org"]}}})
@@ -370,7 +399,9 @@ def test_the_notes_name_what_is_missing():
 
 
 def test_helm_test_asks_the_exporter_through_its_service_as_restricted_as_it(program):
-    values = merged(ALL_ON, {"fullnameOverride": "l10n", "namespaceOverride": "here", "service": {"port": 9100}, "commonLabels": {"team": "x"}})
+    values = merged(
+        ALL_ON, {"fullnameOverride": "l10n", "namespaceOverride": "here", "service": {"port": 9100}, "commonLabels": {"team": "x"}}
+    )
     plain, all_of_it = template(values), template(values, hooks="")
     hooks = [one for one in all_of_it if "helm.sh/hook" in one["metadata"].get("annotations", {})]
     assert {one["metadata"]["annotations"]["helm.sh/hook"] for one in hooks} == {"test"} and len(all_of_it) == len(plain) + len(hooks)
@@ -407,7 +438,8 @@ def test_the_weekly_digest_is_posted_as_it_was_written(tmp_path):
     read, send = job["spec"]["containers"]
     exporter = the(objects, "StatefulSet")["spec"]["template"]["spec"]["containers"][0]
     assert read["image"] == exporter["image"] and set(read["args"]) & set(exporter["args"]) == {
-        "--config.file=/etc/translation-exporter/config.yaml", "--api.key-file=/var/run/secrets/translation-exporter/key",
+        "--config.file=/etc/translation-exporter/config.yaml",
+        "--api.key-file=/var/run/secrets/translation-exporter/key",
     }, read
     start = 'A "quote", a \\ and a `tick`\n\n| a\tb | ü |\n|---|---|\n'
     due = "\n### Due\n\n- **2026-12-01** (8 days left, due soon): 0 of 1 ready; de 25% of a \\| b\n"
@@ -434,5 +466,3 @@ def test_the_weekly_digest_is_posted_as_it_was_written(tmp_path):
         server.shutdown()
     shown = start.replace("\t", " ") + 50 * "| c | d |\n" + "\nRepositories left out: 50.\n" + due
     assert received == [{"text": shown}], received
-
-

@@ -59,13 +59,19 @@ class Runner:
             (folder / "bin" / name).chmod(0o755)
         self.folder, self.calls = folder, folder / "calls"
         self.environment = {
-            "PATH": f"{folder}/bin:/usr/local/bin:/usr/bin:/bin", "HOME": str(folder), "TMPDIR": str(folder),
-            "SERVED": str(served), "CALLS": str(self.calls), "ATTESTED": "true",
+            "PATH": f"{folder}/bin:/usr/local/bin:/usr/bin:/bin",
+            "HOME": str(folder),
+            "TMPDIR": str(folder),
+            "SERVED": str(served),
+            "CALLS": str(self.calls),
+            "ATTESTED": "true",
         }
 
     def run(self, command, script, environment):
         (self.folder / "script").write_text(script)
-        done = subprocess.run([*command, str(self.folder / "script")], cwd=self.folder, env=self.environment | environment, capture_output=True, text=True)
+        done = subprocess.run(
+            [*command, str(self.folder / "script")], cwd=self.folder, env=self.environment | environment, capture_output=True, text=True
+        )
         return done.returncode, done.stdout + done.stderr
 
 
@@ -209,7 +215,12 @@ def test_the_action_gates_shows_and_verifies(account, served, tmp_path):
     refused = GitHub(folder, served)
     refused.environment["ATTESTED"] = "echo 'no matching attestation' >&2; exit 1"
     code, _, outputs, log = refused.use(**account)
-    assert code == 1 and not outputs and "no matching attestation" in log and not (folder / "translation-exporter/translation-exporter").exists(), log
+    assert (
+        code == 1
+        and not outputs
+        and "no matching attestation" in log
+        and not (folder / "translation-exporter/translation-exporter").exists()
+    ), log
     elsewhere = GitHub(folder, served)
     elsewhere.environment["RUNNER_OS"] = "Windows"
     code, _, _, log = elsewhere.use(**account)
@@ -222,6 +233,7 @@ ODD_PATHS = ("--help", "-", "(", "a b", "$(touch touched)", "`touch touched`", "
 
 def compared(use, folder, api):
     """The input `since`: what changed, no earlier file, hostile paths, and files that are no output of ours."""
+
     def earlier(path):
         """An earlier output as a file outside the folder, which each use of the action makes anew."""
         return str(shutil.copy(path, folder.parent / "earlier $(touch touched).json"))
@@ -264,7 +276,9 @@ def test_the_template_gates_shows_and_verifies(account, served, tmp_path):
     code, markdown, log = extend(TRANSLATIONS_REPOSITORIES="acme/webshop", TRANSLATIONS_LANGUAGES="fr", TRANSLATIONS_SHA256=digest)
     expect(f"a gate that passes: {log}", code, 0)
     assert "acme/webshop" in markdown and "acme/docs" not in markdown and markdown in log, markdown
-    code, markdown, log = extend(TRANSLATIONS_REPOSITORIES="acme/docs acme/web*", TRANSLATIONS_REQUIRE="0.95", TRANSLATIONS_PAGE="public/index.html")
+    code, markdown, log = extend(
+        TRANSLATIONS_REPOSITORIES="acme/docs acme/web*", TRANSLATIONS_REQUIRE="0.95", TRANSLATIONS_PAGE="public/index.html"
+    )
     expect(f"a language below the target: {log}", code, 3)
     assert "acme/docs" in markdown, markdown
     page = (folder / "public/index.html").read_text()

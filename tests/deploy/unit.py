@@ -14,9 +14,10 @@ import socket
 import ssl
 import sys
 
-import api as https_api
 import sandbox
 from harness import FakeApi, wait_for
+
+import api as https_api
 
 INSTALLED = "translation-exporter"
 # Where the package has them, and systemd.
@@ -39,7 +40,12 @@ class Manager:
         self.configuration, self.credentials, state = (self.folder / name for name in ("etc", "credentials", "state"))
         for made in (self.configuration, state / self.service["StateDirectory"][0]):
             made.mkdir(parents=True)
-        self.paths = {CONFIGURATION: self.configuration, CREDENTIALS: self.credentials, "${CREDENTIALS_DIRECTORY}": self.credentials, "%S": state}
+        self.paths = {
+            CONFIGURATION: self.configuration,
+            CREDENTIALS: self.credentials,
+            "${CREDENTIALS_DIRECTORY}": self.credentials,
+            "%S": state,
+        }
         self.notifications = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self.notifications.bind(str(self.folder / "notify"))
         self.notifications.settimeout(20)
@@ -107,7 +113,7 @@ def main():
     assert api.keys() == {FakeApi.KEY} and (manager.folder / "state/translation-exporter/state.json").exists()
     print(f"start, data with the credential's key, reload and stop ({took:.2f} s) were reported")
 
-    calls = {call for call in re.findall(r"(?m)^\d+ +(\w+)\(", (manager.folder / "strace").read_text())}
+    calls = set(re.findall(r"(?m)^\d+ +(\w+)\(", (manager.folder / "strace").read_text()))
     (manager.folder / "system-calls").write_text("\n".join(sorted(calls)) + "\n")
 
     # What the README says of TLS, in the two blocks below that word.
@@ -122,7 +128,7 @@ def main():
     api.command("key", ROTATED)
     with sandbox.killed_at_the_end(manager.start()) as process:
         ready("https://127.0.0.1:10018", ssl._create_unverified_context())
-        wait_for("the rotated key", lambda: ROTATED in api.keys(), 20)
+        wait_for("the rotated key", lambda: api.keys() >= {ROTATED}, 20)
         sandbox.stop(process, grace)
     print("after a restart, the rotated key is used, and TLS with a key file of root's is served as the README says")
 

@@ -1,0 +1,56 @@
+"""What the repository itself holds: workflows, documents and the crate."""
+
+import re
+import subprocess
+import sys
+
+import pytest
+from harness import ROOT
+
+GITHUB = ROOT / ".github"
+
+
+@pytest.mark.parametrize(
+    ("schema", "files"),
+    [
+        ("github-workflows", sorted(GITHUB.glob("workflows/*.yaml"))),
+        ("github-actions", [ROOT / "deploy/ci/github/action.yml"]),
+        ("dependabot", [GITHUB / "dependabot.yml"]),
+        ("gitlab-ci", sorted((ROOT / "deploy/ci").glob("*.yml"))),
+    ],
+)
+def test_files_of_ci_fit_their_schemas(schema, files):
+    transform = ["--data-transform", "gitlab-ci"] if schema == "gitlab-ci" else []
+    subprocess.run(["check-jsonschema", "--builtin-schema", f"vendor.{schema}", *transform, *files], check=True)
+
+
+def test_zizmor_finds_nothing(tmp_path):
+    # The example names our own action by a tag, as only whoever uses it knows the commit that they have reviewed.
+    example = tmp_path / ".github/workflows/example.yaml"
+    example.parent.mkdir(parents=True)
+    text = (ROOT / "deploy/ci/github/example.yaml").read_text()
+    example.write_text(re.sub(r"(deploy/ci/github)@v\S+", rf"\1@{'0' * 40}", text))
+    subprocess.run(["zizmor", "--offline", "--quiet", GITHUB, ROOT / "deploy/ci/github", tmp_path], check=True)
+
+
+def test_the_dockerfile_is_clean_and_workflows_build_on_its_image():
+    subprocess.run(["hadolint", ROOT / "deploy/container/Dockerfile"], check=True)
+    files = [ROOT / "deploy/container/Dockerfile", *GITHUB.glob("workflows/*.yaml")]
+    (base,) = {image for file in files for image in re.findall(r"rust:[^ \n]+", file.read_text())}
+    assert "@sha256:" in base
+
+
+def test_jobs_that_publish_are_bound_to_the_environment():
+    jobs = re.split(r"\n  (?=\w+:\n    name:)", (GITHUB / "workflows/release.yaml").read_text())
+    writing = [job for job in jobs if re.search(r"(packages|contents|id-token): write", job)]
+    assert len(writing) == 4 and all("\n    environment: release\n" in job for job in writing)
+
+
+def test_links_of_documents_lead_somewhere():
+    subprocess.run([sys.executable, ROOT / "tests/links.py"], check=True)
+
+
+def test_the_crate_holds_the_program_alone():
+    done = subprocess.run(["cargo", "package", "--list", "--allow-dirty", "--quiet"], cwd=ROOT, check=True, capture_output=True, text=True)
+    known = r"src/.*|Cargo\.(lock|toml|toml\.orig)|LICENSE|README\.md|\.cargo_vcs_info\.json"
+    assert [file for file in done.stdout.split() if not re.fullmatch(known, file)] == []
