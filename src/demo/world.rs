@@ -113,7 +113,7 @@ impl DemoRepository {
     /// Returns the repository and its languages as an exporter knows them that has read them four
     /// times a day for three weeks until `now`.
     fn history(&self, now: Timestamp) -> Option<(Repository, Languages)> {
-        let reads = (-3 * WEEK..0).step_by(6 * 3600);
+        let reads = (-3 * WEEK..=0).step_by(6 * 3600);
         let mut records: Vec<Record> = Vec::new();
         for second in reads {
             let read_at = Timestamp::from_millis(now.as_millis() + second * 1000);
@@ -133,9 +133,11 @@ impl DemoRepository {
             private: Some(self.private),
             created_at: None,
         };
-        let read_at = Timestamp::from_millis(now.as_millis() - 6 * 3_600_000);
-        let records = records.into();
-        Some((repository, Languages { read_at, records }))
+        let languages = Languages {
+            read_at: now,
+            records: records.into(),
+        };
+        Some((repository, languages))
     }
 
     /// Returns whether the repository cannot be read: one fails for 12 seconds of every five
