@@ -36,6 +36,7 @@ use indicatif::ProgressBar;
 use std::{ffi::OsString, path::Path, sync::Arc};
 use stdio::print_on_stderr;
 use tokio::runtime::Builder;
+use url::Position;
 
 /// The failure of a command, with its remedy.
 #[derive(Debug, thiserror::Error)]
@@ -110,6 +111,11 @@ async fn off_the_runtime<T: Send + 'static>(work: impl FnOnce() -> T + Send + 's
         // The runtime is shutting down, so that no task awaits the result.
         Err(_) => std::future::pending().await,
     }
+}
+
+/// Returns the host of the API, for people.
+fn api_host(config: &Config) -> Arc<str> {
+    config.api.base_url[Position::BeforeHost..Position::AfterPort].into()
 }
 
 fn environment() -> Vec<(OsString, OsString)> {

@@ -2,7 +2,7 @@
 //! targets that are not met.
 
 use super::{
-    RunError, Uses, load, off_the_runtime, open_state, output::Results, poller_settings,
+    RunError, Uses, api_host, load, off_the_runtime, open_state, output::Results, poller_settings,
     start_logging, stdio::print_on_stderr, stop::StopSignals,
 };
 use crate::{
@@ -94,6 +94,7 @@ pub async fn once(options: &Options, arguments: Once) -> Result<(), RunError> {
             max_size: arguments.max_size,
         },
         instruments,
+        api: api_host(&config),
         findings: result.findings,
     });
     drop(poller);

@@ -3,7 +3,7 @@
 use super::stdio::print;
 use crate::{
     cli::{Destination, Output},
-    diagnosis::Finding,
+    diagnosis::{self, Finding},
     domain::document::Selection,
     metrics::{
         exposition::{Format, Publication},
@@ -31,6 +31,8 @@ pub struct Results {
     pub report: Report,
     pub publication: Publication,
     pub instruments: Arc<Instruments>,
+    /// The host of the API.
+    pub api: Arc<str>,
     pub findings: Vec<Finding>,
 }
 
@@ -66,9 +68,13 @@ impl Results {
             Output::Badge => out.write_all(report::badge(report).as_bytes()),
             Output::Html => {
                 let Publication {
-                    snapshot, status, ..
+                    document,
+                    snapshot,
+                    status,
+                    ..
                 } = &self.publication;
-                let page = report::html::page(snapshot, status, &self.findings)?;
+                let headline = diagnosis::headline(&self.findings, snapshot, status);
+                let page = report::html::page(document, &self.api, headline, &self.findings)?;
                 out.write_all(page.as_bytes())
             }
         }

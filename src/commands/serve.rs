@@ -1,7 +1,8 @@
 //! `serve`: polls on an interval and serves the result until a signal stops the process.
 
 use super::{
-    RunError, Uses, demo, load, notify, off_the_runtime, open_state, poller_settings, publish,
+    RunError, Uses, api_host, demo, load, notify, off_the_runtime, open_state, poller_settings,
+    publish,
     reload::Reloader,
     start_logging,
     stop::{self, StopSignals},
@@ -109,6 +110,10 @@ fn start(options: Options, announce: Option<Announce>) -> Result<Started, RunErr
         clock: Clock::system(),
         started_at: Clock::system().now(),
         settings: config.web.clone(),
+        api: match announce {
+            Some(_) => "the demo".into(),
+            None => api_host(&config),
+        },
     });
     let server = new_server(web_file, &state, &instruments, &stop);
     let web_file_changed = Arc::new(Notify::new());

@@ -91,8 +91,8 @@ pub struct Translation {
     pub entry: Option<Arc<TargetEntry>>,
     /// `None` if no completion is reported.
     pub last_progress: Option<Timestamp>,
-    /// True if the shown data are the first with a completion, so that `last_progress` is the time
-    /// of this read.
+    /// True if nothing earlier is known: the completion was first seen within the last week and has
+    /// not changed since, so that `last_progress` is the time of the first read.
     pub is_new: bool,
     /// A fall of the last 7 days; a resting translation has none.
     pub fall: Option<Box<Fall>>,

@@ -91,10 +91,10 @@ impl Record {
         Some(self.reported()?.progress_at.min(now))
     }
 
-    /// Returns whether a read before the one of `read_at` had a completion.
-    pub fn was_known_before(&self, read_at: Timestamp) -> bool {
+    /// Returns whether the completion has changed, or was known before this time.
+    pub fn was_known_before(&self, time: Timestamp) -> bool {
         let known = self.known.as_ref();
-        self.past.is_some() || known.is_some_and(|known| known.progress_at < read_at)
+        self.past.is_some() || known.is_some_and(|known| known.progress_at <= time)
     }
 
     /// Returns the fall while it is shown; `None` if the completion is unknown.

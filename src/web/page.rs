@@ -8,8 +8,15 @@
 mod tests;
 
 use super::{negotiate, state::AppState};
-use crate::report::html::{data::View, query::Query, view};
-use crate::support::escape::printable;
+use crate::{
+    diagnosis,
+    metrics::exposition::Publication,
+    report::html::{
+        query::Query,
+        view::{self, ServerView, View},
+    },
+    support::escape::printable,
+};
 use axum::{
     extract::State,
     http::{HeaderMap, StatusCode, Uri, header},
@@ -55,12 +62,21 @@ pub async fn show(State(state): State<Arc<AppState>>, uri: Uri, headers: HeaderM
     let now = state.clock.now();
     let rendered = render(move || {
         let current = state.current();
+        let Publication {
+            snapshot,
+            status,
+            document,
+            ..
+        } = &*current.publication;
         let shown = View {
             now,
-            started_at: Some(state.started_at),
-            telemetry_path: Some(&state.settings.telemetry_path),
-            snapshot: &current.publication.snapshot,
-            status: &current.publication.status,
+            server: Some(ServerView {
+                started_at: state.started_at,
+                telemetry_path: &state.settings.telemetry_path,
+            }),
+            api: &state.api,
+            document,
+            headline: diagnosis::headline(&current.findings, snapshot, status),
             findings: &current.findings,
         };
         let text = shown.render(&query).map_err(askama::Error::into_io_error)?;

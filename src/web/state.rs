@@ -36,6 +36,8 @@ pub struct AppState {
     /// The start of the exporter, which a reload leaves alone.
     pub started_at: Timestamp,
     pub settings: WebConfig,
+    /// The host of the API, for people.
+    pub api: Arc<str>,
 }
 
 impl AppState {

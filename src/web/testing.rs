@@ -84,6 +84,7 @@ impl Fixture {
             clock,
             started_at,
             settings: settings.clone(),
+            api: "api.example.com".into(),
         });
         let protection = Protection::new(WebConfigFile::default());
         let server = Server::new(

@@ -28,6 +28,8 @@ use std::{sync::Arc, time::Duration};
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
+const WEEK: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+
 /// The minimum time that a rate is measured over: less would take an hour's burst for the pace of
 /// weeks.
 const RATE_NEEDS: Duration = DAY;
@@ -168,7 +170,7 @@ impl Judge<'_> {
             ratio,
             entry: entry.cloned(),
             last_progress: record.last_progress(now),
-            is_new: !record.was_known_before(read_at),
+            is_new: !record.was_known_before(self.snapshot.taken_at.saturating_sub(WEEK)),
             fall: fall
                 .filter(|_| readiness != Readiness::Resting)
                 .map(Box::new),

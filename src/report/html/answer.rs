@@ -1,171 +1,144 @@
 //! The answer to "may we ship?": a sentence and its look.
 
-use super::{data::View, look::Look};
+use super::{look::Look, view::View};
 use crate::{
-    domain::{
-        PollFailure, TranslationProblem,
-        readiness::{Due, Totals},
-        snapshot::Condition,
-    },
-    support::{
-        clock::Timestamp,
-        humanize::{counted, grouped, repositories},
-    },
+    domain::{PollFailure, TranslationProblem, document::Document, snapshot::Condition},
+    support::humanize::{counted, grouped, repositories},
 };
-use std::collections::BTreeMap;
 
-/// The first sentence of the page, with the figures beside it.
-#[derive(Debug)]
-pub struct Answer {
-    /// A sentence without its full stop.
-    pub sentence: String,
-    pub overdue: usize,
-    /// The next date that some translations miss so far, and their number.
-    pub next: Option<(Timestamp, usize)>,
-    pub look: Look,
-}
-
-impl Answer {
-    /// Answers from the totals and the dates of the shown translations: those of `language`, or
-    /// all.
-    pub fn new(
-        view: &View<'_>,
-        totals: &Totals,
-        dates: &BTreeMap<Timestamp, Due<'_>>,
-        language: Option<&str>,
-    ) -> Self {
-        let behind = |due: &Due<'_>| due.totals.behind();
-        let overdue = totals.count(TranslationProblem::Overdue);
-        let next = dates
-            .range(view.snapshot.taken_at..)
-            .find(|(_, due)| behind(due) > 0)
-            .map(|(at, due)| (*at, behind(due)));
-        let (sentence, look) = match totals.all {
-            0 => (nothing(view, language), Look::Waiting),
-            _ => sentence(view, totals, overdue),
-        };
-        let doubt = if totals.problems().count() > 0 || totals.unknown() > 0 {
-            Look::Degraded
-        } else {
-            Look::Well
-        };
-        Self {
-            sentence,
-            overdue,
-            next,
-            look: look.max(doubt).max(view.doubts()),
-        }
-    }
-
-    /// Returns the title of the tab, without its mark.
-    pub fn title(&self, totals: &Totals) -> String {
-        let ready = format!("{}/{} ready", grouped(totals.ready), grouped(totals.all));
-        match (self.overdue, totals.count(TranslationProblem::Stalled)) {
-            _ if totals.all == 0 => "Nothing to show".to_owned(),
-            (0, 0) => ready,
-            (0, stalled) => format!("{ready}, {} stalled", grouped(stalled)),
-            (overdue, _) => format!("{ready}, {} overdue", grouped(overdue)),
-        }
-    }
-}
-
-/// Returns the answer as a sentence, and its look apart from stalled and unknown translations.
-fn sentence(view: &View<'_>, totals: &Totals, overdue: usize) -> (String, Look) {
-    let unread = view.snapshot.count(|one| one.languages().is_none());
-    let is_old = view.is_old();
-    let (ready, all) = (
-        grouped(totals.ready),
-        counted(totals.all, "translation", "translations"),
-    );
+/// Answers for the chosen part of the document: with the first sentence whose condition holds.
+pub fn answer(view: &View<'_>, chosen: &Document) -> (String, Look) {
+    let totals = &chosen.totals;
+    let (unread, overdue) = (chosen.unread(), totals.count(TranslationProblem::Overdue));
+    let (ready, unknown) = (grouped(totals.ready), grouped(totals.unknown));
+    let all = counted(totals.all, "translation", "translations");
     let not_read = match unread {
         0 => String::new(),
         unread => format!(", {} not read", repositories(unread)),
     };
-    let is_outage = is_old && view.polling() == Look::Failing;
-    let (then, yet) = if is_outage {
-        (" when last read", " when last read")
+    let answers = [
+        (totals.all == 0, Look::Waiting, nothing(view, chosen)),
+        (
+            chosen.is_scale_suspect,
+            Look::Degraded,
+            "Unknown: api.completion_scale does not fit the completions".to_owned(),
+        ),
+        (
+            totals.unknown == totals.all,
+            Look::Degraded,
+            "Unknown: the API reports no completion".to_owned(),
+        ),
+        (
+            overdue > 0,
+            Look::Failing,
+            format!("Not ready to ship: {} of {all} overdue", grouped(overdue)),
+        ),
+        (
+            totals.behind() > totals.unknown,
+            Look::Waiting,
+            format!("Not ready to ship: {ready} of {all} ready{not_read}"),
+        ),
+        (
+            totals.unknown > 0,
+            Look::Degraded,
+            format!("Unknown: {unknown} of {all} without a completion, {ready} ready{not_read}"),
+        ),
+        (
+            unread > 0,
+            Look::Waiting,
+            format!("Not known yet: {ready} of {all} ready{not_read}"),
+        ),
+        (
+            view.is_outdated(),
+            Look::Well,
+            format!("Not known now: {ready} of {all} ready at the last read"),
+        ),
+        (
+            true,
+            Look::Well,
+            format!("Ready to ship: {ready} of {all} ready"),
+        ),
+    ];
+    let (_, look, sentence) = answers
+        .into_iter()
+        .find(|(holds, ..)| *holds)
+        .unwrap_or_default();
+    let doubt = if totals.problems().count() > 0 || totals.unknown > 0 {
+        Look::Degraded
     } else {
-        ("", " yet")
+        Look::Well
     };
-    if totals.unknown() == totals.all {
-        let sentence = "Unknown: the API reports no completion";
-        return (sentence.to_owned(), Look::Degraded);
-    }
-    if overdue > 0 {
-        let verb = match (is_outage, overdue) {
-            (true, 1) => "was",
-            (true, _) => "were",
-            (false, 1) => "is",
-            (false, _) => "are",
-        };
-        let overdue = grouped(overdue);
-        let sentence = format!("Not ready to ship{then}: {overdue} of {all} {verb} overdue");
-        return (sentence, Look::Failing);
-    }
-    // Nothing is known to be unready.
-    if !is_outage && totals.unknown() > 0 && totals.unknown() == totals.behind() {
-        let unknown = grouped(totals.unknown());
-        let sentence = format!("Unknown: {unknown} of {all} have no completion, {ready} ready");
-        return (sentence, Look::Degraded);
-    }
-    if !totals.is_ready() {
-        let sentence = format!("Not ready to ship{yet}: {ready} of {all} ready{not_read}");
-        return (sentence, Look::Waiting);
-    }
-    if unread > 0 {
-        let sentence = format!("Not known yet: {ready} of {all} ready{not_read}");
-        return (sentence, Look::Waiting);
-    }
-    if is_old {
-        let were = if totals.all == 1 { "was" } else { "were" };
-        let sentence = format!("Not known now: when last read, {ready} of {all} {were} ready");
-        return (sentence, Look::Well);
-    }
-    (format!("Ready to ship: {ready} of {all} ready"), Look::Well)
+    (sentence, look.max(doubt).max(view.doubts()))
 }
 
-/// Returns the sentence for a page without translations. Only a complete listing, with all of its
-/// repositories read, proves that there is nothing to ship.
-fn nothing(view: &View<'_>, language: Option<&str>) -> String {
-    let snapshot = view.snapshot;
-    let all = snapshot.repositories.len();
-    let read = snapshot.count(|condition| condition.languages().is_some());
-    let is_old = view.is_old();
-    let yet = if is_old { "" } else { " yet" };
-    if all == 0 {
-        return match &view.status.last {
-            None => "Not known yet: nothing has been read so far",
-            Some(last) if last.cut_short().is_some() => match last.failure() {
-                Some(PollFailure::Unauthorized) => "Unknown: the API refuses the key",
-                Some(PollFailure::KeyFile) => "Unknown: the API key cannot be read",
-                Some(PollFailure::Unavailable) => "Unknown: the API is unavailable",
-                _ => "Unknown: the repositories could not be listed",
-            },
-            Some(_) if snapshot.filtered > 0 => {
-                "Nothing to ship: the filters leave out every repository"
-            }
-            Some(_) if snapshot.unnamed > 0 => "Unknown: no repository has a readable name",
-            Some(_) => "Nothing to ship: the account has no repositories",
-        }
-        .to_owned();
-    }
-    let is_stale = |condition: &Condition| matches!(condition, Condition::Stale { .. });
-    if read == 0 && snapshot.count(is_stale) > 0 {
-        return "Unknown: the last data are too old to show".to_owned();
-    }
-    if read == 0 && is_old {
-        return "Unknown: no repository could be read".to_owned();
-    }
-    match language {
-        Some(code) if read < all => {
-            format!("Not known{yet}: no repository read so far has the language “{code}”")
-        }
-        Some(code) => format!("No repository has the language “{code}”"),
-        None if read < all => format!(
-            "Unknown{yet}: {} of {} read",
-            grouped(read),
-            repositories(all)
+/// Returns the sentence for a page without translations to ship. Only a complete listing, with all
+/// of its repositories read, proves that there is nothing.
+fn nothing(view: &View<'_>, chosen: &Document) -> String {
+    let document = view.document;
+    let last = document.status.last.as_ref();
+    let failure = last
+        .filter(|last| last.cut_short().is_some())
+        .and_then(|last| last.failure());
+    let (rows, unread) = (chosen.rows.len(), chosen.unread());
+    let is_stale = |condition: &Condition<_>| matches!(condition, Condition::Stale { .. });
+    let resting = counted(
+        chosen.totals.resting,
+        "translation rests",
+        "translations rest",
+    );
+    let of_rows = format!(
+        "Unknown: {} of {} read",
+        grouped(rows - unread),
+        repositories(rows)
+    );
+    let account = document.rows.is_empty();
+    let answers = [
+        (
+            account && last.is_none(),
+            "Not known yet: nothing has been read so far",
         ),
-        None => "Nothing to ship: no repository has a language to show".to_owned(),
-    }
+        (
+            failure == Some(PollFailure::Unauthorized),
+            "Unknown: the API refuses the key",
+        ),
+        (
+            failure == Some(PollFailure::KeyFile),
+            "Unknown: the API key cannot be read",
+        ),
+        (
+            failure == Some(PollFailure::Unavailable),
+            "Unknown: the API is unavailable",
+        ),
+        (
+            account && failure.is_some(),
+            "Unknown: the repositories could not be listed",
+        ),
+        (
+            account && document.filtered > 0,
+            "Nothing to ship: the filters leave out every repository",
+        ),
+        (
+            account && document.unnamed > 0,
+            "Unknown: no repository has a readable name",
+        ),
+        (account, "Nothing to ship: the account has no repositories"),
+        (
+            rows == 0,
+            "Nothing to ship: no repository and language matches",
+        ),
+        (
+            unread == rows && chosen.count(is_stale) > 0,
+            "Unknown: the last data are too old to show",
+        ),
+        (unread > 0, &of_rows),
+        (chosen.totals.resting > 0, &resting),
+        (
+            true,
+            "Nothing to ship: no repository has a language to show",
+        ),
+    ];
+    let answer = answers.iter().find(|(holds, _)| *holds);
+    answer
+        .map(|(_, sentence)| (*sentence).to_owned())
+        .unwrap_or_default()
 }

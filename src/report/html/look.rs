@@ -4,8 +4,9 @@
 use crate::domain::Severity;
 
 /// A degree of bad news, from calm to alarming.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Look {
+    #[default]
     Well,
     Waiting,
     Degraded,

@@ -1,8 +1,59 @@
-//! The query of a page: `q`, `language`, `sort`, `stalled`, `page` and `refresh`. Unreadable values
-//! count as absent.
+//! The query of a page: `repo` and `language` select the part of the document that the whole page
+//! is about; `q`, `only`, `sort` and `page` choose rows of its table. Unreadable values count as
+//! absent.
 
-use std::collections::BTreeMap;
+use crate::{
+    domain::{
+        TranslationProblem,
+        document::{Selection, Totals},
+    },
+    support::glob::glob,
+};
 use url::form_urlencoded::{Serializer, parse};
+
+/// A filter of rows by what is not well with a translation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Only {
+    Behind,
+    Unknown,
+    Problem(TranslationProblem),
+}
+
+impl Only {
+    pub const ALL: [Self; 6] = [
+        Self::Behind,
+        Self::Problem(TranslationProblem::Overdue),
+        Self::Problem(TranslationProblem::AtRisk),
+        Self::Problem(TranslationProblem::Stalled),
+        Self::Problem(TranslationProblem::Regressed),
+        Self::Unknown,
+    ];
+
+    fn label(self) -> &'static str {
+        match self {
+            Self::Behind => "behind",
+            Self::Unknown => "unknown",
+            Self::Problem(kind) => kind.label(),
+        }
+    }
+
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Behind => "not ready",
+            Self::Unknown => "unknown",
+            Self::Problem(kind) => kind.words(),
+        }
+    }
+
+    /// Counts the translations that pass.
+    pub fn count(self, totals: &Totals) -> usize {
+        match self {
+            Self::Behind => totals.behind(),
+            Self::Unknown => totals.unknown,
+            Self::Problem(kind) => totals.count(kind),
+        }
+    }
+}
 
 /// A key that sorts the rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -16,44 +67,32 @@ pub enum Column {
 }
 
 impl Column {
-    /// Each column with its name in links, and the names of its order and of the reverse order.
-    /// Sorted as the variants are, so that a variant is an index.
-    pub const ALL: [(Self, &'static str, &'static str, &'static str); 4] = [
-        (
-            Self::Behind,
-            "behind",
-            "furthest from target first",
-            "nearest to ready first",
-        ),
-        (
-            Self::Completion,
-            "completion",
-            "least complete first",
-            "most complete first",
-        ),
-        (
-            Self::Progress,
-            "progress",
-            "longest without progress first",
-            "latest progress first",
-        ),
-        (Self::Name, "name", "by name, A to Z", "by name, Z to A"),
+    const ALL: [(Self, &'static str); 4] = [
+        (Self::Behind, "behind"),
+        (Self::Completion, "completion"),
+        (Self::Progress, "progress"),
+        (Self::Name, "name"),
     ];
+
+    fn label(self) -> &'static str {
+        Self::ALL[self as usize].1
+    }
 }
 
 /// The choices of a visitor.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Query {
-    /// A part of the names of the repositories to show; an empty text shows all.
+    /// A glob on the selected repositories; an empty text selects all.
+    pub repository: String,
+    /// A glob on the selected languages; an empty text selects all.
+    pub language: String,
+    /// A part of the names of the rows to show; an empty text shows all.
     pub search: String,
-    /// The code of the only language to show.
-    pub language: Option<String>,
+    pub only: Option<Only>,
     pub column: Column,
     pub descending: bool,
     /// The number of the page, from 0; it may be beyond the last page.
     pub page: usize,
-    /// Shows only repositories with stalled translations.
-    pub stalled: bool,
     /// Makes the browser load the page again every minute. No link carries it on.
     pub refresh: bool,
 }
@@ -64,17 +103,18 @@ impl Query {
         let mut query = Self::default();
         for (name, value) in parse(text.as_bytes()) {
             match &*name {
+                "repo" => query.repository = value.into(),
+                "language" => query.language = value.into(),
                 "q" => query.search = value.trim().into(),
-                "language" => query.language = given(&value),
+                "only" => query.only = Only::ALL.into_iter().find(|only| only.label() == value),
                 "sort" => {
                     let column = value.trim_start_matches('-');
-                    let known = Column::ALL.iter().find(|(_, name, ..)| *name == column);
-                    if let Some((column, ..)) = known {
+                    let known = Column::ALL.iter().find(|(_, name)| *name == column);
+                    if let Some((column, _)) = known {
                         query.column = *column;
                         query.descending = value.starts_with('-');
                     }
                 }
-                "stalled" => query.stalled = value == "1",
                 "refresh" => query.refresh = value == "1",
                 "page" => query.page = value.parse().unwrap_or(1_usize).saturating_sub(1),
                 _ => {}
@@ -83,51 +123,44 @@ impl Query {
         query
     }
 
-    /// Replaces the language by its spelling in `names` if they differ only in case.
-    pub fn spelled_as(mut self, names: &BTreeMap<&str, &str>) -> Self {
-        if let Some(code) = &mut self.language
-            && !names.contains_key(&**code)
-            && let Some(spelled) = names.keys().find(|other| other.eq_ignore_ascii_case(code))
-        {
-            *code = (*spelled).to_owned();
-        }
-        self
+    /// Returns the selection of the document. A text that is no glob selects nothing.
+    pub fn selection(&self) -> Option<Selection> {
+        let globs = |text: &str| match text {
+            "" => Ok(Vec::new()),
+            text => glob(text).map(|glob| vec![glob]),
+        };
+        let (repositories, languages) =
+            (globs(&self.repository).ok()?, globs(&self.language).ok()?);
+        Selection::new(&repositories, &languages).ok()
     }
 
-    /// Returns the link to the stalled translations.
-    pub fn of_stalled(&self) -> String {
-        Self {
-            language: self.language.clone(),
-            stalled: true,
-            ..Self::default()
-        }
-        .link()
-    }
-
-    /// Returns the link to one language in all repositories; an empty code selects all languages.
+    /// Returns the link to one language in all repositories.
     pub fn of_language(code: &str) -> String {
+        let language = globset::escape(code);
         Self {
-            language: given(code),
+            language,
             ..Self::default()
         }
         .link()
     }
 
-    /// Returns the link to the repositories whose names contain `name`, in all languages.
+    /// Returns the link to one repository in all languages.
     pub fn of_repository(name: &str) -> String {
+        let repository = globset::escape(name);
         Self {
-            search: name.to_owned(),
+            repository,
             ..Self::default()
         }
         .link()
     }
 
-    pub fn without_search(&self) -> String {
+    /// Returns the link to the rows of this selection that pass the filter, or to all.
+    pub fn only(&self, only: Option<Only>) -> String {
         Self {
-            search: String::new(),
-            stalled: false,
-            page: 0,
-            ..self.clone()
+            repository: self.repository.clone(),
+            language: self.language.clone(),
+            only,
+            ..Self::default()
         }
         .link()
     }
@@ -151,35 +184,42 @@ impl Query {
         .link()
     }
 
-    /// Returns the link to this query, relative to the page, without default values.
+    /// Returns the query that a search is added to.
+    pub fn without_search(&self) -> Self {
+        Self {
+            search: String::new(),
+            page: 0,
+            ..self.clone()
+        }
+    }
+
+    /// Returns the parameters that differ from the defaults.
+    pub fn parameters(&self) -> Vec<(&'static str, String)> {
+        let sign = if self.descending { "-" } else { "" };
+        let is_sorted = self.descending || self.column != Column::default();
+        let sort = is_sorted.then(|| format!("{sign}{}", self.column.label()));
+        let page = (self.page > 0).then(|| (self.page + 1).to_string());
+        let only = self.only.map(|only| only.label().to_owned());
+        let parameters = [
+            ("repo", self.repository.clone()),
+            ("language", self.language.clone()),
+            ("only", only.unwrap_or_default()),
+            ("sort", sort.unwrap_or_default()),
+            ("page", page.unwrap_or_default()),
+            ("q", self.search.clone()),
+        ];
+        let given = parameters
+            .into_iter()
+            .filter(|(_, value)| !value.is_empty());
+        given.collect()
+    }
+
+    /// Returns the link to this query, relative to the page.
     fn link(&self) -> String {
-        let mut parameters = Serializer::for_suffix("?".to_owned(), 1);
-        if !self.search.is_empty() {
-            parameters.append_pair("q", &self.search);
-        }
-        if let Some(code) = &self.language {
-            parameters.append_pair("language", code);
-        }
-        if self.descending || self.column != Column::default() {
-            let (_, name, ..) = Column::ALL[self.column as usize];
-            let sign = if self.descending { "-" } else { "" };
-            parameters.append_pair("sort", &format!("{sign}{name}"));
-        }
-        if self.stalled {
-            parameters.append_pair("stalled", "1");
-        }
-        if self.page > 0 {
-            parameters.append_pair("page", &(self.page + 1).to_string());
-        }
-        parameters.finish()
+        let mut link = Serializer::for_suffix("?".to_owned(), 1);
+        link.extend_pairs(self.parameters()).finish()
     }
 }
-
-/// Returns the text unless it is empty.
-fn given(text: &str) -> Option<String> {
-    (!text.is_empty()).then(|| text.to_owned())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -195,12 +235,12 @@ mod tests {
         for uri in [
             "/",
             "/?",
-            "/?q=&language=&sort=&page=",
+            "/?q=&repo=&language=&only=&sort=&page=",
             "/?sort=size&page=-1&x=y",
             "/?page=0",
             "/?q=%20",
             "/?&&=&",
-            "/?stalled=yes&refresh=60",
+            "/?only=size&refresh=60",
         ] {
             assert_eq!(query(uri), Query::default(), "{uri}");
         }
@@ -209,20 +249,12 @@ mod tests {
 
     #[test]
     fn a_link_leads_back_to_its_query() {
-        let asked =
-            query("/?q=a%26b%3D%22%3Cc%3E+d&language=pt%2BBR&sort=-progress&stalled=1&page=3");
+        let asked = query(
+            "/?q=a%26b%3D%22%3Cc%3E+d&repo=acme%2F*&language=pt%2BBR&sort=-progress&only=at_risk&page=3",
+        );
         assert_eq!(asked.search, "a&b=\"<c> d");
         let again = format!("/{}", asked.link());
         assert_eq!(query(&again), asked);
-    }
-
-    #[test]
-    fn a_language_is_found_whatever_its_case_and_the_exact_one_first() {
-        let names = [("de", ""), ("pt-BR", ""), ("PT-br", "")].into();
-        let spelled = |uri| query(uri).spelled_as(&names).language.unwrap();
-        assert_eq!(spelled("/?language=DE"), "de");
-        assert_eq!(spelled("/?language=PT-br"), "PT-br");
-        assert_eq!(spelled("/?language=xx"), "xx");
     }
 
     #[test]

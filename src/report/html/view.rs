@@ -1,26 +1,25 @@
 //! The status page: the data and functions of page.html and the templates that it includes.
 
 use super::{
-    answer::Answer,
-    data::View,
+    answer::answer,
     grid::{Grid, ROWS},
     look::Look,
-    query::{Column, Query},
+    query::{Column, Only, Query},
 };
 use crate::{
-    diagnosis::{self, Finding},
+    diagnosis::Finding,
     domain::{
-        ProblemKind, Repository, TranslationProblem,
-        readiness::{self, Cause, Due, Row, Totals, Translation},
-        snapshot::{Condition, Snapshot},
+        ProblemKind, Severity, TranslationProblem,
+        document::{Cause, Document, Due, Row, Totals, Translation, furthest_first},
+        readiness::{date, day, days, span},
+        snapshot::Condition,
     },
     support::{
         clock::Timestamp,
-        humanize::{self, Rough},
+        humanize::{self, Rough, grouped},
     },
 };
 use askama::Template;
-use std::{cmp::Reverse, collections::BTreeMap};
 
 /// The stylesheet, which is part of the page.
 pub const STYLE: &str = include_str!("style.css");
@@ -28,17 +27,39 @@ pub const STYLE: &str = include_str!("style.css");
 /// The stylesheet of windows too narrow for one column per language, also part of the page.
 pub const WRAPPED: &str = include_str!("wrapped.css");
 
-/// The maximum number of translations named for a date.
-const MOST_NAMED: usize = 60;
+/// The document of the alerts. Its headings are their names.
+const RUNBOOK: &str = "https://github.com/translation-exporter/translation-exporter/blob/main/deploy/prometheus/runbook.md";
 
-/// The maximum number of repositories unfolded for a date.
-const MOST_UNFOLDED: usize = 10;
+/// The maximum number of translations named for a date, and of stalled ones.
+const MOST_NAMED: usize = 40;
 
-/// The maximum number of repositories in the list of stalled translations.
-const MOST_STALLED: usize = 6;
+/// The maximum number of entries that a list shows unfolded.
+const MOST_UNFOLDED: usize = 8;
 
-/// The maximum number of tiles of a repository in that list.
-const MOST_TILES: usize = 12;
+/// The number of languages that the card of languages shows unfolded.
+const MOST_LANGUAGES: usize = 12;
+
+/// The data of the page.
+#[derive(Debug)]
+pub struct View<'a> {
+    pub now: Timestamp,
+    /// `None` in a file, which shows all rows and has no link or form that needs a server.
+    pub server: Option<ServerView<'a>>,
+    /// The host of the API.
+    pub api: &'a str,
+    pub document: &'a Document,
+    /// The state of polling in one sentence.
+    pub headline: String,
+    /// The present problems, worst first.
+    pub findings: &'a [Finding],
+}
+
+/// The server of the page.
+#[derive(Debug, Clone, Copy)]
+pub struct ServerView<'a> {
+    pub started_at: Timestamp,
+    pub telemetry_path: &'a str,
+}
 
 #[derive(Template)]
 #[template(path = "page.html", config = "src/report/html/askama.toml")]
@@ -46,270 +67,306 @@ struct PageTemplate<'a> {
     view: &'a View<'a>,
     query: &'a Query,
     now: Timestamp,
-    answer: Answer,
-    polling: Look,
-    /// Set if the figures may be out of date.
-    is_old: bool,
-    /// The name of each language by its code; empty if the API reports none.
-    names: BTreeMap<&'a str, &'a str>,
+    /// The selected part of the document.
+    chosen: &'a Document,
     totals: Totals,
-    dates: BTreeMap<Timestamp, Due<'a>>,
-    stalled: Vec<Group<'a>>,
-    /// The time at which the progress clocks are old enough for a translation to count as stalled,
-    /// if they are too young now.
-    stalled_known_at: Option<Timestamp>,
+    sentence: String,
+    look: Look,
+    polling: Look,
+    dates: Vec<(Timestamp, Due<'a>)>,
+    /// The stalled translations, the longest without progress first.
+    stalled: Vec<(&'a Row, &'a Translation)>,
+    /// The languages, the furthest behind first.
+    languages: Vec<(&'a str, Totals)>,
     grid: Grid<'a>,
-    /// The label of the condition that most repositories share. Their rows carry no tag, so that
-    /// the other rows stand out.
-    common: &'static str,
 }
 
-/// Dates, each with the translations due then.
-type Dates<'b, 'a> = Vec<(&'b Timestamp, &'b Due<'a>)>;
-
-/// A repository with some of its translations, and the number of translations left out.
-#[derive(Debug)]
-struct Group<'a> {
-    repository: &'a Repository,
-    translations: Vec<Translation<'a>>,
-    more: usize,
-}
+/// A repository with some of its translations.
+type Group<'a> = (&'a Row, Vec<&'a Translation>);
 
 impl View<'_> {
     /// Renders the page for a query.
     pub fn render(&self, query: &Query) -> askama::Result<String> {
-        let Self { now, snapshot, .. } = *self;
-        let names = snapshot.language_names();
-        let query = &query.clone().spelled_as(&names);
-        let rows = readiness::rows(snapshot, query.language.as_deref());
-        let totals = Totals::of(&rows);
-        let dates = readiness::dates(&rows, MOST_NAMED, snapshot.taken_at);
-        let polling = self.polling();
-        let is_old = self.is_old();
-        let size = self.telemetry_path.map_or(usize::MAX, |_| ROWS);
+        let chosen = &match query.selection() {
+            Some(selection) => selection.of(self.document),
+            None => Document {
+                rows: Vec::new(),
+                totals: Totals::default(),
+                ..self.document.clone()
+            },
+        };
+        let (sentence, look) = answer(self, chosen);
+        let stalled = chosen.translations();
+        let stalled = stalled.filter(|(_, one)| one.has(TranslationProblem::Stalled));
+        let mut stalled: Vec<_> = stalled.collect();
+        stalled.sort_by_key(|(_, one)| one.last_progress);
+        stalled.truncate(MOST_NAMED);
+        let mut languages = chosen.languages();
+        furthest_first(&mut languages, |(_, totals)| totals.missing.get());
+        let size = self.server.map_or(usize::MAX, |_| ROWS);
         let page = PageTemplate {
             view: self,
             query,
-            now,
-            answer: Answer::new(self, &totals, &dates, query.language.as_deref()),
-            polling,
-            is_old,
-            names,
-            totals,
-            dates,
-            stalled: stalled(&rows),
-            stalled_known_at: self.stalled_known_at(),
-            grid: Grid::new(rows, query, size),
-            common: common(snapshot),
+            now: self.now,
+            chosen,
+            totals: chosen.totals,
+            sentence,
+            look,
+            polling: self.look(|_| true),
+            dates: chosen.dates(MOST_NAMED).into_iter().collect(),
+            stalled,
+            languages,
+            grid: Grid::new(&chosen.rows, query, size),
         };
         page.render()
     }
 
-    /// Returns the time from which a translation can count as stalled, if all were first seen too
-    /// recently for that.
-    fn stalled_known_at(&self) -> Option<Timestamp> {
-        let all = self.snapshot.repositories.iter();
-        let languages = all.filter_map(|shown| shown.condition.languages());
-        let records = languages.flat_map(|languages| languages.records.iter());
-        let first = records
-            .filter_map(|record| record.last_progress(self.now))
-            .min()?;
-        let known_at = first.saturating_add(self.snapshot.thresholds.stalled_after);
-        (known_at > self.now).then_some(known_at)
+    /// Returns whether most figures may be out of date: polls fail, or the first poll has not read
+    /// again what the state file restored.
+    pub fn is_outdated(&self) -> bool {
+        let status = &self.document.status;
+        let is_failing = |finding: &Finding| {
+            finding.kind == ProblemKind::PollsFailing && finding.repositories == 0
+        };
+        let is_restored = |condition: &Condition<_>| matches!(condition, Condition::Restored(_));
+        self.findings.iter().any(is_failing)
+            || status.last.is_none() && self.document.count(is_restored) > 0
+    }
+
+    /// Returns the look of the problems that cast doubt on the figures. An expired certificate, for
+    /// example, leaves every completion true.
+    pub fn doubts(&self) -> Look {
+        self.look(|kind| {
+            !matches!(
+                kind,
+                ProblemKind::Certificate | ProblemKind::ReloadRefused | ProblemKind::StateNotSaved
+            )
+        })
+    }
+
+    /// Returns the look of the findings that pass `accepts`, and of the last poll. A finding of
+    /// severity info asks nobody to act, and counts as well.
+    fn look(&self, accepts: impl Fn(ProblemKind) -> bool) -> Look {
+        let findings = self.findings.iter();
+        let findings = findings.filter(|finding| accepts(finding.kind));
+        let looks = findings.map(|finding| match finding.severity {
+            Severity::Error => Look::Failing,
+            Severity::Warning => Look::Degraded,
+            Severity::Info => Look::Well,
+        });
+        let last = match &self.document.status.last {
+            None => Look::Waiting,
+            Some(last) if last.is_success() => Look::Well,
+            Some(_) => Look::Degraded,
+        };
+        looks.max().unwrap_or_default().max(last)
     }
 }
 
-/// Returns the repositories with the most stalled translations.
-fn stalled<'a>(rows: &[Row<'a>]) -> Vec<Group<'a>> {
-    let count = |row: &Row<'_>| row.totals.count(TranslationProblem::Stalled);
-    let mut most: Vec<_> = rows.iter().filter(|row| count(row) > 0).collect();
-    most.sort_by_key(|row| Reverse(count(row)));
-    most.truncate(MOST_STALLED);
-    let group = |row: &Row<'a>| {
-        let all = row.translations();
-        let mut translations: Vec<_> = all.filter(|one| one.judgement.stalled.is_some()).collect();
-        translations.sort_by_key(|one| one.judgement.stalled);
-        translations.truncate(MOST_TILES);
-        Group {
-            repository: &row.shown.repository,
-            more: count(row) - translations.len(),
-            translations,
-        }
-    };
-    most.into_iter().map(group).collect()
-}
-
-/// Groups the named translations by repository, the furthest behind first.
-fn groups<'a>(due: &Due<'a>) -> Vec<Group<'a>> {
+/// Groups translations by repository, in the order of their first ones.
+fn groups<'a>(translations: &[(&'a Row, &'a Translation)]) -> Vec<Group<'a>> {
     let mut groups: Vec<Group<'a>> = Vec::new();
-    for translation in &due.furthest {
-        let repository = translation.repository;
+    for (row, translation) in translations {
         match groups
             .iter_mut()
-            .find(|group| group.repository.id == repository.id)
+            .find(|(other, _)| other.name() == row.name())
         {
-            Some(group) => group.translations.push(*translation),
-            None => groups.push(Group {
-                repository,
-                translations: vec![*translation],
-                more: 0,
-            }),
+            Some((_, translations)) => translations.push(translation),
+            None => groups.push((row, vec![translation])),
         }
     }
     groups
 }
 
-/// Returns the label of failing repositories if more than half fail. A row without data always says
-/// why.
-fn common(snapshot: &Snapshot) -> &'static str {
-    let failing = snapshot.count(|condition| condition.label() == "failing");
-    if failing * 2 > snapshot.repositories.len() {
-        "failing"
-    } else {
-        ""
-    }
-}
-
 impl<'a> PageTemplate<'a> {
     fn is_file(&self) -> bool {
-        self.view.telemetry_path.is_none()
+        self.view.server.is_none()
     }
 
-    /// Returns the causes of failing repositories, for the finding that reports them.
-    fn causes(&self, finding: &Finding) -> Vec<Cause<'_>> {
-        if finding.repositories == 0 || finding.kind != ProblemKind::PollsFailing {
-            return Vec::new();
-        }
-        readiness::causes(self.view.snapshot)
+    /// Returns whether the page is about one language, which then is a column of its own.
+    fn is_single(&self) -> bool {
+        !self.query.language.is_empty() && self.languages.len() < 2
     }
 
-    /// Returns whether a row shows the condition of its repository.
-    fn is_tagged(&self, row: &Row<'_>) -> bool {
-        let condition = &row.shown.condition;
-        match condition {
-            Condition::Stale { .. } => true,
-            _ if self.view.status.is_outage() => condition.failure().is_none(),
-            _ => condition.label() != self.common,
-        }
-    }
-
-    /// Counts the repositories in the condition with this label.
-    fn count(&self, label: &str) -> usize {
-        self.view
-            .snapshot
-            .count(|condition| condition.label() == label)
-    }
-
-    /// Counts the repositories whose languages are shown, from whichever poll.
-    fn with_data(&self) -> usize {
-        let snapshot = self.view.snapshot;
-        snapshot.count(|condition| condition.languages().is_some())
-    }
-
-    /// Returns the step to take for a reader who cannot reach the exporter.
-    fn whom_to_ask(&self) -> &'static str {
-        let has = |kind| {
-            self.view
-                .findings
-                .iter()
-                .any(|finding| finding.kind == kind)
-        };
-        if has(ProblemKind::ApiKey) {
-            "Ask whoever runs this page for a new API key."
-        } else if has(ProblemKind::PollsFailing) {
-            "The exporter keeps trying. If this lasts, ask whoever runs this page."
-        } else if has(ProblemKind::NoRepositories) {
-            "Ask whoever runs this page whether its API key belongs to the right account."
-        } else {
-            "Ask whoever runs this page."
-        }
-    }
-
-    /// Returns whether more translations have stalled than the page names.
-    fn has_more_stalled(&self) -> bool {
-        let named: usize = self.stalled.iter().map(|one| one.translations.len()).sum();
-        named < self.totals.count(TranslationProblem::Stalled)
+    /// Returns the next date that something misses so far.
+    fn next_date(&self) -> Option<&(Timestamp, Due<'a>)> {
+        let mut dates = self.dates.iter();
+        dates.find(|(at, due)| *at >= self.chosen.taken_at && due.totals.behind() > 0)
     }
 
     /// Splits the dates into the missed ones with the next one, and the rest, which is folded.
-    fn split_dates(&self) -> (Dates<'_, 'a>, Dates<'_, 'a>) {
-        let (mut urgent, mut later) = (Vec::new(), Vec::new());
-        let mut has_next = false;
-        for (at, due) in &self.dates {
-            let is_open = due.totals.behind() > 0;
-            let is_urgent = is_open && !has_next && urgent.len() < 4;
-            has_next |= is_open && *at >= self.now;
-            if is_urgent { &mut urgent } else { &mut later }.push((at, due));
-        }
-        (urgent, later)
+    fn split_dates(&self) -> (Vec<&(Timestamp, Due<'a>)>, Vec<&(Timestamp, Due<'a>)>) {
+        let last = self.next_date().map_or(self.chosen.taken_at, |(at, _)| *at);
+        let dates = self.dates.iter();
+        dates.partition(|(at, due)| *at <= last && due.totals.behind() > 0)
     }
 
     /// Returns the time without progress after which a translation has stalled.
     fn stalled_after(&self) -> String {
-        let snapshot = self.view.snapshot;
-        let after = readiness::span(snapshot.thresholds.stalled_after);
-        let mut entries = snapshot.targets.0.iter();
+        let after = span(self.chosen.thresholds.stalled_after);
+        let mut entries = self.chosen.targets.0.iter();
         if entries.any(|entry| entry.target.stalled_after.is_some()) {
             return format!("{after}, or as its target allows");
         }
         after
     }
 
-    /// Returns the link from `links.repository`.
-    fn repository_url(&self, repository: &Repository) -> Option<String> {
-        self.view.snapshot.links.repository_url(repository)
+    /// Returns the title of the tab.
+    fn title(&self) -> String {
+        let Totals { all, ready, .. } = self.totals;
+        let overdue = self.totals.count(TranslationProblem::Overdue);
+        let title = format!(
+            "{} {}/{} ready",
+            self.look.mark(),
+            grouped(ready),
+            grouped(all)
+        );
+        match (all, overdue) {
+            (0, _) => format!("{} Nothing to show", self.look.mark()),
+            (_, 0) => title,
+            (_, overdue) => format!("{title}, {} overdue", grouped(overdue)),
+        }
+    }
+
+    /// Returns the selection in words; empty without one.
+    fn selection(&self) -> String {
+        let Query {
+            repository,
+            language,
+            ..
+        } = self.query;
+        let language = match language.as_str() {
+            "" => String::new(),
+            code => self.language_name(code),
+        };
+        match (repository.as_str(), language.as_str()) {
+            (repository, "") => repository.to_owned(),
+            ("", language) => language.to_owned(),
+            (repository, language) => format!("{language} of {repository}"),
+        }
+    }
+
+    /// Returns the filters that some translations pass, each with their number.
+    fn filters(&self) -> impl Iterator<Item = (Only, usize)> {
+        let counts = Only::ALL.map(|only| (only, only.count(&self.totals)));
+        counts.into_iter().filter(|(_, count)| *count > 0)
+    }
+
+    /// Returns the problems that no translation has. It is empty unless all are judged.
+    fn absent(&self) -> Vec<&'static str> {
+        let is_judged = self.totals.not_judged().next().is_none();
+        let is_known = |only: &Only| match only {
+            Only::Problem(TranslationProblem::Stalled | TranslationProblem::AtRisk) => {
+                is_judged && !self.is_too_early()
+            }
+            Only::Problem(_) => is_judged,
+            Only::Behind | Only::Unknown => false,
+        };
+        let absent = Only::ALL.into_iter().filter(is_known);
+        let absent = absent.filter(|only| only.count(&self.totals) == 0);
+        absent.map(Only::words).collect()
+    }
+
+    /// Returns whether nothing earlier is known of some translations that are not ready, so that
+    /// they may have stalled or be at risk.
+    fn is_too_early(&self) -> bool {
+        let mut translations = self.chosen.translations();
+        translations.any(|(_, one)| one.is_behind() && one.is_new)
+    }
+
+    /// Returns the selected repositories without data of the last poll, and how old theirs are.
+    fn exceptions(&self) -> Vec<&Row> {
+        let is_fresh = |row: &&Row| matches!(row.condition, Condition::Fresh(_));
+        self.chosen
+            .rows
+            .iter()
+            .filter(|row| !is_fresh(row))
+            .collect()
+    }
+
+    /// Returns the start of the exporter while it has not read everything since.
+    fn started_without_full_poll(&self) -> Option<Timestamp> {
+        let last = self.view.document.status.last_success_at;
+        let started = self.view.server?.started_at;
+        last.is_none_or(|at| at < started).then_some(started)
+    }
+
+    /// Returns the causes of failing repositories, for the finding that reports them.
+    fn causes(&self, finding: &Finding) -> Vec<Cause<'_>> {
+        if finding.repositories == 0 {
+            return Vec::new();
+        }
+        self.view.document.causes(|_| true)
     }
 
     /// Returns the link from `links.language`.
-    fn language_url(&self, translation: &Translation<'_>) -> Option<String> {
-        let links = &self.view.snapshot.links;
-        links.language_url(translation.repository, translation.code())
+    fn work(&self, row: &Row, translation: &Translation) -> Option<String> {
+        self.chosen.language_url(row, translation.code())
     }
 
     /// Returns the name of a language with its code, or the code alone if the API reports no name.
     fn language_name(&self, code: &str) -> String {
-        match self.names.get(code) {
-            Some(name) if !["", code].contains(name) => format!("{name} ({code})"),
+        let mut translations = self.view.document.translations();
+        match translations.find(|(_, one)| one.code() == code && !one.language.name.is_empty()) {
+            Some((_, one)) if *one.language.name != *code => {
+                format!("{} ({code})", one.language.name)
+            }
             _ => code.to_owned(),
         }
     }
+}
 
-    /// Returns the tooltip of a tile outside the grid.
-    fn tile_title(&self, translation: &Translation<'_>) -> String {
-        let name = self.language_name(translation.code());
-        let target = translation.target.percent();
-        let Some(at) = translation.last_progress else {
-            return format!("{name}: target {target} %, no completion is reported");
-        };
-        let progress = ago(at, self.now);
-        let title = format!("{name}: target {target} %, last progress {progress}");
-        match translation.judgement.estimated_ready {
-            Some(at) => format!("{title}, at its rate ready on {}", readiness::date(at)),
-            None => title,
-        }
+/// Returns the link to the runbook's section on a finding, for kinds that have an alert.
+fn runbook(finding: &Finding) -> Option<String> {
+    let alert = finding.kind.definition().alert?;
+    Some(format!("{RUNBOOK}#{}", alert.to_lowercase()))
+}
+
+/// Returns the meaning of a problem, beside its number.
+fn meaning(kind: TranslationProblem) -> &'static str {
+    match kind {
+        TranslationProblem::Stalled => "not ready, no progress for long",
+        TranslationProblem::Regressed => "fell sharply within 7 days",
+        TranslationProblem::Overdue => "not ready, the date has passed",
+        TranslationProblem::AtRisk => "too slow for the date",
+    }
+}
+
+/// Returns the latest known progress in a repository.
+fn last_progress(row: &Row) -> Option<Timestamp> {
+    let translations = row.translations().iter();
+    translations.filter_map(Translation::known_progress).max()
+}
+
+/// Returns the class of a mean. A mean beside unknown completions is never coloured as ready.
+fn mean_class(totals: &Totals) -> &'static str {
+    match totals.ready + totals.unknown == totals.all && totals.unknown > 0 {
+        true => "unknown",
+        false => heat(totals.missing.get()),
     }
 }
 
 /// Returns the marks of a translation: the class and the word of each.
-fn marks(translation: &Translation<'_>) -> Vec<(&'static str, &'static str)> {
-    let mut marks = Vec::new();
-    if translation.target.rests() {
-        marks.push(("resting", "resting"));
-    } else if translation.is_ready() {
-        marks.push(("ready", "ready"));
-    }
-    let problems = translation.judgement.problems();
-    marks.extend(problems.map(|(kind, _)| (class(kind), kind.words())));
-    marks
+fn marks(translation: &Translation) -> Vec<(&'static str, &'static str)> {
+    let state = match (translation.rests(), translation.is_ready()) {
+        (true, _) => Some(("rests", "resting")),
+        (_, true) => Some(("ready", "ready")),
+        _ => None,
+    };
+    let class = |kind| match kind {
+        TranslationProblem::Stalled => "stalled",
+        TranslationProblem::Regressed => "regressed",
+        TranslationProblem::Overdue => "missed",
+        TranslationProblem::AtRisk => "risk",
+    };
+    let problems = translation.problems();
+    let problems = problems.map(|(kind, _)| (class(kind), kind.words()));
+    state.into_iter().chain(problems).collect()
 }
 
 /// Returns the classes of a translation's tile.
-fn classes(translation: &Translation<'_>) -> String {
-    let mut classes = if translation.target.rests() {
-        "rests".to_owned()
-    } else {
-        heat(translation.missing())
-    };
+fn classes(translation: &Translation) -> String {
+    let mut classes = heat(translation.missing()).to_owned();
     for (class, _) in marks(translation) {
         classes.push(' ');
         classes.push_str(class);
@@ -317,71 +374,34 @@ fn classes(translation: &Translation<'_>) -> String {
     classes
 }
 
-/// Returns the class of a tile with this problem.
-fn class(kind: TranslationProblem) -> &'static str {
-    match kind {
-        TranslationProblem::Stalled => "stalled",
-        TranslationProblem::Regressed => "regressed",
-        TranslationProblem::Overdue => "missed",
-        TranslationProblem::AtRisk => "risk",
-    }
+/// Returns the class of a tile: unknown, or one for each tenth that is missing.
+fn heat(missing: Option<f64>) -> &'static str {
+    const STEPS: [&str; 11] = [
+        "h10", "h9", "h8", "h7", "h6", "h5", "h4", "h3", "h2", "h1", "h0",
+    ];
+    let Some(missing) = missing else {
+        return "unknown";
+    };
+    let tenths = (0..10_u8).take_while(|step| missing * 10.0 - 1e-9 > f64::from(*step));
+    STEPS[tenths.count()]
 }
 
 fn percent(ratio: Option<f64>) -> String {
-    ratio.map_or("?".to_owned(), readiness::percent)
+    ratio.map_or("?".to_owned(), crate::domain::readiness::percent)
 }
 
 /// Formats the time since `then`.
 fn ago(then: Timestamp, now: Timestamp) -> String {
-    let passed = now.since(then);
-    if passed.as_secs() == 0 {
-        "just now".to_owned()
-    } else {
-        format!("{} ago", Rough(passed))
+    match now.since(then) {
+        passed if passed.as_secs() == 0 => "just now".to_owned(),
+        passed => format!("{} ago", Rough(passed)),
     }
 }
 
 /// Formats the time until `then`.
 fn ahead(then: Timestamp, now: Timestamp) -> String {
-    let left = then.since(now);
-    if left.as_secs() == 0 {
-        "at any moment".to_owned()
-    } else {
-        format!("in {}", Rough(left))
-    }
-}
-
-/// Returns the class of a mean. A mean beside unknown completions is never coloured as ready.
-fn mean_class(totals: &Totals) -> String {
-    if totals.unknown() > 0 && totals.ready + totals.unknown() == totals.all {
-        return "unknown".to_owned();
-    }
-    heat(totals.missing.get())
-}
-
-/// Returns the class of a tile, one for each tenth that is missing and one for a ready translation.
-fn heat(missing: Option<f64>) -> String {
-    let Some(missing) = missing else {
-        return "unknown".to_owned();
-    };
-    let step = 10.0 - (missing * 10.0 - 1e-9).ceil().clamp(0.0, 10.0);
-    format!("h{step}")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn times_beyond_now_read_as_just_now() {
-        let (early, late) = (Timestamp::from_millis(0), Timestamp::from_millis(90_000));
-        assert_eq!(
-            (ago(early, late).as_str(), ago(late, early).as_str()),
-            ("1 min ago", "just now")
-        );
-        assert_eq!(
-            (ahead(late, early).as_str(), ahead(early, late).as_str()),
-            ("in 1 min", "at any moment")
-        );
+    match then.since(now) {
+        left if left.as_secs() == 0 => "at any moment".to_owned(),
+        left => format!("in {}", Rough(left)),
     }
 }
