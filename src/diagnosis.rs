@@ -101,6 +101,7 @@ pub fn findings(
         data::shape(snapshot, status),
         scale(snapshot.completion_scale, snapshot.completions()),
         data::omitted_zeros(status.zeros),
+        data::languages_gone(&status.languages_gone),
         data::rate_limited(status),
         polling::overrun(status),
         certificate(facts, now),

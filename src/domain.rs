@@ -25,7 +25,7 @@ mod thresholds;
 
 pub use problem::{ProblemKind, Severity};
 pub use response::{
-    BadEntry, Defects, LanguageList, Listing, Next, Page, ReportedLanguage, ZeroCount, Zeros,
+    Defects, Found, LanguageList, Listing, Next, Page, ReportedLanguage, ZeroCount,
 };
 
 pub use thresholds::Thresholds;

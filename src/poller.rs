@@ -153,6 +153,7 @@ impl<A: Api> Poller<A> {
             next_poll_at: self.next_poll.map(|at| now.wall_at(at)),
             held_until: pace.held_until().map(|until| now.wall_at(until)),
             zeros: self.ledger.zeros(),
+            languages_gone: self.ledger.languages_gone(now.wall),
             defects: self.ledger.defects(),
             has_data: self.ledger.has_data(),
             state_is_kept: self.saving.saver.is_some(),

@@ -36,8 +36,9 @@ pub async fn check(config: &Config, client: &Client) -> anyhow::Result<Vec<Strin
         format!("{} answers and accepts the key", config.api.base_url),
         format!("the first page of the listing has {all}, and the filters leave {left} of them"),
     ];
-    if let Some(bad) = page.listing.bad.described.first() {
-        lines.push(format!("it has bad entries or fields, such as {bad}"));
+    let bad = &page.listing.bad;
+    if !bad.0.is_empty() {
+        lines.push(format!("it has bad entries or fields: {bad}"));
     }
     lines.extend(omitted("false", "private", page.listing.zeros));
     let mut findings = Vec::new();

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     domain::{
-        Operation, PollFailure, ProblemKind, Reason, Severity, ZeroCount, Zeros,
+        Operation, PollFailure, ProblemKind, Reason, Severity, ZeroCount,
         polling::PollStatus,
         snapshot::{Condition, Snapshot, is_scale_suspect, out_of_scale},
     },
@@ -15,11 +15,18 @@ use crate::{
         humanize::{counted, grouped, repositories},
     },
 };
-use std::{collections::BTreeSet, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+    time::Duration,
+};
 
 /// The hint for a listing that has lost most repositories.
 const CHECK_ACCOUNT: &str = "check that the key belongs to the right account; \
      if the repositories were removed on purpose, there is nothing to do";
+
+/// The maximum number of repositories that a finding names.
+const MOST_NAMED: usize = 10;
 
 /// The minimum time for which a listed repository may fail before its first read.
 const UNREAD: Duration = Duration::from_secs(60 * 60);
@@ -191,33 +198,45 @@ pub(super) fn shape(snapshot: &Snapshot, status: &PollStatus) -> Option<Finding>
     })
 }
 
-/// Returns a finding if the API seems to leave out fields that hold 0 or false, as protobuf's JSON
-/// does.
-pub(super) fn omitted_zeros(zeros: Zeros) -> Option<Finding> {
-    let (completion, private) = (zeros.completion, zeros.private);
-    let what = match (completion.suggests_omission(), private.suggests_omission()) {
-        (false, false) => return None,
-        (true, false) => format!(
-            "completion is missing from {}, and none reports 0",
-            translations(completion)
-        ),
-        (false, true) => format!(
-            "private is missing from {}, and none reports false",
-            repositories(private.absent)
-        ),
-        (true, true) => format!(
-            "completion is missing from {}, private from {}, and no value is 0 or false",
-            translations(completion),
-            repositories(private.absent)
-        ),
-    };
-    let what = format!("The API seems to leave out zeros: {what}");
+/// Returns a finding if the API seems to leave out completions of 0, as protobuf's JSON does.
+pub(super) fn omitted_zeros(zeros: ZeroCount) -> Option<Finding> {
+    if !zeros.suggests_omission() {
+        return None;
+    }
+    let translations = counted(zeros.absent, "translation", "translations");
+    let what = format!(
+        "The API seems to leave out zeros: completion is missing from {translations}, and none \
+         reports 0"
+    );
     let hint = "if the API leaves out fields that hold 0 or false, set api.omits_zeros to true";
     Some(Finding::new(ProblemKind::OmittedZeros, what, hint))
 }
 
-fn translations(zeros: ZeroCount) -> String {
-    counted(zeros.absent, "translation", "translations")
+/// Returns a finding if languages have left repositories that are still listed.
+pub(super) fn languages_gone(gone: &BTreeMap<Arc<str>, Vec<Arc<str>>>) -> Option<Finding> {
+    if gone.is_empty() {
+        return None;
+    }
+    let all = gone.values().map(Vec::len).sum();
+    let what = format!(
+        "{} of {} left within a day, although their repositories are still listed",
+        counted(all, "language", "languages"),
+        repositories(gone.len())
+    );
+    let named = gone.iter().take(MOST_NAMED);
+    let mut named: Vec<_> = named
+        .map(|(repo, codes)| format!("{repo}: {}", codes.join(", ")))
+        .collect();
+    if let more @ 1.. = gone.len().saturating_sub(MOST_NAMED) {
+        named.push(format!("{} more", repositories(more)));
+    }
+    let hint = "if nobody removed them, ask the API's operators; they go on where they left if \
+                they come back within 30 days";
+    Some(Finding {
+        repositories: gone.len(),
+        detail: Some(named.join("; ").into()),
+        ..Finding::new(ProblemKind::LanguagesGone, what, hint)
+    })
 }
 
 /// Returns a finding if refusals slowed or ended a last poll that read something. Refusals of an API

@@ -1,10 +1,14 @@
 //! The status of polling: the poll under way and the outcome of the last one.
 
 use crate::{
-    domain::{Defect, Failure, Operation, PollFailure, Stop, Zeros},
+    domain::{Defect, Failure, Operation, PollFailure, Stop, ZeroCount},
     support::clock::{Timestamp, WrongClock},
 };
-use std::{collections::BTreeSet, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+    time::Duration,
+};
 
 /// The number of unread repositories at which a poll has failed, if they are also a tenth of all.
 const MANY: usize = 5;
@@ -114,10 +118,13 @@ pub struct PollStatus {
     /// The rate, in requests per second, to which refusals had slowed the last poll by its end;
     /// `None` if they had not slowed it.
     pub slowed_to: Option<f64>,
-    /// The zeros that the API spells out or leaves out.
-    pub zeros: Zeros,
+    /// The completions that the API omits, and the zeros that it spells out.
+    pub zeros: ZeroCount,
     /// The defects of the current responses.
     pub defects: BTreeSet<(Operation, Defect)>,
+    /// The codes of the languages that left listed repositories within a day, by the names of the
+    /// repositories.
+    pub languages_gone: BTreeMap<Arc<str>, Vec<Arc<str>>>,
     /// True once a listing was complete, or data came from the state file.
     pub has_data: bool,
     /// True if the progress clock survives a restart.

@@ -97,6 +97,9 @@ problem_kinds! {
     Certificate: "certificate", Some("TranslationCertificateExpiring"),
         "the served TLS certificate has expired, or expires within 14 days",
         Some("the TLS certificate is renewed");
+    LanguagesGone: "languages_gone", None,
+        "languages left within a day, although their repositories are still listed",
+        Some("no language has left within a day");
     PollsOverrun: "polls_overrun", None,
         "the last poll took longer than `poll.interval`",
         Some("the last poll took no longer than poll.interval");

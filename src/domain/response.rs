@@ -3,64 +3,38 @@
 use super::{Completion, Defect, Language, Repository, RepositoryId};
 use crate::support::clock::Timestamp;
 use std::{
-    collections::{BTreeMap, BTreeSet, HashSet, btree_map::Entry},
+    collections::{BTreeMap, HashSet, btree_map::Entry},
     fmt,
     sync::Arc,
 };
 
-/// The maximum number of defects with a description; further ones are only counted.
-const MAX_DESCRIBED: usize = 100;
-
-/// One bad entry, or one bad field of an entry.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BadEntry {
-    /// The position of the entry in its response, from 1; `None` if the defect is a conflict
-    /// between entries.
-    pub place: Option<usize>,
-    /// The id, name or code of the entry, as far as they can be read.
-    pub identity: String,
-    pub defect: Defect,
-}
-
-/// Formats the entry as `entry 3 (id 7, "owner/repo"): created_at`.
-impl fmt::Display for BadEntry {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            place,
-            identity,
-            defect,
-        } = self;
-        let defect = defect.label();
-        match place {
-            Some(place) if identity.is_empty() => write!(f, "entry {place}: {defect}"),
-            Some(place) => write!(f, "entry {place} ({identity}): {defect}"),
-            None => write!(f, "{identity}: {defect}"),
-        }
-    }
-}
-
 /// The defects of a response, or of all pages of a listing.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Defects {
-    pub all: Vec<Defect>,
-    /// The defects in `all`, each once.
-    pub kinds: BTreeSet<Defect>,
-    /// The first 100 defects with their entries.
-    pub described: Vec<BadEntry>,
+pub struct Defects(pub BTreeMap<Defect, Found>);
+
+/// The defects of one kind.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Found {
+    pub count: usize,
+    /// The place, from 1, and the identity of the first bad entry, such as
+    /// `entry 3 (id 7, "owner/repo")`.
+    pub example: String,
 }
 
 impl Defects {
+    /// Adds a bad entry or field. `place` is the position of the entry in its response, from 1;
+    /// `None` if the defect is a conflict between entries.
     pub fn add(&mut self, defect: Defect, place: Option<usize>, identity: impl fmt::Display) {
-        self.all.push(defect);
-        self.kinds.insert(defect);
-        if self.described.len() < MAX_DESCRIBED {
+        let found = self.0.entry(defect).or_insert_with(|| {
             let identity = identity.to_string();
-            self.described.push(BadEntry {
-                place,
-                identity,
-                defect,
-            });
-        }
+            let example = match place {
+                Some(place) if identity.is_empty() => format!("entry {place}"),
+                Some(place) => format!("entry {place} ({identity})"),
+                None => identity,
+            };
+            Found { count: 0, example }
+        });
+        found.count += 1;
     }
 
     /// Adds a repository whose id or name another repository of the listing has.
@@ -69,11 +43,33 @@ impl Defects {
     }
 
     /// Adds the defects of another response.
-    pub fn append(&mut self, mut other: Self) {
-        self.all.append(&mut other.all);
-        self.kinds.append(&mut other.kinds);
-        self.described.append(&mut other.described);
-        self.described.truncate(MAX_DESCRIBED);
+    pub fn append(&mut self, other: Self) {
+        for (defect, found) in other.0 {
+            match self.0.entry(defect) {
+                Entry::Vacant(entry) => drop(entry.insert(found)),
+                Entry::Occupied(mut entry) => entry.get_mut().count += found.count,
+            }
+        }
+    }
+
+    /// Returns each defect as often as it was found.
+    #[cfg(test)]
+    pub fn all(&self) -> Vec<Defect> {
+        let all = self.0.iter();
+        all.flat_map(|(defect, found)| std::iter::repeat_n(*defect, found.count))
+            .collect()
+    }
+}
+
+/// Formats the defects as `completion: 3, the first in entry 1 ("de")`.
+impl fmt::Display for Defects {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (n, (defect, Found { count, example })) in self.0.iter().enumerate() {
+            let separator = if n == 0 { "" } else { "; " };
+            let label = defect.label();
+            write!(f, "{separator}{label}: {count}, the first in {example}")?;
+        }
+        Ok(())
     }
 }
 
@@ -97,14 +93,6 @@ impl ZeroCount {
     pub fn suggests_omission(self) -> bool {
         self.absent > 0 && self.spelled_out == 0
     }
-}
-
-/// The zero counts of the fields that the API may omit. Nothing is counted while `api.omits_zeros`
-/// is set.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Zeros {
-    pub completion: ZeroCount,
-    pub private: ZeroCount,
 }
 
 /// The continuation of the listing after a page.

@@ -12,8 +12,8 @@ pub use listing::{NAME_BYTES, is_too_large};
 use super::log::PollLog;
 use crate::{
     domain::{
-        Defect, Failure, LanguageList, Operation, Repository, RepositoryId, Thresholds, ZeroCount,
-        Zeros,
+        Defect, Defects, Failure, LanguageList, Operation, Repository, RepositoryId, Thresholds,
+        ZeroCount,
         departed::Departed,
         links::Links,
         record::SavedRepository,
@@ -38,6 +38,8 @@ const MOST_FAILURES: u32 = 10;
 /// The maximum number of languages in the ledger: two million series, or four with targets.
 pub const MOST_LANGUAGES: usize = 1_000_000;
 
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
 /// A repository that is polled.
 #[derive(Debug)]
 struct Polled {
@@ -50,10 +52,8 @@ struct Polled {
     failure: Option<Failure>,
     /// True if the log names the failure. An outage is logged as one.
     is_logged: bool,
-    /// The digest of the bad entries of the last response, so that they are logged once per change.
-    bad_entries: u64,
     /// The defects of the last response.
-    defects: BTreeSet<Defect>,
+    defects: Defects,
     /// The number of languages in the last response that had no field for their completion.
     absent_completions: usize,
 }
@@ -65,11 +65,7 @@ struct LastListing {
     missed: BTreeSet<RepositoryId>,
     /// The number of ids without a readable name.
     unnamed: usize,
-    /// The zeros of the field `private`: absent in this listing, spelled out in any.
-    zeros: ZeroCount,
-    /// The digest of its bad entries, so that they are logged once per change.
-    bad_entries: u64,
-    defects: BTreeSet<Defect>,
+    defects: Defects,
 }
 
 /// Everything that the poller knows of the account.
@@ -161,23 +157,40 @@ impl Ledger {
         self.last_poll = Some(began);
     }
 
-    /// Returns the zeros that the API spells out or leaves out.
-    pub fn zeros(&self) -> Zeros {
+    /// Counts the completions that the API omits, and the zeros that it spells out.
+    pub fn zeros(&self) -> ZeroCount {
         let absent = self.polled.values().map(|known| known.absent_completions);
-        Zeros {
-            completion: ZeroCount {
-                absent: absent.sum(),
-                spelled_out: self.zero_completions,
-            },
-            private: self.listing.zeros,
+        ZeroCount {
+            absent: absent.sum(),
+            spelled_out: self.zero_completions,
         }
+    }
+
+    /// Returns the codes of the languages that left polled repositories within a day.
+    pub fn languages_gone(&self, now: Timestamp) -> BTreeMap<Arc<str>, Vec<Arc<str>>> {
+        let mut gone = BTreeMap::new();
+        for (id, languages) in &self.departed.0 {
+            let Some(known) = self.polled.get(id) else {
+                continue;
+            };
+            let recent = languages.iter();
+            let recent = recent.filter(|(_, language)| now.since(language.left_at) < DAY);
+            let codes: Vec<_> = recent.map(|(code, _)| Arc::clone(code)).collect();
+            if !codes.is_empty() {
+                gone.insert(Arc::clone(&known.kept.repository.name), codes);
+            }
+        }
+        gone
     }
 
     /// Returns the defects of the last response of each kind, duplicates included.
     pub fn defects(&self) -> BTreeSet<(Operation, Defect)> {
-        let listing = self.listing.defects.iter();
+        let listing = self.listing.defects.0.keys();
         let listing = listing.map(|defect| (Operation::ListRepositories, *defect));
-        let languages = self.polled.values().flat_map(|known| &known.defects);
+        let languages = self
+            .polled
+            .values()
+            .flat_map(|known| known.defects.0.keys());
         let languages = languages.map(|defect| (Operation::ListLanguages, *defect));
         listing.chain(languages).collect()
     }
@@ -237,12 +250,12 @@ impl Ledger {
             bad,
         } = list;
         let repo = &known.kept.repository.name;
-        log.bad_entries(repo, &bad.described, &mut known.bad_entries);
+        log.defects(repo, &known.defects, &bad);
         known.failure = None;
         if std::mem::take(&mut known.is_logged) {
-            log.recovered(repo, id);
+            log.recovered(repo);
         }
-        known.defects = bad.kinds;
+        known.defects = bad;
         known.absent_completions = zeros.absent;
         self.zero_completions = self.zero_completions.saturating_add(zeros.spelled_out);
         self.languages = self.languages - known.languages() + languages.len();
@@ -275,7 +288,7 @@ impl Ledger {
         let is_other = before.is_none_or(|before| before.reason != failure.reason);
         if !is_outage && (is_other || !known.is_logged) {
             known.is_logged = true;
-            log.failing(&known.kept.repository.name, id, &failure);
+            log.failing(&known.kept.repository.name, &failure);
         }
         let failure = failure.continuing(before);
         known.kept.failing_since = Some(failure.since);
@@ -331,8 +344,7 @@ impl Polled {
             read_at: None,
             failure: None,
             is_logged: false,
-            bad_entries: 0,
-            defects: BTreeSet::new(),
+            defects: Defects::default(),
             absent_completions: 0,
         }
     }

@@ -1,82 +1,70 @@
-//! The log of a poll: changes only, and at most ten lines of each kind.
+//! The log of a poll: one line for each kind of news.
 
 use crate::{
-    domain::{BadEntry, Failure, RepositoryId, polling::PollOutcome},
+    domain::{Defects, Failure, RepositoryId, polling::PollOutcome},
     support::humanize::repositories,
 };
-use std::{
-    collections::BTreeMap,
-    fmt::Write as _,
-    hash::{DefaultHasher, Hash, Hasher},
-    sync::Arc,
-};
+use std::{collections::BTreeMap, fmt::Write as _, sync::Arc};
 
-/// The maximum number of lines of one kind in a poll.
+/// The maximum number of names in a line.
 const AT_MOST: usize = 10;
 
 /// The names of the polled repositories.
 pub type Names = BTreeMap<RepositoryId, Arc<str>>;
 
-/// The number of lines of each kind that a poll had, logged or not.
+/// The news of a poll: how often each message applies, and the first example.
 #[derive(Debug, Default)]
-pub struct PollLog(BTreeMap<&'static str, usize>);
+pub struct PollLog {
+    bad: BTreeMap<&'static str, (usize, String)>,
+    good: BTreeMap<&'static str, (usize, String)>,
+}
 
 impl PollLog {
-    /// Counts a line of a kind, and returns whether to log it: true for the first ten.
-    fn admits(&mut self, kind: &'static str) -> bool {
-        let count = self.0.entry(kind).or_default();
-        *count += 1;
-        *count <= AT_MOST
-    }
-
-    /// Logs how many lines of each kind were omitted.
+    /// Logs the news, one line for each kind.
     pub fn end(self) {
-        let omitted = self.0.iter().filter(|(_, count)| **count > AT_MOST);
-        let omitted: Vec<_> = omitted
-            .map(|(kind, count)| format!("{} {kind}", count - AT_MOST))
-            .collect();
-        if !omitted.is_empty() {
-            let omitted = omitted.join(", ");
-            tracing::warn!(omitted, "a poll logs at most {AT_MOST} lines of each kind");
+        for (what, (count, first)) in self.bad {
+            tracing::warn!(count, first, "{what}");
+        }
+        for (what, (count, first)) in self.good {
+            tracing::info!(count, first, "{what}");
         }
     }
 
-    /// Logs that a read of a repository's languages failed.
-    pub fn failing(&mut self, repo: &str, id: RepositoryId, failure: &Failure) {
-        if self.admits("failing") {
-            let (id, error, hint) = (id.get(), &*failure.what, &*failure.hint);
-            tracing::warn!(repo, id, error, hint, "cannot read languages");
-        }
+    /// Notes that reads of a repository's languages begin to fail.
+    pub fn failing(&mut self, repo: &str, Failure { what, hint, .. }: &Failure) {
+        let example = || format!("{repo}: {what}; {hint}");
+        note(&mut self.bad, "cannot read languages", example);
     }
 
-    /// Logs that the languages of a failing repository were read.
-    pub fn recovered(&mut self, repo: &str, id: RepositoryId) {
-        if self.admits("recovered") {
-            tracing::info!(repo, id = id.get(), "languages can be read again");
-        }
+    /// Notes that the languages of a failing repository were read.
+    pub fn recovered(&mut self, repo: &str) {
+        note(&mut self.good, "languages can be read again", || {
+            repo.to_owned()
+        });
     }
 
-    /// Logs the bad entries of a response, unless their digest is still the one `logged` last.
-    pub fn bad_entries(&mut self, of: &str, bad: &[BadEntry], logged: &mut u64) {
-        let digest = digest(bad);
-        if std::mem::replace(logged, digest) == digest {
+    /// Notes that the kinds of defects in the responses of one kind have changed.
+    pub fn defects(&mut self, of: &str, before: &Defects, now: &Defects) {
+        if before.0.keys().eq(now.0.keys()) {
             return;
         }
-        if bad.is_empty() {
-            if self.admits("responses without bad entries") {
-                tracing::info!(of, "the response no longer has bad entries");
-            }
-        } else if self.admits("responses with bad entries") {
-            let first: Vec<_> = bad.iter().take(AT_MOST).map(ToString::to_string).collect();
-            let (bad, more) = (first.join("; "), bad.len().saturating_sub(AT_MOST));
-            tracing::warn!(
-                of,
-                bad,
-                more,
-                "the response has bad entries or fields; the rest is used"
-            );
+        if now.0.is_empty() {
+            let what = "the response no longer has bad entries";
+            note(&mut self.good, what, || of.to_owned());
+        } else {
+            let what = "the response has bad entries or fields; the rest is used";
+            note(&mut self.bad, what, || format!("{of}: {now}"));
         }
     }
+}
+
+fn note(
+    news: &mut BTreeMap<&'static str, (usize, String)>,
+    what: &'static str,
+    example: impl FnOnce() -> String,
+) {
+    let (count, _) = news.entry(what).or_insert_with(|| (0, example()));
+    *count += 1;
 }
 
 /// Logs in one line the repositories that a listing added, removed or renamed.
@@ -117,18 +105,6 @@ fn first_names(names: Vec<String>) -> Option<String> {
         String::new()
     };
     (!first.is_empty()).then(|| first.join(", ") + &rest)
-}
-
-/// Returns a digest of a response's defects in any order; 0 if there are none.
-fn digest(bad: &[BadEntry]) -> u64 {
-    let mut defects: Vec<_> = bad.iter().map(|bad| (&*bad.identity, bad.defect)).collect();
-    if defects.is_empty() {
-        return 0;
-    }
-    defects.sort_unstable();
-    let mut hasher = DefaultHasher::new();
-    defects.hash(&mut hasher);
-    hasher.finish().max(1)
 }
 
 /// Logs the end of a poll, at debug level if its counts are the same as in the previous poll. The

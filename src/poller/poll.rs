@@ -148,11 +148,15 @@ impl<'a, A: Api> Poll<'a, A> {
     async fn list(&mut self, session: &A::Session) -> Result<(), RequestFailure> {
         let mut listing = Listing::default();
         let end = self.read_pages(session, &mut listing).await;
+        let operation = Operation::ListRepositories;
+        for (defect, found) in &listing.bad.0 {
+            self.count_defects(operation, *defect, found.count);
+        }
         let poller = &mut *self.poller;
         let (ledger, settings) = (&mut poller.ledger, &poller.poll_settings);
         let now = poller.clock.now();
         let (is_first, before) = (!ledger.has_data(), ledger.names());
-        let defects = match end {
+        let duplicates = match end {
             Ok(()) => Ok(ledger.apply_complete(listing, &settings.filter, now, &mut self.log)),
             Err(error) => {
                 let most = settings.max_repositories;
@@ -163,13 +167,13 @@ impl<'a, A: Api> Poll<'a, A> {
         if !is_first {
             log::changes(before, ledger.names());
         }
-        let defects = defects?;
+        let duplicates = duplicates?;
         if is_first {
             let (repositories, filtered) = (ledger.polled(), ledger.filtered());
             tracing::info!(repositories, filtered, "the first listing is complete");
         }
         poller.saving.is_changed = true;
-        self.count_defects(Operation::ListRepositories, &defects);
+        self.count_defects(operation, Defect::DuplicateName, duplicates);
         Ok(())
     }
 
@@ -187,8 +191,6 @@ impl<'a, A: Api> Poll<'a, A> {
                 self.poller.clock.compare(sent_at);
             }
             listing.append(page.listing);
-            // Counting here includes the defects of a listing that breaks off.
-            self.count_defects(operation, &std::mem::take(&mut listing.bad.all));
             let shown = listing.count();
             self.poller.progress.send_modify(|poll| poll.listed = shown);
             if is_too_large(shown, listing.name_bytes, most) {
@@ -409,7 +411,9 @@ impl<'a, A: Api> Poll<'a, A> {
         mut list: LanguageList,
     ) -> Result<LanguageList, RequestFailure> {
         let operation = Operation::ListLanguages;
-        self.count_defects(operation, &list.bad.all);
+        for (defect, found) in &list.bad.0 {
+            self.count_defects(operation, *defect, found.count);
+        }
         let excluded = &self.poller.settings.borrow().live.excluded_languages;
         list.languages
             .retain(|target| !excluded.is_match(&*target.language.code));
@@ -442,12 +446,11 @@ impl<'a, A: Api> Poll<'a, A> {
         }
     }
 
-    fn count_defects(&self, operation: Operation, defects: &[Defect]) {
-        for defect in defects {
-            self.poller.instruments.count(
-                &definition::INVALID_ENTRIES,
-                &[operation.label(), defect.label()],
-            );
+    fn count_defects(&self, operation: Operation, defect: Defect, count: usize) {
+        let labels = [operation.label(), defect.label()];
+        for _ in 0..count {
+            let instruments = &self.poller.instruments;
+            instruments.count(&definition::INVALID_ENTRIES, &labels);
         }
     }
 }

@@ -133,19 +133,11 @@ fn odd_responses() -> Vec<Case> {
         ),
         (
             ProblemKind::OmittedZeros,
-            Known::with(|known| known.status.zeros.completion.absent = 5),
+            Known::with(|known| known.status.zeros.absent = 5),
             &[
                 "leave out zeros",
                 "completion is missing from 5 translations, and none reports 0",
             ],
-        ),
-        (
-            ProblemKind::OmittedZeros,
-            Known::with(|known| {
-                known.status.zeros.completion.absent = 5;
-                known.status.zeros.private.absent = 1;
-            }),
-            &["missing from 5 translations, private from 1 repository"],
         ),
         (
             ProblemKind::ApiShape,
@@ -192,6 +184,18 @@ fn exporter_warnings() -> Vec<Case> {
 /// Returns the kinds of severity info.
 fn notices() -> Vec<Case> {
     vec![
+        (
+            ProblemKind::LanguagesGone,
+            Known::with(|known| {
+                let gone = [("o/1", ["de", "sv"]), ("o/2", ["fr", "sv"])];
+                let gone = gone.map(|(repo, codes)| (repo.into(), codes.map(Into::into).into()));
+                known.status.languages_gone = gone.into();
+            }),
+            &[
+                "4 languages of 2 repositories left within a day",
+                "o/1: de, sv; o/2: fr, sv",
+            ],
+        ),
         (
             ProblemKind::PollsOverrun,
             Known::ended(PollOutcome {

@@ -28,20 +28,18 @@ pub fn is_too_large(repositories: usize, name_bytes: usize, max_repositories: us
 }
 
 impl Ledger {
-    /// Applies a complete listing: removes the repositories that it lacks. Returns the defects that
-    /// the listing has as a whole.
+    /// Applies a complete listing: removes the repositories that it lacks. Returns the number of
+    /// repositories that it leaves out because another one has the same name.
     pub fn apply_complete(
         &mut self,
         listing: Listing,
         filter: &Filter,
         now: Timestamp,
         log: &mut PollLog,
-    ) -> Vec<Defect> {
+    ) -> usize {
         self.remove_missing(&listing, now);
         self.has_data = true;
         self.listing.unnamed = listing.nameless.len();
-        self.listing.zeros.absent = listing.zeros.absent;
-        self.listing.zeros.spelled_out += listing.zeros.spelled_out;
         for (id, repository) in listing.repositories {
             if self.listed.get(&id) != Some(&repository) {
                 self.listed.insert(id, repository);
@@ -49,12 +47,13 @@ impl Ledger {
         }
         self.forget_departed(now);
         let mut bad = listing.bad;
-        for repository in self.reselect(filter, now) {
-            bad.add_duplicate(Defect::DuplicateName, &repository);
+        let duplicates = self.reselect(filter, now);
+        for repository in &duplicates {
+            bad.add_duplicate(Defect::DuplicateName, repository);
         }
-        log.bad_entries("the listing", &bad.described, &mut self.listing.bad_entries);
-        self.listing.defects = bad.kinds;
-        bad.all
+        log.defects("the listing", &self.listing.defects, &bad);
+        self.listing.defects = bad;
+        duplicates.len()
     }
 
     /// Adds the new repositories of a listing that broke off, and changes no known repository.

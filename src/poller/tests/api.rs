@@ -4,8 +4,8 @@ use super::*;
 use crate::{
     api::{Pace, RequestFailure, Session},
     domain::{
-        BadEntry, Completion, Defects, Language, LanguageList, Listing, Next, Page, PollFailure,
-        Reason, ReportedLanguage, Repository, RepositoryId, Stop, Thresholds, filter::Filter,
+        Completion, Defects, Language, LanguageList, Listing, Next, Page, PollFailure, Reason,
+        ReportedLanguage, Repository, RepositoryId, Stop, Thresholds, filter::Filter,
     },
 };
 use globset::GlobSet;
@@ -27,7 +27,8 @@ pub struct Responses {
     /// The ids of the repositories whose languages were requested.
     pub requested: Vec<u64>,
     /// The bad entries among the languages of repositories.
-    pub bad: Vec<(u64, Vec<BadEntry>)>,
+    pub bad: Vec<(u64, Defects)>,
+    pub without_languages: bool,
     /// Failures look like an outage.
     pub is_unreachable: bool,
     pub end: Option<EndOfPoll>,
@@ -204,12 +205,13 @@ impl FakeSession {
             completion: Completion::new(*completion),
         };
         let bad = responses.bad.iter().find(|(of, _)| *of == id.get());
-        let bad = Defects {
-            described: bad.map(|(_, bad)| bad.clone()).unwrap_or_default(),
-            ..Defects::default()
-        };
+        let bad = bad.map(|(_, bad)| bad.clone()).unwrap_or_default();
         Ok(LanguageList {
-            languages: vec![target],
+            languages: if responses.without_languages {
+                Vec::new()
+            } else {
+                vec![target]
+            },
             bad,
             ..LanguageList::default()
         })

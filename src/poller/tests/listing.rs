@@ -132,3 +132,25 @@ async fn the_first_entry_of_an_id_counts_on_any_page() {
     let names: Vec<_> = names.map(|shown| &*shown.repository.name).collect();
     assert_eq!(names, ["o/b", "o/c", "o/first"]);
 }
+
+#[tokio::test(start_paused = true)]
+async fn languages_that_left_listed_repositories_are_named_for_a_day() {
+    let mut bench = Bench::new();
+    bench.poll().await;
+    bench.change(|api| api.without_languages = true);
+    bench.poll().await;
+    let gone = bench.poller.status().languages_gone;
+    let names: Vec<_> = gone.keys().map(|name| &**name).collect();
+    assert_eq!(names, ["o/a", "o/b", "o/c"]);
+    assert_eq!(gone["o/a"], ["de".into()]);
+    bench.change(|api| drop(api.pages.pop()));
+    bench.poll().await;
+    assert_eq!(
+        bench.poller.status().languages_gone.len(),
+        2,
+        "o/c left, too"
+    );
+    bench.restart(bench.poller.clock.now());
+    pass(24 * 60).await;
+    assert_eq!(bench.poller.status().languages_gone.len(), 0);
+}

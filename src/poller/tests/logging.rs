@@ -3,7 +3,7 @@
 use super::*;
 use crate::{
     diagnosis::{ProblemLog, findings},
-    domain::{BadEntry, Defect, ProblemKind},
+    domain::{Defect, Defects, ProblemKind},
 };
 use std::{cell::RefCell, fmt::Write as _, sync::Once};
 use tracing::{Event, Level, Subscriber, field::Visit};
@@ -60,12 +60,12 @@ impl Log {
     }
 }
 
-fn bad(place: usize, identity: &str) -> BadEntry {
-    BadEntry {
-        place: Some(place),
-        identity: identity.to_owned(),
-        defect: Defect::Completion,
+fn bad(defects: &[Defect]) -> Defects {
+    let mut bad = Defects::default();
+    for (place, defect) in (1..).zip(defects) {
+        bad.add(*defect, Some(place), "\"de\"");
     }
+    bad
 }
 
 fn count(lines: &[String], text: &str) -> usize {
@@ -89,57 +89,66 @@ async fn a_poll_like_the_one_before_logs_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn bad_entries_are_logged_once_in_any_order() {
+async fn bad_entries_are_logged_when_their_kinds_change() {
     let mut bench = Bench::of(1, |_| true);
     let log = Log::collect();
-    bench.change(|api| api.bad = vec![(1, vec![bad(1, "de"), bad(2, "fr"), bad(3, "")])]);
-    bench.poll().await;
-    assert_eq!(count(&log.take(), "bad entries"), 1);
-    bench.change(|api| api.bad = vec![(1, vec![bad(1, ""), bad(7, "fr"), bad(9, "de")])]);
-    bench.poll().await;
-    assert_eq!(log.take(), [""; 0]);
-    bench.change(|api| api.bad = vec![(1, vec![bad(1, ""), bad(7, "fr")])]);
-    bench.poll().await;
-    assert_eq!(count(&log.take(), "bad entries"), 1);
+    let mut logged = async |defects: &[Defect]| {
+        bench.change(|api| api.bad = vec![(1, bad(defects))]);
+        bench.poll().await;
+        let lines = log.take();
+        let of_entries = lines
+            .into_iter()
+            .filter(|line| line.contains("bad entries"));
+        of_entries.collect::<Vec<_>>()
+    };
+    let two = [Defect::Completion, Defect::Completion];
+    assert_eq!(
+        logged(&two).await,
+        [
+            "the response has bad entries or fields; the rest is used count=1 \
+             first=\"o/001: completion: 2, the first in entry 1 (\\\"de\\\")\""
+        ]
+    );
+    assert_eq!(logged(&two[..1]).await, [""; 0], "another count");
+    assert_eq!(logged(&[Defect::Completion, Defect::Code]).await.len(), 1);
+    assert_eq!(
+        logged(&[]).await,
+        ["the response no longer has bad entries count=1 first=\"o/001\""]
+    );
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_poll_logs_at_most_ten_lines_of_each_kind() {
+async fn a_poll_logs_one_line_of_each_kind() {
     let mut bench = Bench::of(40, |_| true);
     bench.poll().await;
     let log = Log::collect();
     bench.change(|api| {
-        api.bad = (1..=20).map(|id| (id, vec![bad(1, "de")])).collect();
+        let bad = bad(&[Defect::Completion]);
+        api.bad = (1..=20).map(|id| (id, bad.clone())).collect();
         api.completions.truncate(20);
     });
     bench.poll().await;
     let lines = log.take();
-    assert_eq!(count(&lines, "the response has bad entries"), 10);
-    assert_eq!(count(&lines, "cannot read languages"), 10);
-    assert_eq!(
-        count(
-            &lines,
-            "omitted=\"10 failing, 10 responses with bad entries\""
-        ),
-        1
-    );
-    assert_eq!(lines.len(), 22, "{lines:#?}");
+    for begin in [
+        "cannot read languages count=20 first=\"o/021: ",
+        "the response has bad entries or fields; the rest is used count=20 ",
+    ] {
+        assert_eq!(count(&lines, begin), 1, "{begin}: {lines:#?}");
+    }
+    assert_eq!(lines.len(), 3, "{lines:#?}");
     bench.change(|api| {
         api.bad.clear();
         api.completions = (1..=40).map(|id| (id, 50.0)).collect();
     });
     bench.poll().await;
     let lines = log.take();
-    assert_eq!(count(&lines, "the response no longer has bad entries"), 10);
-    assert_eq!(count(&lines, "languages can be read again"), 10);
-    assert_eq!(
-        count(
-            &lines,
-            "omitted=\"10 recovered, 10 responses without bad entries\""
-        ),
-        1
-    );
-    assert_eq!(lines.len(), 22, "{lines:#?}");
+    for end in [
+        "languages can be read again count=20 first=\"o/021\"",
+        "the response no longer has bad entries count=20 first=\"o/001\"",
+    ] {
+        assert_eq!(count(&lines, end), 1, "{end}: {lines:#?}");
+    }
+    assert_eq!(lines.len(), 3, "{lines:#?}");
 }
 
 #[tokio::test(start_paused = true)]
