@@ -229,6 +229,7 @@ fn poller_settings(config: &Config, api: Client, only: GlobSet) -> Settings<Clie
             max_repositories: config.api.max_repositories,
             filter: config.filter.clone(),
             completion_scale: config.api.completion_scale,
+            is_scale_chosen: config.api.is_scale_chosen,
             only,
         }),
     }

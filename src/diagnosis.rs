@@ -99,7 +99,11 @@ pub fn findings(
         data::failing(snapshot, status, now),
         data::unconfirmed(snapshot),
         data::shape(snapshot, status),
-        scale(snapshot.completion_scale, snapshot.completions()),
+        scale(
+            snapshot.completion_scale,
+            snapshot.is_scale_chosen,
+            snapshot.completions(),
+        ),
         data::omitted_zeros(status.zeros),
         data::languages_gone(&status.languages_gone),
         data::rate_limited(status),

@@ -127,14 +127,18 @@ impl<A: Api> Poller<A> {
 
     pub fn snapshot(&self) -> Snapshot {
         let live = Arc::clone(&self.settings.borrow().live);
-        self.ledger.snapshot(
+        let snapshot = self.ledger.snapshot(
             self.poll_settings.completion_scale,
             Arc::clone(&live.targets),
             live.thresholds,
             Arc::clone(&live.links),
             self.poll_settings.stale_after,
             self.clock.moment(),
-        )
+        );
+        Snapshot {
+            is_scale_chosen: self.poll_settings.is_scale_chosen,
+            ..snapshot
+        }
     }
 
     pub fn status(&self) -> PollStatus {

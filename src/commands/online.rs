@@ -62,8 +62,8 @@ pub async fn check(config: &Config, client: &Client) -> anyhow::Result<Vec<Strin
             .map(Completion::get)
             .collect();
         lines.push(describe(&repository.name, languages.len(), &completions));
-        let scale = config.api.completion_scale;
-        findings.extend(diagnosis::scale(scale, completions.into_iter()));
+        let (scale, is_chosen) = (config.api.completion_scale, config.api.is_scale_chosen);
+        findings.extend(diagnosis::scale(scale, is_chosen, completions.into_iter()));
     }
     for finding in findings {
         lines.push(format!("judging by these responses: {}", finding.line()));

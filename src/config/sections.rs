@@ -50,6 +50,8 @@ pub struct ApiConfig {
     pub(crate) ca_file: Option<PathBuf>,
     /// Finite, at least 1.
     pub(crate) completion_scale: f64,
+    /// True if a layer above the defaults sets `completion_scale`, which then is never suspect.
+    pub(crate) is_scale_chosen: bool,
     /// True if the API omits fields whose value is 0 or false.
     pub(crate) omits_zeros: bool,
 }
@@ -162,6 +164,7 @@ fn api(read: &mut Reader) -> Option<ApiConfig> {
         max_repositories: read.get("api.max_repositories"),
         ca_file: Some(read.file("api.ca_file")),
         completion_scale: read.get("api.completion_scale"),
+        is_scale_chosen: Some(read.place("api.completion_scale").name != DEFAULT),
         omits_zeros: read.get("api.omits_zeros"),
     })
 }

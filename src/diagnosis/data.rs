@@ -263,10 +263,14 @@ pub(super) fn rate_limited(status: &PollStatus) -> Option<Finding> {
 }
 
 /// Returns a finding if the completions do not fit `scale`. The API does not say whether it reports
-/// 0 to 100 or 0 to 1.
-pub fn scale(scale: f64, completions: impl Iterator<Item = f64> + Clone) -> Option<Finding> {
+/// 0 to 100 or 0 to 1. A scale that the operator chose is never suspect.
+pub fn scale(
+    scale: f64,
+    is_chosen: bool,
+    completions: impl Iterator<Item = f64> + Clone,
+) -> Option<Finding> {
     let outside = out_of_scale(scale, completions.clone());
-    let (what, hint) = if is_scale_suspect(scale, completions) {
+    let (what, hint) = if !is_chosen && is_scale_suspect(scale, completions) {
         (
             format!("No completion is above 1, while api.completion_scale is {scale}"),
             "if the API reports 0 to 1, set api.completion_scale to 1",

@@ -139,6 +139,8 @@ pub struct Snapshot {
     pub unconfirmed: usize,
     /// `api.completion_scale`: the completion that means finished.
     pub completion_scale: f64,
+    /// True if the operator set that scale, which then is never suspect.
+    pub is_scale_chosen: bool,
     /// `targets`: the ratio and the date at which each language is ready.
     pub targets: Arc<Targets>,
     /// `thresholds`: the limits at which a translation becomes a problem.
@@ -177,7 +179,8 @@ impl Snapshot {
         let completions = records.filter_map(Record::completion).map(Completion::get);
         Standards {
             thresholds: self.thresholds,
-            is_scale_suspect: is_scale_suspect(self.completion_scale, completions),
+            is_scale_suspect: !self.is_scale_chosen
+                && is_scale_suspect(self.completion_scale, completions),
             now: self.taken_at,
         }
     }

@@ -324,6 +324,7 @@ impl Ledger {
             unnamed: self.listing.unnamed,
             unconfirmed: self.listing.missed.len(),
             completion_scale,
+            is_scale_chosen: false,
             targets,
             thresholds,
             links,

@@ -38,6 +38,8 @@ pub struct PollSettings<A> {
     pub filter: Filter,
     /// The completion that means finished.
     pub completion_scale: f64,
+    /// True if the operator set that scale, which then is never suspect.
+    pub is_scale_chosen: bool,
     /// Globs on the names of the repositories to read; an empty set reads all repositories.
     pub only: GlobSet,
 }

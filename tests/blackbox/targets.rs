@@ -55,6 +55,57 @@ fn the_gate_ends_with_0_if_all_targets_are_met_and_otherwise_with_3() {
     assert!(not_met.stdout.contains(RATIO), "what was read is printed");
 }
 
+#[test]
+fn a_required_language_or_repository_that_does_not_exist_closes_the_gate() {
+    let api = shop();
+    let rest = "{languages: [\"*\"], ratio: 0}";
+    let named = |repository: &str| {
+        format!(
+            "targets: [{{repositories: [{repository}], languages: [de, sv], ratio: 0.9}}, {rest}]\n"
+        )
+    };
+    let missing = once(&api, &named("acme/shop"));
+    missing.assert_failed(
+        3,
+        &[
+            "sv of acme/shop: unknown (the repository does not list it), target 90%",
+            "1 of 2 translations is below its target, 3 resting",
+        ],
+    );
+    assert_eq!(once(&api, &named("\"acme/sh*\"")).code, Some(0));
+    once(&api, &named("acme/gone")).assert_failed(1, &["targets requires acme/gone"]);
+}
+
+#[test]
+fn a_suspect_scale_makes_everything_unknown_unless_it_is_set() {
+    let api = Api::start([Repo::new(1, "acme/shop").languages(&[("de", 1.0), ("fr", 1.0)])]);
+    let unknown = gate(&api, &["--require=0.005"]);
+    let why = "whether the translations are ready is unknown: No completion is above 1";
+    unknown.assert_failed(1, &[why]);
+    let lines: Vec<_> = unknown.stdout.lines().skip(1).collect();
+    assert!(
+        lines.iter().all(|line| line.contains(",,not_judged,")),
+        "{lines:?}"
+    );
+    let printed = |output| Setup::for_api(&api).arguments(&["once", output]).run();
+    let badge = printed("--output=badge");
+    assert!(
+        badge.stdout.contains("\"completion scale suspect\""),
+        "{}",
+        badge.stdout
+    );
+    for output in ["--output=table", "--output=markdown"] {
+        let output = printed(output).stdout;
+        assert!(output.contains("No completion is above 1"), "{output}");
+        assert!(output.contains("2 not judged because"), "{output}");
+    }
+    let chosen = Setup::for_api(&api)
+        .set("api.completion_scale", "100")
+        .arguments(&["once", "--require=0.01"])
+        .run();
+    assert_eq!(chosen.code, Some(0), "{}", chosen.stderr);
+}
+
 /// Runs the gate with one target for all languages, like a pipeline without a file.
 fn gate(api: &Api, arguments: &[&str]) -> Finished {
     let words = [&["once", "--output=csv"], arguments].concat();

@@ -44,7 +44,8 @@ impl Document {
         let known = known.filter_map(|shown| shown.condition.known());
         let records = known.flat_map(|languages| languages.records.iter());
         let completions = records.filter_map(Record::completion).map(Completion::get);
-        let is_scale_suspect = is_scale_suspect(snapshot.completion_scale, completions);
+        let is_scale_suspect =
+            !snapshot.is_scale_chosen && is_scale_suspect(snapshot.completion_scale, completions);
         let judge = Judge {
             snapshot,
             is_scale_suspect,

@@ -179,7 +179,7 @@ fn a_suspect_scale_is_not_judged() {
     let not_judged: Vec<_> = document.totals.not_judged().collect();
     assert_eq!(not_judged, [(NotJudged::SuspectScale, 1)]);
     assert_eq!((document.totals.ready, document.totals.unknown), (0, 1));
-    snapshot.completion_scale = 1.0;
+    snapshot.is_scale_chosen = true;
     assert!(!judged(&snapshot).is_scale_suspect);
 }
 

@@ -54,6 +54,7 @@ fn snapshot(repositories: Vec<Shown>) -> Snapshot {
         unnamed: 0,
         unconfirmed: 0,
         completion_scale: 100.0,
+        is_scale_chosen: false,
         targets: Arc::default(),
         thresholds: Thresholds::default(),
         links: Arc::default(),

@@ -267,6 +267,7 @@ impl<A: Api> Setup<A> {
             max_repositories: 1000,
             filter: self.filter,
             completion_scale: self.completion_scale,
+            is_scale_chosen: false,
             only: self.only,
         };
         let settings = Settings {

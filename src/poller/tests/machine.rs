@@ -238,6 +238,7 @@ impl Exporter {
                 ..Filter::default()
             },
             completion_scale: self.scale,
+            is_scale_chosen: false,
             only: GlobSet::empty(),
         };
         Settings {
