@@ -6,7 +6,7 @@
 //! show it to everybody.
 
 use crate::{
-    config::{KEYS, Key, Options, Takes},
+    config::{KEYS, Key, Options, Takes, repository_glob},
     support::{glob::glob, hint::nearest},
 };
 use clap::{
@@ -15,7 +15,7 @@ use clap::{
     value_parser,
 };
 use globset::Glob;
-use std::{collections::BTreeSet, ffi::OsString, iter, path::PathBuf};
+use std::{collections::BTreeSet, ffi::OsString, path::PathBuf};
 
 /// A parsed command line.
 #[derive(Debug, Clone, PartialEq)]
@@ -32,31 +32,50 @@ pub enum Command {
     /// Poll once, print the result and exit
     Once(Once),
     /// Validate the configuration, print it and exit
-    CheckConfig {
-        /// Send the API one request of each kind and report the results
-        #[arg(long)]
-        online: bool,
-    },
+    CheckConfig(CheckConfig),
     /// Check the health of a running exporter: exit code 0 or 1
     Health,
     /// Serve an embedded demo API, without account, network or file
     Demo,
 }
 
+/// The arguments of `check-config`.
+#[derive(Debug, Clone, Copy, PartialEq, Args)]
+pub struct CheckConfig {
+    /// Send the API one request of each kind and report the results
+    #[arg(long, conflicts_with = "output")]
+    pub online: bool,
+    /// Print the active configuration as a table, or as YAML to paste
+    #[arg(long, value_name = "FORM", default_value = "table")]
+    pub output: Form,
+}
+
+/// The form of the active configuration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Form {
+    Table,
+    Yaml,
+}
+
 /// The arguments of `once`.
 #[derive(Debug, Clone, Default, PartialEq, Args)]
 pub struct Once {
     /// Globs on owner/repo: read only these repositories [default: all]
-    #[arg(value_name = "REPO", value_parser = glob)]
+    #[arg(value_name = "REPO", value_parser = |text: &str| repository_glob(text, text))]
     pub repositories: Vec<Glob>,
     /// Glob on language codes: print and judge only these
     #[arg(long = "language", value_name = "CODE", value_parser = glob)]
     pub languages: Vec<Glob>,
-    #[arg(long = "output", help = outputs(), value_name = "FORMAT", value_parser = destination)]
+    /// openmetrics, text, table, markdown, csv, json, html, languages or badge; FORMAT=PATH writes to
+    /// a file; may be repeated
+    #[arg(
+        long = "output",
+        value_name = "FORMAT",
+        default_value = "openmetrics",
+        hide_default_value = true,
+        value_parser = destination
+    )]
     pub outputs: Vec<Destination>,
-    /// File for a single output, replaced atomically
-    #[arg(long, value_name = "PATH", value_parser = value_parser!(PathBuf))]
-    pub output_file: Option<PathBuf>,
     /// Earlier JSON output: show what has changed since
     #[arg(long, value_name = "FILE", value_parser = value_parser!(PathBuf))]
     pub since: Option<PathBuf>,
@@ -69,29 +88,6 @@ pub struct Once {
     /// The same, with one target for all languages: 0 to 1
     #[arg(long, value_name = "RATIO", value_parser = ratio, conflicts_with = "require_targets")]
     pub require: Option<f64>,
-}
-
-impl Once {
-    /// Returns the outputs, at most one of them for stdout.
-    fn destinations(&self) -> Result<Vec<Destination>, &'static str> {
-        let mut outputs = self.outputs.clone();
-        if outputs.is_empty() {
-            outputs.push(Destination::default());
-        }
-        match (&self.output_file, &mut *outputs) {
-            (None, _) => {}
-            (Some(path), [Destination { path: none, .. }]) if none.is_none() => {
-                *none = Some(path.clone());
-            }
-            _ => return Err("--output-file is for a single --output; use --output FORMAT=PATH"),
-        }
-        let mut paths = BTreeSet::new();
-        if outputs.iter().all(|one| paths.insert(&one.path)) {
-            Ok(outputs)
-        } else {
-            Err("each --output but one needs a path of its own: --output FORMAT=PATH")
-        }
-    }
 }
 
 /// An output of `once`, and the file for it; stdout without a path.
@@ -147,14 +143,6 @@ fn names_of_outputs() -> Vec<String> {
     values.map(|value| value.get_name().to_owned()).collect()
 }
 
-/// Returns the help of the outputs, which has no room for clap's list of them.
-fn outputs() -> String {
-    let names = names_of_outputs();
-    let (first, rest) = names.split_at(names.len() * 2 / 3);
-    let (first, rest) = (first.join(", "), rest.join(", "));
-    format!("{first},\n{rest}\nFORMAT=PATH writes to a file; may be repeated\n")
-}
-
 /// Parses the maximum size of Markdown, which has room for a heading and a few rows at least.
 fn max_size(text: &str) -> Result<usize, String> {
     match text.parse() {
@@ -189,30 +177,33 @@ const DISPLAY_NAME: &str = "translation-exporter,";
 
 /// The complete command line, also for help, completions and a man page.
 pub fn command() -> clap::Command {
+    let file = Arg::new(CONFIG_FILE)
+        .long(CONFIG_FILE)
+        .global(true)
+        .value_name("FILE")
+        .value_parser(value_parser!(OsString))
+        .help_heading("Configuration")
+        .help("YAML configuration file");
     let command = clap::Command::new("translation-exporter")
         .display_name(DISPLAY_NAME)
         .version(VERSION)
         .subcommand_value_name("COMMAND")
-        // The help is wrapped by hand to fit 80 columns; with a narrower width, clap would wrap it
-        // elsewhere.
-        .term_width(100)
+        .max_term_width(80)
         .after_help(
             "Exit codes: 0 success; 1 failure while running; 2 bad command line or\n\
              configuration; 3 a language is below its target (`once`).\n\
              Each key of the file has an environment variable:\n\
              $TRANSLATION_EXPORTER_<SECTION>__<KEY>.",
         )
-        .args(options("serve"));
+        .args(KEYS.iter().filter_map(option).chain([file]));
     // After the commands, which overwrite it with the doc of their type.
     let about = "Prometheus exporter for the translation progress of code repositories";
     let command = Command::augment_subcommands(command).about(about);
     command.mut_subcommands(|command| {
-        let options = options(command.get_name());
         let example = example(command.get_name());
         command
             .display_name(DISPLAY_NAME)
             .version(VERSION)
-            .args(options)
             .after_help(example)
     })
 }
@@ -228,38 +219,18 @@ fn example(command: &str) -> String {
     format!("Example: translation-exporter {command} {words}")
 }
 
-/// Returns the options of the configuration, one for each key that has one. [`parse_from`] refuses
-/// the options that the command cannot use, and the help hides them.
-fn options(command: &str) -> Vec<Arg> {
-    let file = Arg::new(CONFIG_FILE)
-        .long(CONFIG_FILE)
-        .value_name("FILE")
-        .value_parser(value_parser!(OsString))
-        .help_heading("Configuration")
-        .help("YAML configuration file");
-    let mut options = vec![file];
-    for key in KEYS {
-        options.extend(option(command, key));
-    }
-    options
-}
-
-fn option(command: &str, key: &Key) -> Option<Arg> {
+/// Returns the option of a key, if it has one. It may stand before or after the command.
+fn option(key: &Key) -> Option<Arg> {
     let flag = key.flag.as_ref()?;
-    let default = match (key.path, command) {
-        ("poll.interval", "demo") => DEMO_INTERVAL,
-        _ => key.default,
-    };
-    let default = if default.is_empty() {
-        String::new()
-    } else {
-        format!(" [default: {default}]")
+    let default = match key.default {
+        "" => String::new(),
+        default => format!(" [default: {default}]"),
     };
     let option = Arg::new(key.path)
         .long(flag.name.trim_start_matches('-'))
+        .global(true)
         .value_name(flag.value_name)
-        .hide(!uses(command, key))
-        .help(format!("{}{default}\n${}", flag.help, key.variable()))
+        .help(format!("{}{default}", flag.help))
         .help_heading(match key.split().0 {
             "web" => "Web",
             "log" => "Logs",
@@ -275,32 +246,16 @@ fn option(command: &str, key: &Key) -> Option<Arg> {
     })
 }
 
-/// Returns whether a command uses a key.
-fn uses(command: &str, key: &Key) -> bool {
-    match command {
-        "once" => key.split().0 != "web",
-        "health" => matches!(key.path, "web.listen_addresses" | "web.config_file"),
-        "demo" => !matches!(key.path, "api.base_url" | "api.key_file"),
-        _ => true,
-    }
-}
-
-/// Collects the options from before and after the command; an empty option means none.
+/// Collects the options; an empty option means none.
 fn typed(matches: &ArgMatches) -> Options {
-    let mut options = Options::default();
-    let behind = matches.subcommand().map(|(_, behind)| behind);
-    for matches in iter::once(matches).chain(behind) {
-        if let Some(file) = matches.get_one::<OsString>(CONFIG_FILE) {
-            options.config_file = (!file.is_empty()).then(|| file.into());
-        }
-        for key in KEYS {
-            let Ok(Some(typed)) = matches.try_get_many::<String>(key.path) else {
-                continue;
-            };
-            let mut typed: Vec<_> = typed.cloned().collect();
-            if matches!(key.takes, Takes::List(..)) {
-                typed.splice(..0, options.flags.remove(key.path));
-            }
+    let file = matches.get_one::<OsString>(CONFIG_FILE);
+    let mut options = Options {
+        config_file: file.filter(|file| !file.is_empty()).map(Into::into),
+        ..Options::default()
+    };
+    for key in KEYS.iter().filter(|key| key.flag.is_some()) {
+        if let Some(typed) = matches.get_many::<String>(key.path) {
+            let typed: Vec<_> = typed.map(String::as_str).collect();
             options.flags.insert(key.path, typed.join(","));
         }
     }
@@ -310,7 +265,18 @@ fn typed(matches: &ArgMatches) -> Options {
 /// Reads the command line of the process. Without a command to run, prints the help, the version or
 /// the mistake, and exits (0 or 2).
 pub fn parse() -> Cli {
-    parse_from(std::env::args_os()).unwrap_or_else(|error| error.exit())
+    parse_from(std::env::args_os()).unwrap_or_else(|error| {
+        if error.exit_code() == 0 {
+            error.exit();
+        }
+        // One prefix for all errors.
+        let message = error.render().to_string();
+        eprint!(
+            "translation-exporter: {}",
+            message.trim_start_matches("error: ")
+        );
+        std::process::exit(error.exit_code())
+    })
 }
 
 /// Reads a command line; its first word is the program.
@@ -329,25 +295,14 @@ pub fn parse_from(
             }
         })?;
     let options = typed(&matches);
-    let (name, command) = match matches.subcommand() {
-        None => ("serve", Command::Serve),
-        Some((name, _)) => (name, Command::from_arg_matches(&matches)?),
+    let command = match matches.subcommand() {
+        None => Command::Serve,
+        Some(_) => Command::from_arg_matches(&matches)?,
     };
-    let command = match command {
-        Command::Once(mut once) => {
-            let outputs = once.destinations();
-            once.outputs =
-                outputs.map_err(|message| parser.error(ErrorKind::ArgumentConflict, message))?;
-            Command::Once(once)
-        }
-        command => command,
-    };
-    for key in KEYS {
-        if options.flags.contains_key(key.path)
-            && !uses(name, key)
-            && let Some(flag) = &key.flag
-        {
-            let message = format!("`{name}` cannot use {}; leave it out", flag.name);
+    if let Command::Once(once) = &command {
+        let mut paths = BTreeSet::new();
+        if !once.outputs.iter().all(|one| paths.insert(&one.path)) {
+            let message = "each --output but one needs a path of its own: --output FORMAT=PATH";
             return Err(parser.error(ErrorKind::ArgumentConflict, message));
         }
     }

@@ -94,7 +94,7 @@ pub fn run(cli: Cli) -> Result<(), RunError> {
             Command::Serve => serve::serve(options, None).await,
             Command::Demo => demo::demo(options).await,
             Command::Once(arguments) => once::once(&options, arguments).await,
-            Command::CheckConfig { online } => check_config::check(&options, online).await,
+            Command::CheckConfig(arguments) => check_config::check(&options, arguments).await,
             Command::Health => health::check(options).await,
         }
     });
@@ -195,7 +195,7 @@ fn warnings(config: &Config) -> Vec<String> {
         if let Some(due) = entry.target.due
             && due < now
             // The demo has a date in the past on purpose.
-            && !entry.source.starts_with(config::DEMO_FILE)
+            && !config::is_of_demo(&entry.source)
         {
             warnings.push(format!(
                 "{}: targets.due is past: {due}; translations that are not ready are overdue; \

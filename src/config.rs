@@ -36,7 +36,7 @@ pub use api_key::{KeySource, read_key};
 pub use keys::{KEYS, Key, TARGET_KEYS};
 pub use mistake::ConfigError;
 pub use sections::{ApiConfig, PollConfig, WebConfig};
-pub use values::Takes;
+pub use values::{Takes, repository_glob};
 
 /// The layers that the command line and the command itself contribute.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -82,8 +82,11 @@ pub struct Setting {
     pub source: String,
 }
 
-/// The path that messages show for [`Options::defaults`]; no file has such a name.
-pub const DEMO_FILE: &str = "demo/";
+/// The path that messages show for [`Options::defaults`].
+const DEMO_FILE: &str = "<demo>";
+
+/// A secret, as a [`Setting`] shows it.
+const HIDDEN: &str = "<hidden>";
 
 /// Checks the value of a key, as a [`Setting`] shows it, in the module that uses it.
 pub type Check<'a> = &'a mut dyn FnMut(&'static str, &str) -> Result<(), String>;
@@ -121,6 +124,11 @@ pub fn load_address(
     }
 }
 
+/// Returns true for a place in [`Options::defaults`].
+pub fn is_of_demo(place: &str) -> bool {
+    place.starts_with("<demo>:")
+}
+
 impl Config {
     /// Returns a table of the keys with their active values and sources; secrets hidden.
     pub fn describe(&self) -> String {
@@ -128,9 +136,33 @@ impl Config {
         for Setting { key, value, source } in &self.settings {
             let value = match value.as_str() {
                 "" => "-".to_owned(),
-                value => value.escape_debug().to_string(),
+                value => value.escape_debug().to_string().replace("\\\"", "\""),
             };
             lines.push(format!("{key:24}  {value:28}  {source}\n"));
+        }
+        lines.concat()
+    }
+
+    /// Returns the active configuration as a file, each value with its source; secrets hidden.
+    pub fn yaml(&self) -> String {
+        let (mut lines, mut section) = (Vec::new(), "");
+        for Setting { key, value, source } in &self.settings {
+            let Some(found) = Key::find(key) else {
+                let value = if value.is_empty() { "[]" } else { value };
+                lines.push(format!("{key}: {value}  # {source}\n"));
+                continue;
+            };
+            let (this, name) = found.split();
+            if this != section {
+                lines.push(format!("{this}:\n"));
+            }
+            section = this;
+            // A hidden value must not become one.
+            let sign = if *value == HIDDEN { "# " } else { "" };
+            lines.push(format!(
+                "  {sign}{name}: {}  # {source}\n",
+                found.yaml(value)
+            ));
         }
         lines.concat()
     }

@@ -65,6 +65,10 @@ fn a_gate_takes_a_ratio_or_the_targets_and_not_both() {
         (&["--require=NaN"], "a number from 0 to 1"),
         (&["--require=1", "--require-targets"], "cannot be used with"),
         (&["acme/[a"], "unclosed character class"),
+        (
+            &["webshop"],
+            "write \"*/webshop\" or \"acme/webshop\" for a repository",
+        ),
     ] {
         let error = once(words).unwrap_err();
         assert!(error.contains(named), "{error}");
@@ -96,10 +100,6 @@ fn outputs_may_be_repeated_if_all_but_one_have_a_path() {
             of(Output::Table, None)
         ]
     );
-    assert_eq!(
-        once(&["--output=csv", "--output-file=a.csv"]).unwrap(),
-        [of(Output::Csv, Some("a.csv"))]
-    );
     for (words, named) in [
         (
             &["--output=xml"][..],
@@ -113,14 +113,6 @@ fn outputs_may_be_repeated_if_all_but_one_have_a_path() {
         (
             &["--output=csv=a", "--output=json=a"],
             "needs a path of its own",
-        ),
-        (
-            &["--output=csv=a", "--output-file=b"],
-            "for a single --output",
-        ),
-        (
-            &["--output=csv", "--output=json=a", "--output-file=b"],
-            "for a single --output",
         ),
     ] {
         let error = once(words).unwrap_err();
@@ -142,16 +134,24 @@ fn an_empty_option_means_none() {
 }
 
 #[test]
-fn listen_addresses_repeat_on_both_sides_of_the_command() {
-    let words = [
-        "--web.listen-address=:1",
-        "serve",
-        "--web.listen-address",
-        ":2",
-        "--web.listen-address=:3",
-    ];
-    let cli = read(&words).unwrap();
-    assert_eq!(cli.options.flags["web.listen_addresses"], ":1,:2,:3");
+fn listen_addresses_repeat_before_or_after_the_command() {
+    for words in [
+        [
+            "--web.listen-address=:1",
+            "--web.listen-address",
+            ":2",
+            "serve",
+        ],
+        [
+            "serve",
+            "--web.listen-address=:1",
+            "--web.listen-address",
+            ":2",
+        ],
+    ] {
+        let cli = read(&words).unwrap();
+        assert_eq!(cli.options.flags["web.listen_addresses"], ":1,:2");
+    }
 }
 
 #[test]
@@ -206,49 +206,18 @@ fn an_unknown_option_suggests_the_nearest() {
 }
 
 #[test]
-fn an_option_that_a_command_cannot_use_is_refused_on_both_sides_of_it() {
-    for (command, option) in [
-        ("once", "--web.listen-address=:1"),
-        ("once", "--web.enable-lifecycle"),
-        ("demo", "--api.base-url=https://a"),
-        ("demo", "--api.key-file=/key"),
-        ("health", "--poll.interval=1m"),
-    ] {
-        for words in [[command, option], [option, command]] {
-            let error = parse_from(["translation-exporter"].iter().chain(&words)).unwrap_err();
-            assert_eq!(error.exit_code(), 2);
-            let text = error.to_string();
-            let name = option.split('=').next().unwrap();
-            assert!(text.contains(command) && text.contains(name), "{text}");
-        }
-    }
-    read(&[
-        "health",
-        "--config.file=a.yml",
-        "--web.listen-address=:1",
-        "--web.config.file=web.yml",
-    ])
-    .unwrap();
-}
-
-#[test]
-fn help_fits_a_screen_and_shows_each_usable_option_with_its_default() {
+fn help_fits_a_screen_and_shows_each_option_with_its_default() {
     for command in ["", "serve", "once", "check-config", "health", "demo"] {
         let words = ["translation-exporter", command, "--help"];
         let help = parse_from(words.into_iter().filter(|word| !word.is_empty()))
             .unwrap_err()
             .to_string();
+        assert_eq!(help.contains("\nExample"), !command.is_empty(), "{help}");
         assert_eq!(
-            help.starts_with("Prometheus exporter for"),
+            help.contains("\nExit codes: 0 "),
             command.is_empty(),
             "{help}"
         );
-        let (example, codes) = (
-            help.contains("\nExample"),
-            help.contains("\nExit codes: 0 "),
-        );
-        assert!(example || command.is_empty(), "{help}");
-        assert_eq!(codes, command.is_empty(), "{help}");
         let lines = help.lines().count();
         assert!((12..=60).contains(&lines), "{lines} lines:\n{help}");
         let wide: Vec<_> = help
@@ -258,26 +227,13 @@ fn help_fits_a_screen_and_shows_each_usable_option_with_its_default() {
         assert_eq!(wide, Vec::<&str>::new());
         for key in crate::config::KEYS {
             let Some(flag) = &key.flag else { continue };
-            let used = uses(command, key);
-            assert_eq!(help.contains(flag.name), used, "{command} {}", flag.name);
-            assert_eq!(
-                help.contains(&format!("${}\n", key.variable())),
-                used,
+            assert!(help.contains(flag.name), "{command} {}", flag.name);
+            let default = format!("[default: {}]", key.default);
+            assert!(
+                key.default.is_empty() || help.contains(&default),
                 "{command} {}",
                 key.path
             );
-            if used && !key.default.is_empty() {
-                let default = if (command, key.path) == ("demo", "poll.interval") {
-                    "5s"
-                } else {
-                    key.default
-                };
-                assert!(
-                    help.contains(&format!("[default: {default}]")),
-                    "{command} {}",
-                    key.path
-                );
-            }
         }
     }
 }

@@ -6,13 +6,21 @@ use super::{
     warnings,
 };
 use crate::{
-    api::Client, config::Options, metrics::instruments::Instruments, support::escape::printable,
+    api::Client,
+    cli::{CheckConfig, Form},
+    config::Options,
+    metrics::instruments::Instruments,
+    support::escape::printable,
 };
 use std::{io::Write as _, sync::Arc};
 
-pub async fn check(options: &Options, online: bool) -> Result<(), RunError> {
+pub async fn check(options: &Options, arguments: CheckConfig) -> Result<(), RunError> {
     let (config, web_config) = load(options, Uses::All)?;
     let client = Client::new(&config.api, Arc::new(Instruments::of_one_poll()))?;
+    if arguments.output == Form::Yaml {
+        print_text(&config.yaml())?;
+        return Ok(());
+    }
     let mut text = config.describe();
     let description = &web_config.description;
     if !description.is_empty() {
@@ -22,7 +30,7 @@ pub async fn check(options: &Options, online: bool) -> Result<(), RunError> {
     for warning in warnings(&config) {
         print_on_stderr(&warning);
     }
-    if online {
+    if arguments.online {
         let found = online::check(&config, &client).await?;
         print_text(&format!("\nonline:\n  {}\n", found.join("\n  ")))?;
     }

@@ -2,8 +2,11 @@
 //! targets that are not met.
 
 use super::{
-    RunError, Uses, api_host, load, off_the_runtime, open_state, output::Results, poller_settings,
-    start_logging, stdio::print_on_stderr, stop::StopSignals,
+    RunError, Uses, api_host, load, off_the_runtime, open_state,
+    output::{self, Results},
+    poller_settings, start_logging,
+    stdio::print_on_stderr,
+    stop::StopSignals,
 };
 use crate::{
     api::Client,
@@ -43,6 +46,9 @@ const FOREIGN: &str = "the file of --since has none of these repositories; it ma
 
 pub async fn once(options: &Options, arguments: Once) -> Result<(), RunError> {
     let (config, _) = load(options, Uses::State)?;
+    for output in &arguments.outputs {
+        output::check(output, config.state_file.as_deref())?;
+    }
     let selection = Selection::new(&arguments.repositories, &arguments.languages)
         .map_err(|error| anyhow!("cannot use the globs of the command line: {error}"))?;
     let mut since = match arguments.since.clone() {

@@ -10,11 +10,15 @@ use crate::{
         instruments::Instruments,
     },
     report::{self, Report, Terminal},
-    support::replace::replace_file,
+    support::{
+        hint::SetupError,
+        replace::{check_replace, replace_file},
+    },
 };
 use anyhow::Context as _;
 use std::{
     io::{self, Write},
+    path::Path,
     sync::Arc,
 };
 
@@ -34,6 +38,32 @@ pub struct Results {
     /// The host of the API.
     pub api: Arc<str>,
     pub findings: Vec<Finding>,
+}
+
+/// Checks that an output can be written, before anything is read for it.
+pub fn check(output: &Destination, state_file: Option<&Path>) -> Result<(), SetupError> {
+    let Some(path) = &output.path else {
+        return Ok(());
+    };
+    let checked = match state_file {
+        Some(file) if is_same(file, path) => Err(io::Error::other("it is the state file")),
+        _ => check_replace(path),
+    };
+    checked.map_err(|error| {
+        let what = format!("--output to {}: cannot be written: {error}", path.display());
+        SetupError::new(
+            what,
+            "give a path in a folder that exists and can be written",
+        )
+    })
+}
+
+/// Returns true for two paths of one file.
+fn is_same(one: &Path, other: &Path) -> bool {
+    one == other
+        || one
+            .canonicalize()
+            .is_ok_and(|one| other.canonicalize().is_ok_and(|other| one == other))
 }
 
 impl Results {

@@ -3,7 +3,7 @@
 
 use super::{
     api_key::{HIDDEN, may_be_key},
-    keys::{KEYS, Key, TARGET_KEYS, TARGETS, keys_of, removed, sections},
+    keys::{KEYS, Key, TARGET_KEYS, TARGETS, keys_of, sections},
     reader::Reader,
     values::Takes,
 };
@@ -201,26 +201,20 @@ impl Reader {
             };
             let mut target = Self::with_defaults(TARGET_KEYS);
             target.set_section(TARGETS, entries, place);
-            let settings = TARGET_KEYS
-                .iter()
-                .map(|key| (key.split().1, target.text(key.path)));
-            let settings = settings.filter(|(_, text)| !text.is_empty());
-            let settings: Vec<_> = settings
-                .map(|(name, text)| format!("{name}: {text}"))
-                .collect();
-            shown.push(format!("{{{}}}", settings.join("; ")));
+            let settings = TARGET_KEYS.iter().filter_map(|key| {
+                let text = Some(target.text(key.path)).filter(|text| !text.is_empty())?;
+                Some(format!("{}: {}", key.split().1, key.yaml(&text)))
+            });
+            shown.push(format!("{{{}}}", settings.collect::<Vec<_>>().join(", ")));
             self.targets.push((place_of_entry, target));
         }
-        self.put(TARGETS, &shown.join(" "), at);
+        self.put(TARGETS, &format!("[{}]", shown.join(", ")), at);
     }
 
     /// Notes a name that is not among the `known` ones. The prefix is empty for sections; for keys
     /// it is their section with a dot.
     fn unknown(&mut self, place: &Metadata, prefix: &str, name: &str, known: &[&str]) {
         let path = format!("{prefix}{name}");
-        if let Some(why) = removed(&path) {
-            return self.note("", place, format_args!("{path} is gone: {why}; remove it"));
-        }
         let kind = if prefix.is_empty() { "section" } else { "key" };
         let misplaced = KEYS
             .iter()

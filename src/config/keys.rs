@@ -7,7 +7,9 @@
 use super::values::{
     ADDRESSES, FALL, LANGUAGES, RATIO, REPOSITORIES,
     Takes::{self, Choice, File, Number, Secret, Size, Switch, Text, Time, Whole},
+    items,
 };
+use serde_json::json;
 
 /// The prefix of every variable.
 pub const PREFIX: &str = "TRANSLATION_EXPORTER_";
@@ -162,7 +164,11 @@ pub const KEYS: &[Key] = &[
         "5m",
         "time from the start of one poll to the start of the next",
     )
-    .flag("--poll.interval", "TIME", "Time from poll to poll"),
+    .flag(
+        "--poll.interval",
+        "TIME",
+        "Time from poll to poll; 5s in a demo",
+    ),
     key(
         "poll.stale_after",
         Time("twice poll.interval", "100 years"),
@@ -378,6 +384,16 @@ impl Key {
         self.path.split_once('.').unwrap_or_default()
     }
 
+    /// Returns a value as it is written in the file.
+    pub fn yaml(&self, text: &str) -> String {
+        match self.takes {
+            _ if self.takes.is_bare() && !text.is_empty() => text.to_owned(),
+            Takes::List(..) => json!(items(text)).to_string(),
+            _ if text.is_empty() => "null".to_owned(),
+            _ => json!(text).to_string(),
+        }
+    }
+
     /// Returns the name of the environment variable that sets the key.
     pub fn variable(&self) -> String {
         format!(
@@ -385,11 +401,6 @@ impl Key {
             self.path.replace('.', "__").to_ascii_uppercase()
         )
     }
-}
-
-/// Returns the reason why a key of earlier versions is gone.
-pub fn removed(path: &str) -> Option<&'static str> {
-    (path == "web.max_requests").then_some("it never limited anything")
 }
 
 /// Returns the sections, in the order of the table.

@@ -2,10 +2,10 @@
 
 use super::{
     ConfigError, DEMO_FILE, Options, file,
-    keys::{KEYS, Key, PREFIX, TARGETS, removed, sections},
+    keys::{KEYS, Key, PREFIX, TARGETS, sections},
     reader::Reader,
 };
-use crate::support::hint::nearest;
+use crate::support::hint::{is_plain, nearest};
 use figment::Metadata;
 use std::{
     ffi::{OsStr, OsString},
@@ -70,9 +70,7 @@ fn unknown(reader: &mut Reader, name: &str, place: &Metadata) {
         return;
     }
     let near = nearest(rest, KEYS.iter().map(|key| key.path)).and_then(Key::find);
-    let problem = if let Some(why) = removed(&rest.replace("__", ".").to_lowercase()) {
-        format!("is gone: {why}; remove it")
-    } else if rest == "CONFIG__FILE" {
+    let problem = if rest == "CONFIG__FILE" {
         "unknown variable; only --config.file names the configuration file".to_owned()
     } else if let Some(key) = near.filter(|_| !is_section) {
         format!("unknown variable; did you mean {}?", key.variable())
@@ -83,5 +81,9 @@ fn unknown(reader: &mut Reader, name: &str, place: &Metadata) {
             sections().join(", ")
         )
     };
-    reader.note("", place, problem);
+    if is_plain(rest) {
+        reader.note("", place, problem);
+    } else {
+        reader.note("", &Metadata::named(format!("{PREFIX}…")), problem);
+    }
 }

@@ -150,7 +150,9 @@ impl Reader {
         let file = self.relative_path(path)?;
         if may_be_key(file.original(), &file.relative()) {
             let hint = match path {
-                "state.file" => "write its folder too, or an extension such as that of state.json",
+                "state.file" => {
+                    "write it from / on, or with an extension such as that of state.json"
+                }
                 _ => "give the path of a file that exists",
             };
             self.mistake(path, format!("the file {HIDDEN} does not exist; {hint}"));
@@ -170,7 +172,7 @@ impl Reader {
         for key in KEYS {
             let file = self.relative_path(key.path);
             let value = match (&key.takes, file) {
-                (Takes::Secret, Some(_)) => "<hidden>".to_owned(),
+                (Takes::Secret, Some(_)) => super::HIDDEN.to_owned(),
                 (Takes::File, Some(file)) => file.relative().display().to_string(),
                 _ => self.text(key.path),
             };

@@ -283,8 +283,10 @@ fn target(read: &mut Reader, place: &Metadata) -> Option<TargetEntry> {
     const REPOSITORIES: &str = "targets.repositories";
     const LANGUAGES: &str = "targets.languages";
     let due = |text: &str| match parse_due(text) {
-        // No key begins with a date.
-        None if text.get(..10).and_then(parse_due).is_some() => Err(format!("is {text:?}")),
+        // No key begins with a date, or is as short as one.
+        None if text.len() == 10 || text.get(..10).and_then(parse_due).is_some() => {
+            Err(format!("is {text:?}"))
+        }
         None if !text.is_empty() => Err(is(text)),
         due => Ok(due),
     };

@@ -109,93 +109,6 @@ fn target(entry: &str) -> Result<Config, String> {
     load_text(&text).map_err(|error| error.to_string())
 }
 
-/// Entries of `targets` with the beginning and a part of their message.
-const MISTAKES_IN_TARGETS: &[(&str, &str)] = &[
-    (
-        "ratio: 95",
-        "targets.ratio (FILE:4): is 95, a percentage and not a ratio: write 0.95; give a ratio \
-             from 0 to 1",
-    ),
-    (
-        "ratio: -0.1",
-        "targets.ratio (FILE:4): is \"-0.1\"; give a ratio from 0 to 1",
-    ),
-    (
-        "ratio: most",
-        "targets.ratio (FILE:4): is \"most\"; give a ratio from 0 to 1",
-    ),
-    (
-        "due: 24.12.2026",
-        "targets.due (FILE:4): is a text of 10 characters; give a date such as 2026-12-24",
-    ),
-    (
-        "due: 2026-12-24T18:00:00",
-        "targets.due (FILE:4): is \"2026-12-24T18:00:00\"; give a date such as 2026-12-24, \
-             or a time with its offset",
-    ),
-    (
-        "stalled_after: 59m",
-        "targets.stalled_after (FILE:4): is \"59m\"; give a time from 1h to 100 years",
-    ),
-    (
-        "due: 2026",
-        "targets.due (FILE:4): is not text in quotes; give a date such as 2026-12-24",
-    ),
-    (
-        "repositories: []",
-        "targets.repositories (FILE:4): is empty, so it matches nothing; leave it out to",
-    ),
-    (
-        "repositories: [acme]",
-        "targets.repositories (FILE:4): item 1 (\"acme\") matches no owner/repo: write \
-             \"*/acme\" for a repository, \"acme/*\" for all of an owner",
-    ),
-    (
-        "repositories: [7]",
-        "targets.repositories (FILE:4): item 1 is not text in quotes; give globs on \
-             owner/repo, such as acme/*,other/app",
-    ),
-    (
-        "repositories: [\"a/{b\"]",
-        "targets.repositories (FILE:4): item 1 (\"a/{b\") is no glob: ",
-    ),
-    (
-        "repository: [acme/app]",
-        "FILE:4: unknown key \"targets.repository\"; did you mean \"targets.repositories\"?",
-    ),
-    (
-        "because: it is so",
-        "FILE:4: unknown key \"targets.because\"; the keys are repositories, languages, \
-             ratio, due, stalled_after",
-    ),
-    (
-        "\n  - de",
-        "targets (FILE:5): entry 2 is not a mapping; write each entry as `- {languages: [de, \
-             \"pt-*\"], ratio",
-    ),
-];
-
-#[test]
-fn each_mistake_in_targets_names_its_line_key_and_remedy() {
-    for (entry, expected) in MISTAKES_IN_TARGETS {
-        let message = target(entry).unwrap_err();
-        let (key, rest) = expected.split_once("FILE").unwrap();
-        assert!(
-            message.starts_with(key) && message.contains(rest),
-            "{message}\nis not\n{expected}"
-        );
-    }
-    let text = format!("api: {{base_url: \"https://a\", key: {KEY}}}\ntargets: {{ratio: 1}}\n");
-    let message = load_text(&text).unwrap_err().to_string();
-    assert!(
-        message.contains(
-            ":2): is not a list of mappings; write each entry as `- {languages: [de, \
-             \"pt-*\"], ratio: 0.95"
-        ),
-        "{message}"
-    );
-}
-
 #[test]
 fn targets_are_what_the_file_says() {
     let config =
@@ -211,8 +124,8 @@ fn targets_are_what_the_file_says() {
         [Some((0.0, false)), Some((0.0, false)), None]
     );
     let shown = config.settings.last().unwrap();
-    let expected =
-        "{languages: de; ratio: 1; due: 2020-01-01} {repositories: acme/*, b/c; ratio: 0}";
+    let expected = "[{languages: [\"de\"], ratio: 1, due: \"2020-01-01\"}, \
+                    {repositories: [\"acme/*\",\"b/c\"], ratio: 0}]";
     assert_eq!((shown.key, &*shown.value), ("targets", expected));
 }
 
@@ -248,6 +161,24 @@ fn another_order_in_a_target_is_no_change_and_an_empty_date_is_none() {
 fn zero_requests_per_second_are_unlimited() {
     let text = format!("api: {{base_url: \"https://a\", key: {KEY}, requests_per_second: 0}}\n");
     assert_eq!(load_text(&text).unwrap().api.requests_per_second, None);
+}
+
+#[test]
+fn the_active_configuration_as_yaml_is_the_same_configuration() {
+    let file = format!(
+        "api: {{base_url: \"https://a\", key: {KEY}}}\nfilter: {{include: a/*}}\ntargets:\n  - \
+         {{languages: [de, \"pt-*\"], ratio: 0.5, due: 2026-12-24}}\nlinks: {{language: \
+         \"https://t/{{id}}\"}}\n"
+    );
+    let old = load_text(&file).unwrap();
+    let yaml = old.yaml();
+    assert!(!yaml.contains(KEY), "{yaml}");
+    assert!(yaml.contains("\n  interval: 5m  # default\n"), "{yaml}");
+    let hidden = "  # key: \"<hidden>\"  # ";
+    assert!(yaml.contains(hidden), "{yaml}");
+    let pasted = yaml.replace(hidden, &format!("  key: {KEY} # "));
+    let new = load_text(&pasted).unwrap();
+    assert_eq!(old.changes(&new), Vec::<String>::new());
 }
 
 #[test]

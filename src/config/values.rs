@@ -206,16 +206,21 @@ fn each<T, E: Display>(text: &str, parse: impl Fn(&str) -> Result<T, E>) -> Resu
 /// Parses globs on owner/repo.
 pub fn repository_globs(text: &str) -> Result<GlobSet, String> {
     set(&each(text, |item| {
-        let glob = glob(item)?;
-        if item.contains('/') || item.contains("**") {
-            return Ok(glob);
-        }
         let name = if is_short(item) { item } else { "NAME" };
-        Err(format!(
-            "matches no owner/repo: write \"*/{name}\" for a repository, \"{name}/*\" for all of \
-             an owner"
-        ))
+        repository_glob(item, name)
     })?)
+}
+
+/// Parses a glob on owner/repo. A message calls it `name`.
+pub fn repository_glob(item: &str, name: &str) -> Result<Glob, String> {
+    let glob = glob(item)?;
+    if item.contains('/') || item.contains("**") {
+        return Ok(glob);
+    }
+    Err(format!(
+        "matches no owner/repo: write \"*/{name}\" or \"acme/{name}\" for a repository, \
+             \"{name}/*\" for all of an owner"
+    ))
 }
 
 /// Parses globs on codes of languages.

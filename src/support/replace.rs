@@ -2,7 +2,7 @@
 
 use std::{
     fs::{self, File, Permissions},
-    io::{self, Write},
+    io::{self, ErrorKind, Write},
     os::unix::fs::PermissionsExt as _,
     path::Path,
 };
@@ -35,6 +35,23 @@ pub fn replace_file(
     })
 }
 
+/// Checks that [`replace_file`] can write a file, and leaves none.
+///
+/// # Errors
+/// Returns the error of the disk.
+pub fn check_replace(path: &Path) -> io::Result<()> {
+    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    if path.is_dir() {
+        return Err(ErrorKind::IsADirectory.into());
+    }
+    if path.exists() && !path.is_file() {
+        return Ok(());
+    }
+    // Its error names no temporary file.
+    fs::metadata(folder_of(&path))?;
+    tempfile::tempfile_in(folder_of(&path)).map(drop)
+}
+
 /// Replaces the file at `path` with a new one beside it, once that is on the disk. Until then the
 /// new file has the name of `temporary`.
 ///
@@ -46,15 +63,18 @@ pub fn replace_by_way_of(
     path: &Path,
     write: impl FnOnce(&mut File) -> io::Result<()>,
 ) -> io::Result<()> {
-    let folder = match path.parent() {
-        Some(folder) if folder != Path::new("") => folder,
-        _ => Path::new("."),
-    };
-    let mut file = temporary.tempfile_in(folder)?;
+    let mut file = temporary.tempfile_in(folder_of(path))?;
     write(file.as_file_mut())?;
     file.as_file().sync_all()?;
     file.persist(path)?;
     Ok(())
+}
+
+fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(folder) if folder != Path::new("") => folder,
+        _ => Path::new("."),
+    }
 }
 
 #[cfg(test)]

@@ -167,9 +167,10 @@ fn a_table_in_a_file_has_no_colour_and_no_width_of_a_terminal() {
     // script(1) provides a terminal of 40 columns.
     let in_script = "exec script --quiet --return --command \
                      \"stty rows 20 cols 40; $0 $* 2>/dev/null\" /dev/null";
-    let setup = once(&api, "table").variable("TERM", "xterm");
+    let setup = Setup::for_api(&api).variable("TERM", "xterm");
     let path = setup.file("table", "");
-    let setup = setup.arguments(&["--output-file", &path]).after(in_script);
+    let output = format!("--output=table={path}");
+    let setup = setup.arguments(&["once", &output]).after(in_script);
     let output = setup.run();
     assert_eq!(output.code, Some(0), "{}", output.stdout);
     let table = fs::read_to_string(path).unwrap();

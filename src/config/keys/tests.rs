@@ -5,7 +5,7 @@
 
 use super::*;
 use crate::testing::assert_generated;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use std::fs;
 
 const SCHEMA: &str = "deploy/config.schema.json";
