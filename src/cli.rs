@@ -66,7 +66,7 @@ pub struct Once {
     /// Glob on language codes: print and judge only these
     #[arg(long = "language", value_name = "CODE", value_parser = glob)]
     pub languages: Vec<Glob>,
-    /// openmetrics, text, table, markdown, csv, json, html, languages or badge; FORMAT=PATH writes to
+    /// openmetrics, text, table, markdown, csv, json, html, languages, badge; FORMAT=PATH writes to
     /// a file; may be repeated
     #[arg(
         long = "output",

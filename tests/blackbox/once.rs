@@ -109,14 +109,42 @@ fn several_outputs_come_from_one_poll() {
 #[test]
 fn an_output_that_cannot_be_written_keeps_no_other_back() {
     let api = two();
-    let setup = once(&api, "json=/none/a.json").arguments(&["--require=0.5"]);
+    let setup = once(&api, "json=/dev/full").arguments(&["--require=0.5"]);
     let csv = setup.file("a.csv", "");
     let to_csv = format!("--output=csv={csv}");
     let setup = setup.arguments(&["--output=languages", &to_csv]);
     let output = setup.run();
-    output.assert_failed(1, &["cannot write the result to /none/a.json"]);
+    output.assert_failed(1, &["cannot write the result to /dev/full"]);
     assert_eq!(output.stdout, "de\n");
     assert!(fs::read_to_string(csv).unwrap().contains("owner/one"));
+}
+
+#[test]
+fn an_output_with_no_place_is_refused_before_the_poll() {
+    let api = two();
+    let setup = once(&api, "table");
+    let state = setup.file("state.json", "");
+    let to_state = format!("--output=json={state}");
+    for (arguments, words) in [
+        (
+            ["--output=json=/none/a.json", "--log.level=warn"],
+            "--output to /none/a.json: cannot be written: No such file",
+        ),
+        (
+            ["--output=json=/", "--log.level=warn"],
+            "--output to /: cannot be written: is a directory",
+        ),
+        (
+            [&*to_state, &*format!("--state.file={state}")],
+            "it is the state file",
+        ),
+    ] {
+        once(&api, "table")
+            .arguments(&arguments)
+            .run()
+            .assert_failed(2, &[words]);
+    }
+    assert_eq!(api.requests(Target::Everything).len(), 0);
 }
 
 #[test]
