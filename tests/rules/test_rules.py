@@ -46,6 +46,11 @@ def test_each_alert_says_what_is_wrong_and_where_its_runbook_is(rule):
     assert sum("query" in text for text in annotations.values()) <= 2
 
 
+def test_the_runbook_has_a_section_for_each_alert():
+    headings = re.findall(r"^#+ (\w+)$", (PROMETHEUS / "runbook.md").read_text(), re.MULTILINE)
+    assert {rule["alert"] for rule in RULES} - set(headings) == set()
+
+
 def test_groups_are_evaluated_within_the_5_minutes_that_prometheus_looks_back():
     assert {group["interval"] for group in GROUPS} == {"4m"}
 
