@@ -7,15 +7,10 @@
 
 pub mod departed;
 pub mod document;
-#[allow(dead_code, reason = "the page is being ported to the document")]
-pub(crate) mod excerpt;
 pub mod filter;
-pub mod judgement;
 pub mod links;
 pub mod polling;
 pub mod problem;
-#[allow(dead_code, reason = "the page is being ported to the document")]
-pub(crate) mod readiness;
 pub mod record;
 mod response;
 pub mod snapshot;

@@ -16,7 +16,6 @@ use crate::{
     domain::{
         ProblemKind,
         document::{Document, Row, Selection},
-        excerpt::Excerpt,
         polling::{PollOutcome, PollStatus, Running},
         targets::Targets,
     },
@@ -86,13 +85,8 @@ pub async fn once(options: &Options, arguments: Once) -> Result<(), RunError> {
     }
     let is_whole = result.signal.is_none() && document.is_complete();
     let unmatched = unmatched.or(foreign.map(|_| FOREIGN.to_owned()));
-    let excerpt = Excerpt {
-        repositories: selection.repositories.clone(),
-        languages: selection.languages.clone(),
-    };
-    let snapshot = Arc::new(excerpt.of_snapshot(&snapshot));
     let results = Arc::new(Results {
-        publication: Publication::new(Arc::clone(&document), snapshot),
+        publication: Publication::new(Arc::clone(&document), Arc::new(snapshot)),
         report: Report {
             document,
             unmatched: unmatched.filter(|_| is_whole),

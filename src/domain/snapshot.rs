@@ -6,15 +6,13 @@
 use crate::{
     domain::{
         Completion, Failure, Repository, Thresholds,
-        judgement::Standards,
         links::Links,
         record::{Languages, Record},
-        tally::Tally,
         targets::{TargetEntry, Targets},
     },
     support::clock::Timestamp,
 };
-use std::{collections::BTreeMap, ptr, sync::Arc};
+use std::{ptr, sync::Arc};
 
 /// The condition of a repository's languages, which `L` has. Each repository is in one condition.
 #[derive(Debug, Clone)]
@@ -167,42 +165,6 @@ impl Snapshot {
         self.records()
             .filter_map(Record::completion)
             .map(Completion::get)
-    }
-
-    /// Returns the standards by which the translations of this snapshot are judged.
-    pub fn standards(&self) -> Standards {
-        let known = self
-            .repositories
-            .iter()
-            .filter_map(|shown| shown.condition.known());
-        let records = known.flat_map(|languages| languages.records.iter());
-        let completions = records.filter_map(Record::completion).map(Completion::get);
-        Standards {
-            thresholds: self.thresholds,
-            is_scale_suspect: !self.is_scale_chosen
-                && is_scale_suspect(self.completion_scale, completions),
-            now: self.taken_at,
-        }
-    }
-
-    /// Returns the code of each language with the name that most repositories give it. On a tie the
-    /// name that sorts first counts; the name is empty if no repository has one.
-    pub fn language_names(&self) -> BTreeMap<&str, &str> {
-        let mut counts: Tally<(&str, &str), usize> = Tally::new();
-        for Record { language, .. } in self.records() {
-            *counts.entry((&language.code, &language.name)) += 1;
-        }
-        let mut names = BTreeMap::new();
-        for ((code, name), count) in counts.into_sorted() {
-            let most_frequent = names.entry(code).or_insert((0, ""));
-            if !name.is_empty() && count > most_frequent.0 {
-                *most_frequent = (count, name);
-            }
-        }
-        names
-            .into_iter()
-            .map(|(code, (_, name))| (code, name))
-            .collect()
     }
 
     /// Returns the entries of `targets` that apply to no language. A repository whose languages are

@@ -11,9 +11,9 @@ use crate::{
     domain::{
         ProblemKind, Severity, TranslationProblem,
         document::{Cause, Document, Due, Row, Totals, Translation, furthest_first},
-        readiness::{date, day, days, span},
         snapshot::Condition,
     },
+    report::words::{date, day, days, span},
     support::{
         clock::Timestamp,
         humanize::{self, Rough, grouped},
@@ -387,7 +387,7 @@ fn heat(missing: Option<f64>) -> &'static str {
 }
 
 fn percent(ratio: Option<f64>) -> String {
-    ratio.map_or("?".to_owned(), crate::domain::readiness::percent)
+    ratio.map_or("?".to_owned(), crate::report::words::percent)
 }
 
 /// Formats the time since `then`.
