@@ -14,7 +14,6 @@ pub mod problem;
 pub mod record;
 mod response;
 pub mod snapshot;
-mod tally;
 pub mod targets;
 mod thresholds;
 

@@ -84,7 +84,6 @@ impl<A: Api> Poller<A> {
         let mut ledger = Ledger::restore(state, now.wall);
         // The process that saved the state may have had other filters.
         ledger.reselect(&poll_settings.filter, now.wall);
-        ledger.exclude(&settings.borrow().live.excluded_languages, now.wall);
         Self {
             settings,
             poll_settings,
@@ -126,19 +125,9 @@ impl<A: Api> Poller<A> {
     }
 
     pub fn snapshot(&self) -> Snapshot {
-        let live = Arc::clone(&self.settings.borrow().live);
-        let snapshot = self.ledger.snapshot(
-            self.poll_settings.completion_scale,
-            Arc::clone(&live.targets),
-            live.thresholds,
-            Arc::clone(&live.links),
-            self.poll_settings.stale_after,
-            self.clock.moment(),
-        );
-        Snapshot {
-            is_scale_chosen: self.poll_settings.is_scale_chosen,
-            ..snapshot
-        }
+        let live = &self.settings.borrow().live;
+        let now = self.clock.moment();
+        self.ledger.snapshot(&self.poll_settings, live, now)
     }
 
     pub fn status(&self) -> PollStatus {
@@ -157,7 +146,9 @@ impl<A: Api> Poller<A> {
             next_poll_at: self.next_poll.map(|at| now.wall_at(at)),
             held_until: pace.held_until().map(|until| now.wall_at(until)),
             zeros: self.ledger.zeros(),
-            languages_gone: self.ledger.languages_gone(now.wall),
+            languages_gone: self
+                .ledger
+                .languages_gone(&self.settings.borrow().live.excluded_languages, now.wall),
             defects: self.ledger.defects(),
             has_data: self.ledger.has_data(),
             state_is_kept: self.saving.saver.is_some(),
@@ -178,19 +169,6 @@ impl<A: Api> Poller<A> {
 
     fn publish(&self) {
         (self.publish)(Arc::new(self.snapshot()), self.status());
-    }
-
-    /// Applies and publishes the live settings of a reload.
-    fn follow_settings(&mut self) {
-        self.exclude();
-        self.publish();
-    }
-
-    /// Applies `filter.exclude_languages`.
-    fn exclude(&mut self) {
-        let live = Arc::clone(&self.settings.borrow().live);
-        let now = self.clock.now();
-        self.saving.is_changed |= self.ledger.exclude(&live.excluded_languages, now);
     }
 
     /// Hands the state to the saver, if there is a state file.

@@ -18,7 +18,6 @@ use super::{
     links::Links,
     polling::{PollOutcome, PollStatus},
     snapshot::Condition,
-    tally::Tally,
     targets::{Target, TargetEntry, Targets},
 };
 use crate::support::clock::Timestamp;
@@ -336,14 +335,14 @@ impl Document {
     /// Returns the code of each language with the name that most repositories give it. On a tie the
     /// name that sorts first counts; the name is empty if no repository has one.
     pub fn language_names(&self) -> BTreeMap<&str, &str> {
-        let mut counts: Tally<(&str, &str), usize> = Tally::new();
+        let mut counts: BTreeMap<(&str, &str), usize> = BTreeMap::new();
         for (_, Translation { language, .. }) in
             self.translations().filter(|(_, one)| !one.is_missing)
         {
-            *counts.entry((&language.code, &language.name)) += 1;
+            *counts.entry((&language.code, &language.name)).or_default() += 1;
         }
         let mut names = BTreeMap::new();
-        for ((code, name), count) in counts.into_sorted() {
+        for ((code, name), count) in counts {
             let most_frequent = names.entry(code).or_insert((0, ""));
             if !name.is_empty() && count > most_frequent.0 {
                 *most_frequent = (count, name);
@@ -426,11 +425,12 @@ pub fn translations<'a, R: IntoIterator<Item = &'a Row>>(
 
 /// Returns the totals of each language of these rows, sorted by code.
 pub fn languages<'a>(rows: impl IntoIterator<Item = &'a Row>) -> Vec<(&'a str, Totals)> {
-    let mut languages: Tally<_, Totals> = Tally::new();
+    let mut languages: BTreeMap<_, Totals> = BTreeMap::new();
     for (_, translation) in translations(rows) {
-        languages.entry(translation.code()).add(translation);
+        let totals = languages.entry(translation.code()).or_default();
+        totals.add(translation);
     }
-    languages.into_sorted()
+    languages.into_iter().collect()
 }
 
 /// Sorts by the gap to the target, the largest first. Items without a completion come last.

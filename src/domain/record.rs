@@ -307,8 +307,8 @@ mod tests {
     }
 
     #[test]
-    fn a_record_has_40_bytes_and_a_past_48() {
-        assert_eq!((size_of::<Record>(), size_of::<Past>()), (40, 48));
+    fn a_record_has_40_bytes_and_a_past_72() {
+        assert_eq!((size_of::<Record>(), size_of::<Past>()), (40, 72));
     }
 
     #[test]

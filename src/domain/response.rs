@@ -76,7 +76,8 @@ impl fmt::Display for Defects {
 /// The number of entries that omit a field, and of entries that spell out its zero (0 or false).
 ///
 /// Protobuf's JSON leaves out fields whose value is zero unless the server asks otherwise. An
-/// absent field then means zero; in any other API it means that the value is unknown.
+/// absent field then means zero; in any other API it means that the value is unknown. Nothing is
+/// counted while `api.omits_zeros` is set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ZeroCount {
     pub absent: usize,
@@ -113,8 +114,6 @@ pub struct Listing {
     pub repositories: BTreeMap<RepositoryId, Arc<Repository>>,
     /// The ids of entries without a readable name. They prove that a known repository still exists.
     pub nameless: HashSet<RepositoryId>,
-    /// The total size of the names, repeated ones included.
-    pub name_bytes: usize,
     /// The zeros of the field `private`.
     pub zeros: ZeroCount,
     pub bad: Defects,
@@ -123,7 +122,6 @@ pub struct Listing {
 impl Listing {
     /// Adds a repository. A later repository with the same id is a defect.
     pub fn add(&mut self, repository: Arc<Repository>) {
-        self.name_bytes += repository.name.len();
         match self.repositories.entry(repository.id) {
             Entry::Vacant(entry) => drop(entry.insert(repository)),
             Entry::Occupied(_) => self.bad.add_duplicate(Defect::DuplicateId, &repository),

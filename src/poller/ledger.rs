@@ -7,18 +7,16 @@
 
 mod listing;
 
-pub use listing::{NAME_BYTES, is_too_large};
-
-use super::log::PollLog;
+use super::{
+    log::PollLog,
+    settings::{LiveSettings, PollSettings},
+};
 use crate::{
     domain::{
-        Defect, Defects, Failure, LanguageList, Operation, Repository, RepositoryId, Thresholds,
-        ZeroCount,
+        Defect, Defects, Failure, LanguageList, Operation, Repository, RepositoryId, ZeroCount,
         departed::Departed,
-        links::Links,
-        record::SavedRepository,
+        record::{Languages, Record, SavedRepository},
         snapshot::{Condition, Shown, Snapshot},
-        targets::Targets,
     },
     state::SavedState,
     support::clock::{Moment, Timestamp},
@@ -35,7 +33,7 @@ use tokio::time::Instant;
 /// `api.max_attempts`.
 const MOST_FAILURES: u32 = 10;
 
-/// The maximum number of languages in the ledger: two million series, or four with targets.
+/// The maximum number of translations in the ledger, departed ones included.
 pub const MOST_LANGUAGES: usize = 1_000_000;
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
@@ -167,14 +165,20 @@ impl Ledger {
     }
 
     /// Returns the codes of the languages that left polled repositories within a day.
-    pub fn languages_gone(&self, now: Timestamp) -> BTreeMap<Arc<str>, Vec<Arc<str>>> {
+    pub fn languages_gone(
+        &self,
+        excluded: &GlobSet,
+        now: Timestamp,
+    ) -> BTreeMap<Arc<str>, Vec<Arc<str>>> {
         let mut gone = BTreeMap::new();
         for (id, languages) in &self.departed.0 {
             let Some(known) = self.polled.get(id) else {
                 continue;
             };
             let recent = languages.iter();
-            let recent = recent.filter(|(_, language)| now.since(language.left_at) < DAY);
+            let recent = recent.filter(|(code, language)| {
+                now.since(language.left_at) < DAY && !excluded.is_match(&***code)
+            });
             let codes: Vec<_> = recent.map(|(code, _)| Arc::clone(code)).collect();
             if !codes.is_empty() {
                 gone.insert(Arc::clone(&known.kept.repository.name), codes);
@@ -302,19 +306,16 @@ impl Ledger {
         !is_of_last_poll && known.age(now) > Some(limit)
     }
 
-    /// Returns a snapshot of the ledger, in which data become stale at the age of `limit`.
-    pub fn snapshot(
+    pub fn snapshot<A>(
         &self,
-        completion_scale: f64,
-        targets: Arc<Targets>,
-        thresholds: Thresholds,
-        links: Arc<Links>,
-        limit: Duration,
+        poll: &PollSettings<A>,
+        live: &LiveSettings,
         now: Moment,
     ) -> Snapshot {
+        let excluded = &live.excluded_languages;
         let polled = self.polled.values();
         let mut repositories: Vec<_> = polled
-            .map(|known| known.show(self.is_stale(known, limit, now), now))
+            .map(|known| known.show(excluded, self.is_stale(known, poll.stale_after, now), now))
             .collect();
         repositories.sort_unstable_by(|a, b| a.repository.name.cmp(&b.repository.name));
         Snapshot {
@@ -323,11 +324,11 @@ impl Ledger {
             filtered: self.filtered(),
             unnamed: self.listing.unnamed,
             unconfirmed: self.listing.missed.len(),
-            completion_scale,
-            is_scale_chosen: false,
-            targets,
-            thresholds,
-            links,
+            completion_scale: poll.completion_scale,
+            is_scale_chosen: poll.is_scale_chosen,
+            targets: Arc::clone(&live.targets),
+            thresholds: live.thresholds,
+            links: Arc::clone(&live.links),
         }
     }
 }
@@ -360,7 +361,7 @@ impl Polled {
         })
     }
 
-    fn show(&self, is_stale: bool, now: Moment) -> Shown {
+    fn show(&self, excluded: &GlobSet, is_stale: bool, now: Moment) -> Shown {
         let mut failure = self.failure.clone();
         let mut languages = self.kept.languages.clone();
         // No timestamp is shown in the future.
@@ -369,6 +370,16 @@ impl Polled {
         }
         if let Some(languages) = languages.as_mut().filter(|one| one.read_at > now.wall) {
             Arc::make_mut(languages).read_at = now.wall;
+        }
+        let is_excluded = |record: &Record| excluded.is_match(&*record.language.code);
+        if let Some(languages) = &mut languages
+            && languages.records.iter().any(is_excluded)
+        {
+            let records = languages.records.iter();
+            *languages = Arc::new(Languages {
+                records: records.filter(|one| !is_excluded(one)).cloned().collect(),
+                ..**languages
+            });
         }
         let condition = match (languages, failure) {
             (None, failure) => Condition::Pending(failure),

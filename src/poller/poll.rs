@@ -2,7 +2,7 @@
 
 use super::{
     Poller,
-    ledger::{MOST_LANGUAGES, NAME_BYTES, is_too_large},
+    ledger::MOST_LANGUAGES,
     log::{self, PollLog},
     queue::{Queue, backoff, suggests_outage},
 };
@@ -35,8 +35,6 @@ impl<A: Api> Poller<A> {
     /// Polls once. The caller publishes afterwards, together with the time of the next poll.
     pub async fn poll(&mut self) -> PollOutcome {
         self.poll_settings = Arc::clone(&self.settings.borrow_and_update().poll);
-        // A reload that these settings contain is not announced again.
-        self.exclude();
         let began = Instant::now();
         (self.began, self.silent_since, self.next_poll) = (Some(began), began, None);
         self.progress.send_replace(Running::default());
@@ -138,7 +136,7 @@ impl<'a, A: Api> Poll<'a, A> {
                 answer = &mut answer => return answer,
                 _ = self.publications.tick() => self.poller.publish(),
                 () = self.poller.saving.due() => self.poller.save(),
-                Ok(()) = self.poller.settings.changed() => self.poller.follow_settings(),
+                Ok(()) = self.poller.settings.changed() => self.poller.publish(),
             }
         }
     }
@@ -193,12 +191,12 @@ impl<'a, A: Api> Poll<'a, A> {
             listing.append(page.listing);
             let shown = listing.count();
             self.poller.progress.send_modify(|poll| poll.listed = shown);
-            if is_too_large(shown, listing.name_bytes, most) {
+            if shown > most {
                 // The listing may have no end. The ledger takes nothing from it.
                 *listing = Listing::default();
                 let what = format!(
-                    "the listing has more than {most} repositories, names of more than \
-                     {NAME_BYTES} bytes on average for so many, or no end: it is not read further"
+                    "the listing has more than {most} repositories, or no end: it is not read \
+                     further"
                 );
                 let hint = "raise api.max_repositories if the account has that many, or report it \
                             to the API's operators";
@@ -404,19 +402,12 @@ impl<'a, A: Api> Poll<'a, A> {
         })
     }
 
-    /// Removes the excluded languages. Fails if the ledger has no room for the others.
-    fn admit(
-        &mut self,
-        id: RepositoryId,
-        mut list: LanguageList,
-    ) -> Result<LanguageList, RequestFailure> {
+    /// Fails if the ledger has no room for the languages.
+    fn admit(&self, id: RepositoryId, list: LanguageList) -> Result<LanguageList, RequestFailure> {
         let operation = Operation::ListLanguages;
         for (defect, found) in &list.bad.0 {
             self.count_defects(operation, *defect, found.count);
         }
-        let excluded = &self.poller.settings.borrow().live.excluded_languages;
-        list.languages
-            .retain(|target| !excluded.is_match(&*target.language.code));
         if self.poller.ledger.has_room(id, list.languages.len()) {
             return Ok(list);
         }

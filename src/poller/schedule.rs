@@ -98,7 +98,7 @@ impl<A: Api> PollLoop<A> {
                 biased;
                 () = sleep_until(next) => {}
                 () = sleep(PUBLISH_EVERY) => poller.publish(),
-                Ok(()) = poller.settings.changed() => poller.follow_settings(),
+                Ok(()) = poller.settings.changed() => poller.publish(),
             }
         }
     }

@@ -10,30 +10,21 @@ use jiff::{
 };
 use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
-use std::{fmt, num::NonZeroI64, sync::Mutex, time::Duration};
+use std::{fmt, sync::Mutex, time::Duration};
 use tokio::time::Instant;
 
 const UNIX_EPOCH: DateTime = datetime(1970, 1, 1, 0, 0, 0, 0);
 
 /// A point in wall-clock time: milliseconds since the Unix epoch, also in the state file.
-///
-/// The inner number is one higher from 1970 on, so that it is never 0 and an `Option` takes no more
-/// memory.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(from = "i64", into = "i64")]
-pub struct Timestamp(NonZeroI64);
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(transparent)]
+pub struct Timestamp(i64);
 
 impl Timestamp {
     pub const fn from_millis(millis: i64) -> Self {
-        let shifted = if millis < 0 {
-            millis
-        } else {
-            millis.saturating_add(1)
-        };
-        match NonZeroI64::new(shifted) {
-            Some(held) => Self(held),
-            None => Self(NonZeroI64::MIN),
-        }
+        Self(millis)
     }
 
     /// Converts a date and time in UTC. `jiff::Timestamp` would refuse the last day of the year
@@ -44,8 +35,7 @@ impl Timestamp {
     }
 
     pub const fn as_millis(self) -> i64 {
-        let shifted = self.0.get();
-        if shifted < 0 { shifted } else { shifted - 1 }
+        self.0
     }
 
     /// Returns the seconds since the Unix epoch, exact to the millisecond.
@@ -73,30 +63,6 @@ impl Timestamp {
     pub fn saturating_add(self, duration: Duration) -> Self {
         let millis = i64::try_from(duration.as_millis()).unwrap_or(i64::MAX);
         Self::from_millis(self.as_millis().saturating_add(millis))
-    }
-}
-
-impl Default for Timestamp {
-    fn default() -> Self {
-        Self::from_millis(0)
-    }
-}
-
-impl From<i64> for Timestamp {
-    fn from(millis: i64) -> Self {
-        Self::from_millis(millis)
-    }
-}
-
-impl From<Timestamp> for i64 {
-    fn from(timestamp: Timestamp) -> Self {
-        timestamp.as_millis()
-    }
-}
-
-impl fmt::Debug for Timestamp {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Timestamp({})", self.as_millis())
     }
 }
 

@@ -5,27 +5,13 @@ use super::{
     Ledger, Polled,
 };
 use crate::{
-    domain::{
-        Defect, Listing, Repository, RepositoryId,
-        filter::Filter,
-        record::{Languages, Record},
-    },
+    domain::{Defect, Listing, Repository, RepositoryId, filter::Filter, record::Languages},
     support::clock::Timestamp,
 };
-use globset::GlobSet;
 use std::{
     collections::{BTreeSet, HashSet},
     sync::Arc,
 };
-
-/// The average length of a name, in bytes, that fits the memory: 16 MiB for all names where
-/// `api.max_repositories` has its default.
-pub const NAME_BYTES: usize = 84;
-
-/// Returns whether a number of repositories, or the bytes of their names, exceed the limit.
-pub fn is_too_large(repositories: usize, name_bytes: usize, max_repositories: usize) -> bool {
-    repositories > max_repositories || name_bytes > max_repositories.saturating_mul(NAME_BYTES)
-}
 
 impl Ledger {
     /// Applies a complete listing: removes the repositories that it lacks. Returns the number of
@@ -73,11 +59,9 @@ impl Ledger {
         let known: HashSet<_> = known
             .map(|repository| Arc::clone(&repository.name))
             .collect();
-        let mut name_bytes: usize = known.iter().map(|name| name.len()).sum();
         for (id, repository) in listing.repositories {
-            let has_room = !is_too_large(self.listed.len() + 1, name_bytes, max_repositories);
+            let has_room = self.listed.len() < max_repositories;
             if has_room && !known.contains(&repository.name) {
-                name_bytes += repository.name.len();
                 self.listed.entry(id).or_insert(repository);
             }
         }
@@ -130,27 +114,6 @@ impl Ledger {
                 self.departed.keep(id, record, left_at(&languages, now));
             }
         }
-    }
-
-    /// Removes the excluded languages, and keeps their records. Returns whether there were any.
-    pub fn exclude(&mut self, excluded: &GlobSet, now: Timestamp) -> bool {
-        let mut is_changed = false;
-        let is_excluded = |record: &Record| excluded.is_match(&*record.language.code);
-        for (id, known) in &mut self.polled {
-            if let Some(languages) = &mut known.kept.languages
-                && languages.records.iter().any(is_excluded)
-            {
-                let at = left_at(languages, now);
-                let records = languages.records.iter().cloned();
-                let (leaving, kept): (Vec<_>, Vec<_>) = records.partition(is_excluded);
-                for record in leaving {
-                    self.departed.keep(*id, &record, at);
-                }
-                Arc::make_mut(languages).records = kept.into();
-                is_changed = true;
-            }
-        }
-        is_changed
     }
 
     /// Returns the names of the polled repositories.

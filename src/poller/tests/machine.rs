@@ -373,7 +373,7 @@ impl Exporter {
                 (self.filters, self.scale) = (filters, f64::from(scale));
                 let settings = self.settings();
                 let mut world = self.world();
-                world.model.exclude(filters.language);
+                world.model.excluded = filters.language;
                 world.reloaded_at = Some(self.now());
                 drop(world);
                 let process = self.process.as_ref().unwrap();

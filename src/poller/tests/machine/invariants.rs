@@ -65,8 +65,12 @@ impl World {
             let now = Instant::now();
             let may_lag = said.last().is_some_and(|said| said.at == now);
             let newest = said.iter().rev().take(1 + usize::from(may_lag));
-            let mut newest = newest.map(|said| &said.languages);
-            if !newest.any(|said| *said == languages) {
+            let mut newest = newest.map(|said| {
+                let mut said = said.languages.clone();
+                said.retain(|code, _| Some(*code) != self.model.excluded);
+                said
+            });
+            if !newest.any(|said| said == languages) {
                 found.push(format!(
                     "{id} shows {languages:?}, and the API said {said:?}"
                 ));

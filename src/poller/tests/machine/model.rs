@@ -127,17 +127,8 @@ impl Model {
         }
     }
 
-    /// Removes an excluded language.
-    pub fn exclude(&mut self, excluded: Option<&'static str>) {
-        self.excluded = excluded;
-        for said in self.polled.values_mut().flat_map(|known| &mut known.said) {
-            said.languages.retain(|code, _| Some(*code) != excluded);
-        }
-    }
-
     /// Notes the languages of a repository; `scale` is the completion that means finished.
-    pub fn said(&mut self, id: u64, mut languages: Languages, scale: f64, time: Timestamp) {
-        languages.retain(|code, _| Some(*code) != self.excluded);
+    pub fn said(&mut self, id: u64, languages: Languages, scale: f64, time: Timestamp) {
         for (code, completion) in &languages {
             if let Some(completion) = *completion {
                 self.completed((id, code), completion, scale, time);
@@ -200,7 +191,7 @@ impl Model {
                     let mut times = known.said.iter().map(|said| said.time);
                     let saved = times.rposition(|time| time == *read_at);
                     known.said.truncate(saved.map_or(0, |saved| saved + 1));
-                    // It may have been saved before a reload excluded the repository or a language.
+                    // It may have been saved before a reload excluded the repository.
                     let mut last = known.said.pop().unwrap_or_else(|| Said {
                         at: Instant::now(),
                         time: *read_at,
@@ -208,8 +199,6 @@ impl Model {
                         languages: Languages::new(),
                     });
                     last.languages.clone_from(languages);
-                    last.languages
-                        .retain(|code, _| Some(*code) != self.excluded);
                     known.said.push(last);
                     for (code, completion) in languages {
                         if let Some(record) = self.records.get_mut(&(*id, *code))
