@@ -29,6 +29,7 @@ use crate::{
     support::logging::LogSettings,
 };
 use globset::GlobSet;
+use reader::DEFAULT;
 use secrecy::ExposeSecret;
 use std::{collections::BTreeMap, ffi::OsString, path::PathBuf, sync::Arc};
 
@@ -143,13 +144,15 @@ impl Config {
         lines.concat()
     }
 
-    /// Returns the active configuration as a file, each value with its source; secrets hidden.
+    /// Returns the active configuration as a file, each value with its source. Defaults and secrets
+    /// are comments: a default follows other keys, which a set value does not.
     pub fn yaml(&self) -> String {
         let (mut lines, mut section) = (Vec::new(), "");
         for Setting { key, value, source } in &self.settings {
+            let is_set = source != DEFAULT && *value != HIDDEN;
+            let sign = if is_set { "" } else { "# " };
             let Some(found) = Key::find(key) else {
-                let value = if value.is_empty() { "[]" } else { value };
-                lines.push(format!("{key}: {value}  # {source}\n"));
+                lines.push(format!("{sign}{key}: {value}  # {source}\n"));
                 continue;
             };
             let (this, name) = found.split();
@@ -157,12 +160,8 @@ impl Config {
                 lines.push(format!("{this}:\n"));
             }
             section = this;
-            // A hidden value must not become one.
-            let sign = if *value == HIDDEN { "# " } else { "" };
-            lines.push(format!(
-                "  {sign}{name}: {}  # {source}\n",
-                found.yaml(value)
-            ));
+            let value = found.yaml(value);
+            lines.push(format!("  {sign}{name}: {value}  # {source}\n"));
         }
         lines.concat()
     }

@@ -173,7 +173,7 @@ fn the_active_configuration_as_yaml_is_the_same_configuration() {
     let old = load_text(&file).unwrap();
     let yaml = old.yaml();
     assert!(!yaml.contains(KEY), "{yaml}");
-    assert!(yaml.contains("\n  interval: 5m  # default\n"), "{yaml}");
+    assert!(yaml.contains("\n  # interval: 5m  # default\n"), "{yaml}");
     let hidden = "  # key: \"<hidden>\"  # ";
     assert!(yaml.contains(hidden), "{yaml}");
     let pasted = yaml.replace(hidden, &format!("  key: {KEY} # "));
