@@ -183,6 +183,11 @@ impl<'a> PageTemplate<'a> {
         self.view.server.is_none()
     }
 
+    /// Returns whether there is more to say of the exporter than when it last polled.
+    fn has_news(&self) -> bool {
+        self.polling > Look::Waiting || !self.view.findings.is_empty()
+    }
+
     /// Returns whether the page is about one language, which then is a column of its own.
     fn is_single(&self) -> bool {
         !self.query.language.is_empty() && self.languages.len() < 2
@@ -271,7 +276,7 @@ impl<'a> PageTemplate<'a> {
     /// they may have stalled or be at risk.
     fn is_too_early(&self) -> bool {
         let mut translations = self.chosen.translations();
-        translations.any(|(_, one)| one.is_behind() && one.is_new)
+        translations.any(|(_, one)| one.is_behind() && one.is_new && one.ratio.is_some())
     }
 
     /// Returns the selected repositories without data of the last poll, and how old theirs are.
