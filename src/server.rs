@@ -23,4 +23,3 @@ pub use accept::run;
 pub use active::{Event, Server};
 pub use follow::follow;
 pub use protection::Protection;
-pub use supervisor::{ResponseMemory, Shared};

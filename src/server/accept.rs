@@ -14,6 +14,9 @@ const DRAIN_TIMEOUT: Duration = Duration::from_secs(4);
 /// The pause after a failed accept. Its cause, such as too many open files, may last.
 const RETRY_DELAY: Duration = Duration::from_millis(200);
 
+/// The interval at which a new client looks for room.
+const BUSY_DELAY: Duration = Duration::from_millis(10);
+
 /// The time without a failed accept after which the shortage counts as over.
 const RECOVERY_TIME: Duration = Duration::from_secs(5);
 
@@ -44,7 +47,13 @@ async fn accept(listener: TcpListener, server: Server, tasks: TaskTracker) {
                     tracing::info!("accepting connections again");
                     last_failure = None;
                 }
-                let connection = server.supervisor.open(peer);
+                let connection = loop {
+                    match server.supervisor.open(peer) {
+                        Some(connection) => break connection,
+                        // All answers are being made. One of them makes room.
+                        None => sleep(BUSY_DELAY).await,
+                    }
+                };
                 tasks.spawn(connection::handle(stream, server.clone(), connection));
                 // Lets an evicted connection close before the next one is accepted.
                 tokio::task::yield_now().await;

@@ -14,7 +14,8 @@ use tokio_util::sync::CancellationToken;
 pub enum Event {
     /// A handshake failed, for this reason as a label.
     HandshakeFailed(&'static str),
-    /// A certificate became active, perhaps the same one, or none did. Its expiry is `None` if it cannot be read.
+    /// A configuration is active. `expires` is the expiry of its certificate; `None` without one,
+    /// or if it cannot be read.
     CertificateChanged { expires: Option<Timestamp> },
 }
 
@@ -56,7 +57,7 @@ impl Server {
         Self {
             active: watch::Sender::new(active),
             report: Arc::new(report),
-            supervisor: Arc::new(Supervisor::with_raised_limit_of_files()),
+            supervisor: Arc::new(Supervisor::within_limit_of_files()),
             stop,
         }
     }

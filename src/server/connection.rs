@@ -6,11 +6,11 @@
 use crate::server::{
     active::Server,
     handshake,
-    supervisor::{Connection, ResponseMemory, UnderWay},
+    supervisor::{Connection, UnderWay},
 };
 use axum::{
     BoxError,
-    body::{Body, Bytes, HttpBody as _},
+    body::{Body, Bytes},
     extract::{ConnectInfo, Request},
     http::Method,
     response::Response,
@@ -127,13 +127,7 @@ async fn respond(
     let request = Request::from_parts(head, Body::empty());
     // Each request takes the active router: a reload takes effect on open connections.
     let router = TowerToHyperService::new(server.router());
-    let mut response = router.call(request).await?;
-    let memory = response.extensions_mut().remove();
-    let memory = memory.unwrap_or_else(|| ResponseMemory {
-        own: response.body().size_hint().exact().unwrap_or_default(),
-        shared: None,
-    });
-    server.supervisor.record_memory(&connection, memory);
+    let response = router.call(request).await?;
     sending.status = Some(response.status().as_u16());
     sending.under_way.progressed();
     Ok(response.map(|body| {

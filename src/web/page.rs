@@ -7,7 +7,7 @@
 #[cfg(test)]
 mod tests;
 
-use super::{negotiate, state::AppState};
+use super::state::AppState;
 use crate::{
     diagnosis,
     metrics::exposition::Publication,
@@ -19,13 +19,12 @@ use crate::{
 };
 use axum::{
     extract::State,
-    http::{HeaderMap, StatusCode, Uri, header},
+    http::{StatusCode, Uri, header},
     response::{Html, IntoResponse, Response},
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
-use flate2::{Compression, write::GzEncoder};
 use ring::digest::{SHA256, digest};
-use std::{io::Write, sync::Arc};
+use std::sync::Arc;
 use tokio::{
     sync::Semaphore,
     task::{JoinError, spawn_blocking},
@@ -47,15 +46,12 @@ fn policy() -> String {
 static RENDERERS: Semaphore = Semaphore::const_new(2);
 
 /// Handles requests for the page.
-pub async fn show(State(state): State<Arc<AppState>>, uri: Uri, headers: HeaderMap) -> Response {
+pub async fn show(State(state): State<Arc<AppState>>, uri: Uri) -> Response {
     let query = Query::of(uri.query().unwrap_or_default());
-    let gzip = negotiate::accepts_gzip(&headers);
     // A minute, for a page on a wall.
     let refresh = query.refresh.then_some([(header::REFRESH, "60")]);
-    let encoding = gzip.then_some([(header::CONTENT_ENCODING, "gzip")]);
     let policy = policy();
     let headers = [
-        (header::VARY, "Accept-Encoding"),
         (header::REFERRER_POLICY, "no-referrer"),
         (header::CONTENT_SECURITY_POLICY, &*policy),
     ];
@@ -79,17 +75,10 @@ pub async fn show(State(state): State<Arc<AppState>>, uri: Uri, headers: HeaderM
             headline: diagnosis::headline(&current.findings, snapshot, status),
             findings: &current.findings,
         };
-        let text = shown.render(&query).map_err(askama::Error::into_io_error)?;
-        let text = printable(&text).into_bytes();
-        if !gzip {
-            return Ok(text);
-        }
-        let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
-        encoder.write_all(&text)?;
-        encoder.finish()
+        shown.render(&query).map(|text| printable(&text))
     });
     match rendered.await {
-        Ok(Ok(body)) => return (headers, encoding, refresh, Html(body)).into_response(),
+        Ok(Ok(body)) => return (headers, refresh, Html(body)).into_response(),
         Ok(Err(error)) => tracing::error!(%error, "the page could not be rendered"),
         // A panic is logged where it happens.
         Err(_) => {}

@@ -10,13 +10,14 @@ use crate::{
 use axum::{
     Router,
     extract::{MatchedPath, Request, State},
-    http::{Method, StatusCode},
-    middleware::{Next, from_fn_with_state},
+    http::{Method, StatusCode, Version, header, uri::Authority},
+    middleware::{Next, from_fn, from_fn_with_state},
     response::{IntoResponse, Response},
     routing::{get, put},
 };
 use std::{sync::Arc, time::Duration};
 use tokio::sync::oneshot;
+use tower_http::{CompressionLevel, compression::CompressionLayer};
 
 /// The longest pause between heartbeats. The task that polls sends one every few seconds, even
 /// while it waits.
@@ -31,13 +32,15 @@ pub fn router(state: &Arc<AppState>, protection: &Arc<Protection>) -> Router {
         .method_not_allowed_fallback(method_not_allowed);
     let covered = Router::new()
         .route("/", get(page::show))
-        .route(&state.settings.telemetry_path, get(scrape::scrape))
         .route("/translations.json", get(translations::show))
+        .layer(CompressionLayer::new().quality(CompressionLevel::Fastest))
+        .route(&state.settings.telemetry_path, get(scrape::scrape))
         .route("/-/reload", put(reload).post(reload))
         .fallback(not_found)
         .method_not_allowed_fallback(method_not_allowed);
     protection
         .layer(covered, probes)
+        .layer(from_fn(require_host))
         .layer(from_fn_with_state(Arc::clone(state), count))
         .with_state(Arc::clone(state))
 }
@@ -66,6 +69,21 @@ async fn count(
         .instruments
         .count(&definition::HTTP_REQUESTS, &[path, code.as_str()]);
     response
+}
+
+/// Refuses a request without one valid Host (RFC 9112, 3.2). HTTP/1.0 does not demand one.
+async fn require_host(request: Request, next: Next) -> Response {
+    let mut hosts = request.headers().get_all(header::HOST).iter();
+    let is_valid = match (hosts.next(), hosts.next()) {
+        (Some(host), None) => Authority::try_from(host.as_bytes()).is_ok(),
+        (None, _) => request.version() == Version::HTTP_10,
+        _ => false,
+    };
+    if is_valid {
+        return next.run(request).await;
+    }
+    let message = "the request needs one header Host, with a valid name\n";
+    (StatusCode::BAD_REQUEST, message).into_response()
 }
 
 async fn not_found(State(state): State<Arc<AppState>>) -> Response {
@@ -194,6 +212,23 @@ mod tests {
                 "{request}"
             );
             assert_eq!(response.headers()["cache-control"], "no-store", "{request}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_request_needs_one_valid_host() {
+        let fixture = Fixture::new();
+        for (hosts, code) in [
+            (&["localhost:10018"][..], 200),
+            (&["[::1]"], 200),
+            (&[], 400),
+            (&["a", "a"], 400),
+            (&["a b"], 400),
+            (&[""], 400),
+        ] {
+            let hosts: Vec<_> = hosts.iter().map(|host| ("host", *host)).collect();
+            let response = fixture.ask_exactly("GET /-/healthy", &hosts).await;
+            assert_eq!(status(&response), code, "{hosts:?}");
         }
     }
 

@@ -1,9 +1,7 @@
 //! A scrape: the exposition in the format and encoding that the client asks for.
 
 use super::{negotiate, state::AppState};
-use crate::server::{ResponseMemory, Shared};
 use axum::{
-    Extension,
     body::Body,
     extract::State,
     http::{HeaderMap, header},
@@ -13,31 +11,18 @@ use bytes::Bytes;
 use futures_util::stream;
 use std::{convert::Infallible, sync::Arc};
 
-/// The memory of a scrape without gzip beyond the shared bytes: a part of the text, the inflater,
-/// and the exporter's own metrics.
-const INFLATING: usize = 160 * 1024;
-
 /// Responds with the exposition in the format and encoding that the client accepts.
 pub async fn scrape(State(state): State<Arc<AppState>>, headers: HeaderMap) -> Response {
     let (format, content_type) = negotiate::format(&headers);
     let gzip = negotiate::accepts_gzip(&headers);
     let (publication, instruments) = (state.publication(), &state.instruments);
-    let (length, own, body) = if gzip {
+    let (length, body) = if gzip {
         let chunks = publication.gzip(format, instruments);
-        let length: usize = chunks.iter().map(Bytes::len).sum();
-        let own = length - publication.shared().len();
-        (length as u64, own, body(chunks.into_iter()))
+        let length = chunks.iter().map(|chunk| chunk.len() as u64).sum();
+        (length, body(chunks.into_iter()))
     } else {
         let chunks = publication.uncompressed(format, instruments);
-        (chunks.remaining(), INFLATING, body(chunks))
-    };
-    let memory = ResponseMemory {
-        own: own as u64,
-        shared: Some(Shared {
-            // The address is unique as long as the body holds these bytes.
-            id: publication.shared().as_ptr().addr(),
-            bytes: publication.shared().len() as u64,
-        }),
+        (chunks.remaining(), body(chunks))
     };
     let encoding = gzip.then_some([(header::CONTENT_ENCODING, "gzip")]);
     let headers = [
@@ -45,7 +30,7 @@ pub async fn scrape(State(state): State<Arc<AppState>>, headers: HeaderMap) -> R
         (header::CONTENT_TYPE, content_type),
         (header::CONTENT_LENGTH, length.to_string()),
     ];
-    (headers, encoding, Extension(memory), body).into_response()
+    (headers, encoding, body).into_response()
 }
 
 fn body(chunks: impl Iterator<Item = Bytes> + Send + 'static) -> Body {

@@ -151,13 +151,15 @@ impl Fixture {
     }
 
     pub async fn ask_with(&self, line: &str, headers: &[(&str, &str)]) -> Response {
+        self.ask_exactly(line, &[&[("host", "localhost")], headers].concat())
+            .await
+    }
+
+    /// Asks with these headers only.
+    pub async fn ask_exactly(&self, line: &str, headers: &[(&str, &str)]) -> Response {
         let (method, uri) = line.split_once(' ').unwrap();
         let peer = ConnectInfo(SocketAddr::from(([127, 0, 0, 1], 1)));
-        let request = Request::builder()
-            .method(method)
-            .uri(uri)
-            .header("host", "localhost")
-            .extension(peer);
+        let request = Request::builder().method(method).uri(uri).extension(peer);
         let request = headers.iter().fold(request, |request, (name, value)| {
             request.header(*name, *value)
         });

@@ -2,42 +2,29 @@
 //!
 //! A reader that pauses holds one piece of the text and the document, however long the whole is.
 
-use super::{negotiate, page::render, state::AppState};
-use crate::{
-    domain::document::{Document, Row, Selection},
-    report,
-    server::{ResponseMemory, Shared},
-    support::glob::glob,
-};
+use super::{page::render, state::AppState};
+use crate::{domain::document::Selection, report, support::glob::glob};
 use axum::{
-    Extension,
     body::Body,
     extract::{Query, State},
-    http::{HeaderMap, StatusCode, header},
+    http::{StatusCode, header},
     response::{IntoResponse, Response},
 };
 use bytes::Bytes;
-use flate2::{Compression, write::GzEncoder};
 use futures_util::{StreamExt as _, stream};
-use std::{io::Write as _, sync::Arc};
+use std::sync::Arc;
 use tokio::task::yield_now;
-
-/// The bytes that a reader holds of its own: a piece of the text of 64 KiB and the compressor's
-/// 300 KiB, rounded up.
-const MAKING: u64 = 512 * 1024;
 
 /// The handler. `repo` and `language` are globs and may be repeated; other parameters are ignored.
 pub async fn show(
     State(state): State<Arc<AppState>>,
     Query(parameters): Query<Vec<(String, String)>>,
-    headers: HeaderMap,
 ) -> Response {
     let selection = match selection(&parameters) {
         Ok(selection) => selection,
         Err(message) => return (StatusCode::BAD_REQUEST, message).into_response(),
     };
     let publication = state.publication();
-    let memory = Extension(held(&publication.document));
     let document = Arc::clone(&publication.document);
     let made = render(move || report::json(document, selection, None));
     let Ok(pieces) = made.await else {
@@ -45,28 +32,8 @@ pub async fn show(
         let message = "the JSON could not be made; the log says why\n";
         return (StatusCode::INTERNAL_SERVER_ERROR, message).into_response();
     };
-    let about = [
-        (header::VARY, "Accept-Encoding"),
-        (header::CONTENT_TYPE, "application/json"),
-    ];
-    if negotiate::accepts_gzip(&headers) {
-        let encoding = [(header::CONTENT_ENCODING, "gzip")];
-        return (about, encoding, memory, body(Compressed::new(pieces))).into_response();
-    }
-    (about, memory, body(pieces.map(Bytes::from))).into_response()
-}
-
-/// Returns the memory that a reader of this document holds. Its repositories' languages are not
-/// counted: they are shared with the next documents, except those that have changed.
-fn held(document: &Arc<Document>) -> ResponseMemory {
-    ResponseMemory {
-        own: MAKING,
-        shared: Some(Shared {
-            // While a reader keeps this document, no other has its address.
-            id: Arc::as_ptr(document).addr(),
-            bytes: size_of_val::<[Row]>(&document.rows) as u64,
-        }),
-    }
+    let content_type = [(header::CONTENT_TYPE, "application/json")];
+    (content_type, body(pieces.map(Bytes::from))).into_response()
 }
 
 fn selection(parameters: &[(String, String)]) -> Result<Selection, String> {
@@ -90,49 +57,10 @@ fn body(pieces: impl Iterator<Item = Bytes> + Send + 'static) -> Body {
     Body::from_stream(pieces)
 }
 
-/// One gzip member, compressed piece by piece.
-struct Compressed<I> {
-    pieces: I,
-    /// `None` once the end was written.
-    encoder: Option<GzEncoder<Vec<u8>>>,
-}
-
-impl<I> Compressed<I> {
-    fn new(pieces: I) -> Self {
-        let encoder = GzEncoder::new(Vec::new(), Compression::fast());
-        Self {
-            pieces,
-            encoder: Some(encoder),
-        }
-    }
-}
-
-impl<I: Iterator<Item = String>> Iterator for Compressed<I> {
-    type Item = Bytes;
-
-    fn next(&mut self) -> Option<Bytes> {
-        const PROOF: &str = "writing into a vector cannot fail";
-        let mut encoder = self.encoder.take()?;
-        for piece in &mut self.pieces {
-            encoder.write_all(piece.as_bytes()).expect(PROOF);
-            let compressed = std::mem::take(encoder.get_mut());
-            if !compressed.is_empty() {
-                self.encoder = Some(encoder);
-                return Some(compressed.into());
-            }
-        }
-        Some(encoder.finish().expect(PROOF).into())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::testing::{Fixture, body, status};
-    use super::MAKING;
-    use crate::{
-        server::ResponseMemory,
-        testing::{read, snapshot},
-    };
+    use crate::testing::{read, snapshot};
     use serde_json::Value;
 
     fn fixture() -> Fixture {
@@ -165,26 +93,6 @@ mod tests {
             body(wrong).await,
             "repo is not a glob: unclosed character class; missing ']'\n"
         );
-    }
-
-    #[tokio::test]
-    async fn readers_of_one_publication_share_its_memory() {
-        let mut fixture = fixture();
-        let held = async |fixture: &Fixture| {
-            let mut response = fixture.ask("GET /translations.json").await;
-            let memory: ResponseMemory = response.extensions_mut().remove().unwrap();
-            (response, memory)
-        };
-        // Responses hold what they are made of until they are dropped.
-        let (_first, one) = held(&fixture).await;
-        let (_second, same) = held(&fixture).await;
-        fixture.show(snapshot(Vec::new()));
-        let (_third, other) = held(&fixture).await;
-        assert_eq!(one.own, MAKING);
-        let [one, same, other] = [one, same, other].map(|memory| memory.shared.unwrap());
-        assert!(one.bytes > 0);
-        assert_eq!(one.id, same.id);
-        assert_ne!(one.id, other.id);
     }
 
     #[tokio::test]

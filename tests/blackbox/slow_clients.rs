@@ -84,15 +84,3 @@ fn a_shortage_of_file_descriptors_is_logged_at_its_begin_and_end() {
     });
     assert_eq!(lines("cannot accept connections"), 1, "{}", exporter.log());
 }
-
-#[test]
-fn the_soft_limit_of_open_files_is_raised_to_the_hard_one() {
-    let api = Api::of(1);
-    let exporter = Setup::for_api(&api)
-        .after("ulimit -S -n 200; ulimit -H -n 1000")
-        .start();
-    assert_eq!(
-        exporter.metrics().value("process_max_fds", &[]),
-        Some(1000.0)
-    );
-}

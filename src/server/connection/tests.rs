@@ -26,7 +26,7 @@ fn connected_through((stream, other): (DuplexStream, DuplexStream), server: Serv
     let left = drain.clone();
     let task = tokio::spawn(async move {
         let begin = Instant::now();
-        let connection = server.supervisor.open(([127, 0, 0, 1], 1).into());
+        let connection = server.supervisor.open(([127, 0, 0, 1], 1).into()).unwrap();
         let ended = serve_requests(other, server, connection, left);
         ended.await.ok();
         begin.elapsed()
