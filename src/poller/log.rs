@@ -1,13 +1,7 @@
 //! The log of a poll: one line for each kind of news.
 
-use crate::{
-    domain::{Defects, Failure, RepositoryId, polling::PollOutcome},
-    support::humanize::repositories,
-};
-use std::{collections::BTreeMap, fmt::Write as _, sync::Arc};
-
-/// The maximum number of names in a line.
-const AT_MOST: usize = 10;
+use crate::domain::{Defects, Failure, RepositoryId, polling::PollOutcome};
+use std::{collections::BTreeMap, sync::Arc};
 
 /// The names of the polled repositories.
 pub type Names = BTreeMap<RepositoryId, Arc<str>>;
@@ -43,6 +37,23 @@ impl PollLog {
         });
     }
 
+    /// Notes the repositories that a listing added, removed or renamed.
+    pub fn changes(&mut self, mut before: Names, after: Names) {
+        for (id, repo) in after {
+            match before.remove(&id) {
+                None => note(&mut self.good, "repositories added", || repo.to_string()),
+                Some(before) if before != repo => {
+                    let example = || format!("{before} to {repo}");
+                    note(&mut self.good, "repositories renamed", example);
+                }
+                Some(_) => {}
+            }
+        }
+        for repo in before.values() {
+            note(&mut self.good, "repositories removed", || repo.to_string());
+        }
+    }
+
     /// Notes that the kinds of defects in the responses of one kind have changed.
     pub fn defects(&mut self, of: &str, before: &Defects, now: &Defects) {
         if before.0.keys().eq(now.0.keys()) {
@@ -65,46 +76,6 @@ fn note(
 ) {
     let (count, _) = news.entry(what).or_insert_with(|| (0, example()));
     *count += 1;
-}
-
-/// Logs in one line the repositories that a listing added, removed or renamed.
-pub fn changes(mut before: Names, after: Names) {
-    let (mut added, mut renamed) = (Vec::new(), Vec::new());
-    for (id, repo) in after {
-        match before.remove(&id) {
-            None => added.push(repo.to_string()),
-            Some(before) if before != repo => renamed.push(format!("{before} to {repo}")),
-            Some(_) => {}
-        }
-    }
-    let removed: Vec<_> = before.values().map(ToString::to_string).collect();
-    let kinds = [
-        (&added, "added"),
-        (&removed, "removed"),
-        (&renamed, "renamed"),
-    ];
-    let mut changes = kinds.iter().filter(|(names, _)| !names.is_empty());
-    let Some((first, kind)) = changes.next() else {
-        return;
-    };
-    let mut line = format!("{} {kind}", repositories(first.len()));
-    for (names, kind) in changes {
-        let _ = write!(line, ", {} {kind}", names.len());
-    }
-    let [added, removed, renamed] = [added, removed, renamed].map(first_names);
-    tracing::info!(added, removed, renamed, "{line}");
-}
-
-/// Joins at most ten names; `None` without a name.
-fn first_names(names: Vec<String>) -> Option<String> {
-    let more = names.len().saturating_sub(AT_MOST);
-    let first: Vec<_> = names.into_iter().take(AT_MOST).collect();
-    let rest = if more > 0 {
-        format!(" and {more} more")
-    } else {
-        String::new()
-    };
-    (!first.is_empty()).then(|| first.join(", ") + &rest)
 }
 
 /// Logs the end of a poll, at debug level if its counts are the same as in the previous poll. The

@@ -163,7 +163,7 @@ impl<'a, A: Api> Poll<'a, A> {
             }
         };
         if !is_first {
-            log::changes(before, ledger.names());
+            self.log.changes(before, ledger.names());
         }
         let duplicates = duplicates?;
         if is_first {
