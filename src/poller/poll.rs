@@ -56,6 +56,8 @@ struct Poll<'a, A> {
     log: PollLog,
     /// The ticks at which the progress of the poll is published.
     publications: Interval,
+    /// True once the API has refused a request with 429 or 503.
+    is_refused: bool,
     /// The last failure of each repository that was requested and not read.
     failures: BTreeMap<RepositoryId, RequestFailure>,
 }
@@ -69,6 +71,7 @@ impl<'a, A: Api> Poll<'a, A> {
             outcome: PollOutcome::default(),
             log: PollLog::default(),
             publications,
+            is_refused: false,
             failures: BTreeMap::new(),
         }
     }
@@ -117,7 +120,9 @@ impl<'a, A: Api> Poll<'a, A> {
         }
         poller.ledger.forget_departed(now);
         poller.instruments.poll_ended(outcome.failure());
-        poller.status.slowed_to = poller.poll_settings.api.pace().slowed();
+        // The refusals of an outage still slow down the polls after it.
+        let slowed_to = poller.poll_settings.api.pace().slowed();
+        poller.status.slowed_to = slowed_to.filter(|_| self.is_refused);
         if outcome.duration > poller.interval() {
             poller.instruments.count(&definition::POLL_OVERRUNS, &[]);
         }
@@ -350,7 +355,8 @@ impl<'a, A: Api> Poll<'a, A> {
     }
 
     /// Returns the reason to stop the poll, if a failure concerns all requests.
-    fn stop_for(&self, operation: Operation, failure: &RequestFailure) -> Option<Stop> {
+    fn stop_for(&mut self, operation: Operation, failure: &RequestFailure) -> Option<Stop> {
+        self.is_refused |= failure.is_refusal();
         let hold = failure.hold.unwrap_or_default();
         let (reason, what) = match (failure.reason, operation) {
             (Reason::Unauthorized, _) => (

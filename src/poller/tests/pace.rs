@@ -457,6 +457,16 @@ async fn a_proxy_that_answers_404_to_everything_is_an_outage_of_few_requests() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_poll_after_an_outage_is_not_called_limited() {
+    let api = Scripted::new(60, |_, _| 503);
+    let mut poller = api.poller();
+    polls::<10>(&mut poller).await;
+    api.answer(|_, _| OK);
+    assert!(poller.poll().await.is_success());
+    assert_eq!(poller.status().slowed_to, None);
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_api_that_lists_repositories_and_refuses_them_is_no_outage() {
     let api = Scripted::new(60, |id, _| if id.is_some() { 403 } else { OK });
     let outcome = api.poller().poll().await;

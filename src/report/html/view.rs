@@ -126,7 +126,12 @@ impl View<'_> {
     pub fn is_outdated(&self) -> bool {
         let status = &self.document.status;
         let is_failing = |finding: &Finding| {
-            finding.kind == ProblemKind::PollsFailing && finding.repositories == 0
+            let are_all = [0, self.document.rows.len()].contains(&finding.repositories);
+            match finding.kind {
+                ProblemKind::ApiKey => true,
+                ProblemKind::PollsFailing => are_all,
+                _ => false,
+            }
         };
         let is_restored = |condition: &Condition<_>| matches!(condition, Condition::Restored(_));
         self.findings.iter().any(is_failing)
@@ -298,7 +303,7 @@ impl<'a> PageTemplate<'a> {
 
     /// Returns the causes of failing repositories, for the finding that reports them.
     fn causes(&self, finding: &Finding) -> Vec<Cause<'_>> {
-        if finding.repositories == 0 {
+        if finding.repositories == 0 || finding.kind != ProblemKind::PollsFailing {
             return Vec::new();
         }
         self.view.document.causes(|_| true)
