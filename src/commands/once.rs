@@ -39,6 +39,9 @@ use tokio::{
 /// may hang.
 const SHUTDOWN: Duration = Duration::from_secs(3);
 
+/// The time that a disk or a terminal may hold up the result.
+const PATIENCE: Duration = Duration::from_secs(1);
+
 /// The clause about a file of `--since` that has none of the repositories.
 const FOREIGN: &str = "the file of --since has none of these repositories; it may be of another \
                        account";
@@ -112,26 +115,26 @@ pub async fn once(options: &Options, arguments: Once) -> Result<(), RunError> {
     tokio::select! {
         finished = finish(saving, drawn, print) => finished?,
         signal = give_up(result.signal, &mut signals) => {
-            return Err(anyhow!("stopped by {signal} while saving and printing the result").into());
+            return Err(anyhow!("stopped by {signal} while saving or printing the result").into());
         }
     }
     verdict(&results, result.signal, &arguments, &selection)
 }
 
-/// Opens the state file and makes the poller. With a state file, also returns the task that saves.
+/// Opens the state file and makes the poller. Also returns the task that saves.
 fn new_poller(
     config: &Config,
     selection: &Selection,
     instruments: &Arc<Instruments>,
-) -> Result<(Poller<Client>, Option<JoinHandle<()>>), RunError> {
+) -> Result<(Poller<Client>, JoinHandle<()>), RunError> {
     let client = Client::new(&config.api, Arc::clone(instruments))?;
     let (file, state) = open_state(config, false, instruments)?;
     let (saver, saving) = match file {
         Some(file) => {
             let (saver, saving) = Saver::new(file, Arc::clone(instruments));
-            (Some(saver), Some(spawn(saving)))
+            (Some(saver), spawn(saving))
         }
-        None => (None, None),
+        None => (None, spawn(async {})),
     };
     // The sender can be dropped, because settings do not change during a single poll.
     let only = selection.repositories.clone();
@@ -181,21 +184,25 @@ async fn poll(
     }
 }
 
-/// Waits until the state is saved, clears the progress bar and prints the result.
+/// Clears the progress bar, prints the result and waits until the state is saved. A disk that hangs
+/// or a stalled terminal must not keep the result from a file or a pipe.
 async fn finish(
-    saving: Option<JoinHandle<()>>,
+    mut saving: JoinHandle<()>,
     drawn: JoinHandle<anyhow::Result<()>>,
     print: impl FnOnce() -> anyhow::Result<()> + Send + 'static,
 ) -> anyhow::Result<()> {
-    if let Some(saving) = saving {
-        saving.await.context("the state could not be written")?;
-    }
-    // A stalled terminal must not keep the result from a file or a pipe.
-    if let Ok(drawn) = timeout(Duration::from_secs(1), drawn).await {
+    let saved = timeout(PATIENCE, &mut saving).await;
+    if let Ok(drawn) = timeout(PATIENCE, drawn).await {
         drawn.context("the progress bar failed")??;
     }
     // stdout may have no reader; signals are still handled.
-    off_the_runtime(print).await
+    let printed = off_the_runtime(print).await;
+    let saved = match saved {
+        Ok(saved) => saved,
+        Err(_) => saving.await,
+    };
+    saved.context("the state could not be written")?;
+    printed
 }
 
 /// Waits for a signal, or for [`SHUTDOWN`] if a first signal has already ended the poll.

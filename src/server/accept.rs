@@ -8,8 +8,9 @@ use tokio::{
 };
 use tokio_util::task::TaskTracker;
 
-/// The time that requests under way have to finish while the server drains.
-const DRAIN_TIMEOUT: Duration = Duration::from_secs(4);
+/// The time that requests under way have to finish while the server drains. The process ends in
+/// less than 5 seconds, log included.
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// The pause after a failed accept. Its cause, such as too many open files, may last.
 const RETRY_DELAY: Duration = Duration::from_millis(200);
@@ -20,7 +21,7 @@ const BUSY_DELAY: Duration = Duration::from_millis(10);
 /// The time without a failed accept after which the shortage counts as over.
 const RECOVERY_TIME: Duration = Duration::from_secs(5);
 
-/// Accepts connections until `server.stop` is cancelled, then drains for up to 4 seconds.
+/// Accepts connections until `server.stop` is cancelled, then drains for up to 3 seconds.
 /// Connections that are still open after that end with the runtime.
 pub async fn run(listeners: Vec<TcpListener>, server: Server) {
     let tasks = TaskTracker::new();
@@ -30,7 +31,7 @@ pub async fn run(listeners: Vec<TcpListener>, server: Server) {
     server.stop.cancelled().await;
     tasks.close();
     if timeout(DRAIN_TIMEOUT, tasks.wait()).await.is_err() {
-        tracing::warn!("dropping the connections that did not finish within 4 s of the shutdown");
+        tracing::warn!("dropping the connections that did not finish within 3 s of the shutdown");
     }
 }
 

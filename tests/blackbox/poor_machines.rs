@@ -62,3 +62,17 @@ fn a_slow_disk_holds_up_neither_polls_nor_scrapes_nor_the_end() {
     let saved = fs::read_to_string(state).unwrap();
     assert!(saved.contains("owner/repo-2"), "{saved}");
 }
+
+#[test]
+#[ignore = "slow: needs strace"]
+fn a_slow_disk_does_not_keep_the_result_of_once_back() {
+    let api = Api::of(2);
+    let setup = Setup::for_api(&api).set("state.file", "state.json");
+    let state = setup.folder.path().join("state.json");
+    let strace = "exec strace -D -f -qq -o /dev/null -e trace=fsync \
+                  -e inject=fsync:delay_enter=10000000 \"$0\" \"$@\"";
+    let once = setup.arguments(&["once"]).after(strace).spawn();
+    once.wait_for_line(&["translation_completion_ratio{repo=\"owner/repo-2\""]);
+    assert!(!state.exists(), "the result waited for the disk");
+    until("the state is saved", || state.exists());
+}
