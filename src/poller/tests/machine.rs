@@ -418,16 +418,13 @@ impl Exporter {
 
     /// Passes the time until the next poll has ended, and returns its outcome.
     fn next_poll(&self) -> PollOutcome {
-        let ended_at = |exporter: &Self| {
-            let last = exporter.last.lock().unwrap();
-            let (_, status) = last.as_ref()?;
-            Some(status.last.as_ref()?.ended_at)
-        };
-        let before = ended_at(self);
+        let before = self.world().polls;
         for _ in 0..24 * 3600 {
             self.pass(1);
-            if ended_at(self).is_some_and(|at| Some(at) != before) {
-                return self.last().1.last.unwrap();
+            let (_, status) = self.last();
+            let has_begun = self.world().polls > before;
+            if has_begun && status.next_poll_at > Some(self.world().now()) {
+                return status.last.unwrap();
             }
         }
         panic!("no poll ends within a day: {:?}", self.last().1);

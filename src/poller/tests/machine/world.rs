@@ -86,6 +86,8 @@ pub struct World {
     pub model: Model,
     pub violations: Vec<String>,
     pub requests: Vec<Instant>,
+    /// The number of polls that have begun.
+    pub polls: usize,
     /// The number of requests and of successful reads in the poll under way, or in the last one.
     pub in_poll: usize,
     pub reads: BTreeMap<u64, usize>,
@@ -112,6 +114,7 @@ impl World {
             model: Model::new(),
             violations: Vec::new(),
             requests: Vec::new(),
+            polls: 0,
             in_poll: 0,
             reads: BTreeMap::new(),
             answered: Vec::new(),
@@ -353,6 +356,7 @@ impl Api for Seen {
     async fn begin(&self, _: Timestamp) -> Result<Self, Stop> {
         let mut world = self.world();
         world.end_listing();
+        world.polls += 1;
         world.in_poll = 0;
         world.ended = None;
         world.has_refused_key = false;
