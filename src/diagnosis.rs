@@ -1,10 +1,10 @@
 //! The diagnosis: a list of findings, worst first.
 //!
-//! [`findings`] is a pure function of the snapshot, the status of polling, the exporter's own facts
-//! and the time. It remembers nothing: the state file keeps the times of reads, so that a restart
-//! in the middle of an outage changes no finding. The findings are published with the snapshot and
-//! the status, and the status page, readiness, the log and `translation_exporter_problem` read
-//! them there. No other module decides what is wrong.
+//! [`findings`] is a pure function of the document, the exporter's own facts and the time. It
+//! remembers nothing: the state file keeps the times of reads, so that a restart in the middle of
+//! an outage changes no finding. The findings are published with the document, and the status page,
+//! readiness, the log and `translation_exporter_problem` read them there. No other module decides
+//! what is wrong.
 
 mod data;
 mod log;
@@ -15,7 +15,7 @@ pub use log::{ProblemLog, log};
 pub use polling::{headline, why_not_ready};
 
 use crate::{
-    domain::{Failure, ProblemKind, Severity, polling::PollStatus, snapshot::Snapshot},
+    domain::{Failure, ProblemKind, Severity, document::Document},
     metrics::instruments::Facts,
     support::{
         clock::{Timestamp, WrongClock},
@@ -87,22 +87,18 @@ impl Finding {
 }
 
 /// Returns the findings at `now`, worst first.
-pub fn findings(
-    snapshot: &Snapshot,
-    status: &PollStatus,
-    facts: &Facts,
-    now: Timestamp,
-) -> Vec<Finding> {
+pub fn findings(document: &Document, facts: &Facts, now: Timestamp) -> Vec<Finding> {
+    let status = &document.status;
     let mut findings: Vec<_> = [
-        polling::finding(snapshot, status, now),
-        data::stale(snapshot, status, now),
-        data::failing(snapshot, status, now),
-        data::unconfirmed(snapshot),
-        data::shape(snapshot, status),
+        polling::finding(document, now),
+        data::stale(document, now),
+        data::failing(document, now),
+        data::unconfirmed(document),
+        data::shape(document),
         scale(
-            snapshot.completion_scale,
-            snapshot.is_scale_chosen,
-            snapshot.completions(),
+            document.completion_scale,
+            document.is_scale_suspect,
+            document.completions(),
         ),
         data::omitted_zeros(status.zeros),
         data::languages_gone(&status.languages_gone),
@@ -119,11 +115,11 @@ pub fn findings(
     // The first poll may not have listed new repositories yet.
     if status.last.is_some() && status.has_data {
         findings.extend(nothing_selected(
-            snapshot.repositories.len(),
-            snapshot.filtered,
-            snapshot.unnamed,
+            document.rows.len(),
+            document.filtered,
+            document.unnamed,
         ));
-        findings.extend(data::unused_targets(snapshot));
+        findings.extend(data::unused_targets(document));
     }
     for finding in &mut findings {
         // A beginning may have been recorded while the wall clock was ahead.

@@ -5,19 +5,15 @@
 //! 1. [`api`] requests pages and languages from the translation API and decodes the bytes into the
 //!    types of [`domain`].
 //! 2. [`poller`] reads every repository at an interval. Its ledger keeps a
-//!    [`domain::record::Record`] of each language: the completion, in the API's unit, and the
-//!    progress clock. During a poll and at its end, the poller takes a
-//!    [`domain::snapshot::Snapshot`] of the ledger. [`state`] preserves the ledger across restarts.
-//! 3. `commands::publish` receives each snapshot, has [`metrics`] encode it once, and hands the
-//!    bytes to [`web`]. The encoding divides completions by the scale of the snapshot. A scrape
-//!    appends the instruments that change between snapshots. A scrape never waits for a poll and a
-//!    poll never waits for a scrape.
+//!    [`domain::record::Record`] of each language, which [`state`] preserves across restarts.
+//! 3. `commands::publish` has a snapshot of the ledger judged into the
+//!    [`domain::document::Document`], which every output reads: [`metrics`] encodes it once,
+//!    [`diagnosis`] finds the problems, and [`report`] writes page, JSON and the outputs of `once`.
+//!    A scrape never waits for a poll and a poll never waits for a scrape.
 //!
-//! [`diagnosis`] finds the current problems; the page, readiness, the log and `once` use its words.
-//! [`report`] writes the outputs for people and programs. [`server`] is the HTTP server beneath
-//! [`web`]. [`cli`] and [`config`] read options and configuration, [`demo`] is an embedded API, and
-//! [`commands`] wires the modules together. [`support`] holds the clock, the log and helpers for
-//! text.
+//! [`server`] is the HTTP server beneath [`web`]. [`cli`] and [`config`] read options and
+//! configuration, [`demo`] is an embedded API, and [`commands`] wires the modules together.
+//! [`support`] holds the clock, the log and helpers for text.
 //!
 //! # How to change it
 //!

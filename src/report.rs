@@ -84,7 +84,7 @@ impl<'a> Digest<'a> {
         document::furthest_first(&mut rows, |row| row.totals().missing.get());
         // The gaps leave out unknown translations, which keep a repository from being ready.
         rows.sort_by_key(|row| row.totals().behind() == 0);
-        let scale = || diagnosis::scale(document.completion_scale, false, document.completions());
+        let scale = || diagnosis::scale(document.completion_scale, true, document.completions());
         let doubt = document.is_scale_suspect.then(scale).flatten();
         Self {
             rows,

@@ -89,7 +89,7 @@ pub async fn once(options: &Options, arguments: Once) -> Result<(), RunError> {
     let is_whole = result.signal.is_none() && document.is_complete();
     let unmatched = unmatched.or(foreign.map(|_| FOREIGN.to_owned()));
     let results = Arc::new(Results {
-        publication: Publication::new(Arc::clone(&document), Arc::new(snapshot)),
+        publication: Publication::new(Arc::clone(&document)),
         report: Report {
             document,
             unmatched: unmatched.filter(|_| is_whole),
@@ -172,8 +172,8 @@ async fn poll(
     let mut findings = Vec::new();
     // An interrupted poll is no basis for a judgement.
     if signal.is_none() {
-        let (snapshot, status) = (poller.snapshot(), poller.status());
-        findings = diagnosis::findings(&snapshot, &status, &instruments.facts(), outcome.ended_at);
+        let document = Document::judge(&poller.snapshot(), poller.status(), None);
+        findings = diagnosis::findings(&document, &instruments.facts(), outcome.ended_at);
         instruments.judged(&diagnosis::problems(&findings));
     }
     poller.save();

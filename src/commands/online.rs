@@ -4,7 +4,7 @@ use crate::{
     api::{Api as _, CURSOR_HINT, Client, RequestFailure, Session as _},
     config::Config,
     diagnosis,
-    domain::{Completion, Next, Stop, ZeroCount},
+    domain::{Completion, Next, Stop, ZeroCount, snapshot::is_scale_suspect},
     support::{
         clock::Clock,
         humanize::{counted, grouped, repositories},
@@ -63,7 +63,8 @@ pub async fn check(config: &Config, client: &Client) -> anyhow::Result<Vec<Strin
             .collect();
         lines.push(describe(&repository.name, languages.len(), &completions));
         let (scale, is_chosen) = (config.api.completion_scale, config.api.is_scale_chosen);
-        findings.extend(diagnosis::scale(scale, is_chosen, completions.into_iter()));
+        let is_suspect = !is_chosen && is_scale_suspect(scale, completions.iter().copied());
+        findings.extend(diagnosis::scale(scale, is_suspect, completions.into_iter()));
     }
     for finding in findings {
         lines.push(format!("judging by these responses: {}", finding.line()));

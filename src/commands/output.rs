@@ -97,14 +97,9 @@ impl Results {
             Output::Languages => out.write_all(report::languages(report).as_bytes()),
             Output::Badge => out.write_all(report::badge(report).as_bytes()),
             Output::Html => {
-                let Publication {
-                    document,
-                    snapshot,
-                    status,
-                    ..
-                } = &self.publication;
-                let headline = diagnosis::headline(&self.findings, snapshot, status);
-                let page = report::html::page(document, &self.api, headline, &self.findings)?;
+                let headline = diagnosis::headline(&self.findings, &report.document);
+                let page =
+                    report::html::page(&report.document, &self.api, headline, &self.findings)?;
                 out.write_all(page.as_bytes())
             }
         }

@@ -48,7 +48,7 @@ pub fn start(
         Arc::clone(instruments),
         Box::new(hand_over),
     );
-    let first = encode(Arc::new(poller.snapshot()), poller.status(), None);
+    let first = encode(&poller.snapshot(), poller.status(), None);
     let mut log = ProblemLog::default();
     let (publish, current) = watch::channel(diagnose(Arc::new(first), instruments, &mut log));
     let poll_loop = PollLoop::new(poller);
@@ -89,7 +89,7 @@ async fn publish_all(
         let newest = polled.borrow_and_update().clone();
         if let Some((snapshot, status)) = newest {
             let previous = publication;
-            let encode = move || encode(snapshot, status, Some(&previous.document));
+            let encode = move || encode(&snapshot, status, Some(&previous.document));
             publication = Arc::new(off_the_runtime(encode).await);
         }
         publish.send_replace(diagnose(publication, &instruments, &mut log));
@@ -97,9 +97,9 @@ async fn publish_all(
 }
 
 /// Judges a snapshot and encodes the document. This is CPU work.
-fn encode(snapshot: Arc<Snapshot>, status: PollStatus, previous: Option<&Document>) -> Publication {
-    let document = Document::judge(&snapshot, status, previous);
-    Publication::new(Arc::new(document), snapshot)
+fn encode(snapshot: &Snapshot, status: PollStatus, previous: Option<&Document>) -> Publication {
+    let document = Document::judge(snapshot, status, previous);
+    Publication::new(Arc::new(document))
 }
 
 /// Diagnoses a publication: logs the problems that begin and end, and updates their gauges.
@@ -109,10 +109,7 @@ fn diagnose(
     log: &mut ProblemLog,
 ) -> Arc<Current> {
     let now = Clock::system().now();
-    let Publication {
-        snapshot, status, ..
-    } = &*publication;
-    let mut findings = diagnosis::findings(snapshot, status, &instruments.facts(), now);
+    let mut findings = diagnosis::findings(&publication.document, &instruments.facts(), now);
     log.observe(&mut findings, now);
     instruments.judged(&diagnosis::problems(&findings));
     Arc::new(Current {

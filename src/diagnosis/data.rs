@@ -7,8 +7,9 @@ use super::{
 use crate::{
     domain::{
         Operation, PollFailure, ProblemKind, Reason, Severity, ZeroCount,
+        document::Document,
         polling::PollStatus,
-        snapshot::{Condition, Snapshot, is_scale_suspect, out_of_scale},
+        snapshot::{Condition, out_of_scale},
     },
     support::{
         clock::Timestamp,
@@ -33,11 +34,12 @@ const UNREAD: Duration = Duration::from_secs(60 * 60);
 
 /// Returns a finding if the data of repositories are stale, or if repositories that were never read
 /// have failed for three intervals, at least [`UNREAD`].
-pub(super) fn stale(snapshot: &Snapshot, status: &PollStatus, now: Timestamp) -> Option<Finding> {
+pub(super) fn stale(document: &Document, now: Timestamp) -> Option<Finding> {
+    let status = &document.status;
     let limit = UNREAD.max(status.interval.saturating_mul(3));
     let (mut stale, mut unread, mut since) = (0, 0, now);
-    for shown in &snapshot.repositories {
-        match &shown.condition {
+    for row in &document.rows {
+        match &row.condition {
             Condition::Stale { languages, .. } => {
                 stale += 1;
                 let stale_at = languages.read_at.saturating_add(status.stale_after);
@@ -75,21 +77,19 @@ pub(super) fn stale(snapshot: &Snapshot, status: &PollStatus, now: Timestamp) ->
 }
 
 /// Returns a finding if repositories fail without an outage of the whole API.
-pub(super) fn failing(snapshot: &Snapshot, status: &PollStatus, now: Timestamp) -> Option<Finding> {
+pub(super) fn failing(document: &Document, now: Timestamp) -> Option<Finding> {
+    let status = &document.status;
     let last = status.last.as_ref()?;
     if status.is_outage() {
         return None;
     }
-    let failures: Vec<_> = snapshot
-        .repositories
+    let failures: Vec<_> = document
+        .rows
         .iter()
-        .filter_map(|shown| shown.condition.failure())
+        .filter_map(|row| row.condition.failure())
         .collect();
     let longest = failures.iter().min_by_key(|failure| failure.since)?;
-    let (failing, all) = (
-        grouped(failures.len()),
-        repositories(snapshot.repositories.len()),
-    );
+    let (failing, all) = (grouped(failures.len()), repositories(document.rows.len()));
     let what = format!("{failing} of {all} cannot be read");
     let finding = Finding::of(ProblemKind::PollsFailing, what, longest);
     Some(Finding {
@@ -127,11 +127,11 @@ pub fn nothing_selected(shown: usize, filtered: usize, unnamed: usize) -> Option
     Some(Finding::new(ProblemKind::NoRepositories, what, hint))
 }
 
-pub(super) fn unconfirmed(snapshot: &Snapshot) -> Option<Finding> {
-    if snapshot.unconfirmed == 0 {
+pub(super) fn unconfirmed(document: &Document) -> Option<Finding> {
+    if document.unconfirmed == 0 {
         return None;
     }
-    let gone = repositories(snapshot.unconfirmed);
+    let gone = repositories(document.unconfirmed);
     let what = format!(
         "The last listing lacks {gone}, more than half; their data stay until the next listing \
          confirms the removal"
@@ -144,14 +144,15 @@ pub(super) fn unconfirmed(snapshot: &Snapshot) -> Option<Finding> {
 }
 
 /// Returns a finding while the current responses deviate from the specification.
-pub(super) fn shape(snapshot: &Snapshot, status: &PollStatus) -> Option<Finding> {
+pub(super) fn shape(document: &Document) -> Option<Finding> {
+    let status = &document.status;
     let defects = status
         .defects
         .iter()
         .filter(|(_, defect)| defect.is_deviation());
-    let failures = snapshot.repositories.iter();
+    let failures = document.rows.iter();
     let failures = failures
-        .filter_map(|shown| shown.condition.failure()?.reason)
+        .filter_map(|row| row.condition.failure()?.reason)
         .map(|reason| (Operation::ListLanguages, reason));
     let last = status.last.as_ref();
     let listing = last.and_then(|last| last.listing_failure.as_ref()?.reason);
@@ -263,14 +264,14 @@ pub(super) fn rate_limited(status: &PollStatus) -> Option<Finding> {
 }
 
 /// Returns a finding if the completions do not fit `scale`. The API does not say whether it reports
-/// 0 to 100 or 0 to 1. A scale that the operator chose is never suspect.
+/// 0 to 100 or 0 to 1. `is_suspect` says that it seems to be the latter.
 pub fn scale(
     scale: f64,
-    is_chosen: bool,
-    completions: impl Iterator<Item = f64> + Clone,
+    is_suspect: bool,
+    completions: impl Iterator<Item = f64>,
 ) -> Option<Finding> {
-    let outside = out_of_scale(scale, completions.clone());
-    let (what, hint) = if !is_chosen && is_scale_suspect(scale, completions) {
+    let outside = out_of_scale(scale, completions);
+    let (what, hint) = if is_suspect {
         (
             format!("No completion is above 1, while api.completion_scale is {scale}"),
             "if the API reports 0 to 1, set api.completion_scale to 1",
@@ -290,8 +291,8 @@ pub fn scale(
 
 /// Returns a finding if entries of `targets` apply to no language. A rename would otherwise lose a
 /// target silently.
-pub(super) fn unused_targets(snapshot: &Snapshot) -> Option<Finding> {
-    let unused = snapshot.unused_targets();
+pub(super) fn unused_targets(document: &Document) -> Option<Finding> {
+    let unused = document.unused_targets();
     if unused.is_empty() {
         return None;
     }

@@ -4,8 +4,9 @@ use super::Finding;
 use crate::{
     domain::{
         PollFailure, ProblemKind, Severity,
+        document::Document,
         polling::{PollOutcome, PollStatus, Running, is_many},
-        snapshot::{Condition, Snapshot},
+        snapshot::Condition,
     },
     support::{
         clock::Timestamp,
@@ -29,23 +30,22 @@ const WAIT: &str = "nothing to do: wait for the poll to end";
 
 /// Returns the reason why the last poll could not list and request everything, if it could not, or
 /// why the poll under way will not.
-pub(super) fn finding(snapshot: &Snapshot, status: &PollStatus, now: Timestamp) -> Option<Finding> {
-    let finding = match recovering(snapshot, status) {
+pub(super) fn finding(document: &Document, now: Timestamp) -> Option<Finding> {
+    let status = &document.status;
+    let finding = match recovering(document) {
         Some(finding) => finding,
-        None => last_failed(snapshot, status, now).or_else(|| under_way(snapshot, status, now))?,
+        None => last_failed(document, now).or_else(|| under_way(document, now))?,
     };
     Some(dated(finding, status, now))
 }
 
 /// Returns a finding if the last poll failed as a whole, and the poll under way shows by a complete
 /// listing that the API answers and accepts the key.
-fn recovering(snapshot: &Snapshot, status: &PollStatus) -> Option<Finding> {
+fn recovering(document: &Document) -> Option<Finding> {
+    let status = &document.status;
     let stop = status.last.as_ref()?.stop.as_ref()?;
     let running = status.running.as_ref().filter(|poll| poll.is_listed)?;
-    let (read, all) = (
-        grouped(running.read),
-        repositories(snapshot.repositories.len()),
-    );
+    let (read, all) = (grouped(running.read), repositories(document.rows.len()));
     let what = format!(
         "The last poll failed; the poll under way has listed everything and read {read} of {all}"
     );
@@ -55,11 +55,12 @@ fn recovering(snapshot: &Snapshot, status: &PollStatus) -> Option<Finding> {
     })
 }
 
-fn last_failed(snapshot: &Snapshot, status: &PollStatus, now: Timestamp) -> Option<Finding> {
+fn last_failed(document: &Document, now: Timestamp) -> Option<Finding> {
+    let status = &document.status;
     let last = status.last.as_ref()?;
     let failure = last.cut_short()?;
     let (kind, what) = trouble(last, status, now);
-    let what = format!("{what}; {}", shown(snapshot, Some(last)));
+    let what = format!("{what}; {}", shown(document, Some(last)));
     let severity = match last.failure() {
         Some(PollFailure::Held) => Severity::Warning,
         _ => Severity::Error,
@@ -104,7 +105,8 @@ pub(super) fn cause(status: &PollStatus, now: Timestamp) -> String {
 
 /// Returns a finding if the poll under way gets no response, such as when the disk with the key
 /// file hangs, or if it fails to read more than a few repositories.
-fn under_way(snapshot: &Snapshot, status: &PollStatus, now: Timestamp) -> Option<Finding> {
+fn under_way(document: &Document, now: Timestamp) -> Option<Finding> {
+    let status = &document.status;
     let running = status.running.as_ref()?;
     let silence = now.since(running.silent_since);
     let is_first = status.last.is_none() && running.silent_since == running.since;
@@ -112,7 +114,7 @@ fn under_way(snapshot: &Snapshot, status: &PollStatus, now: Timestamp) -> Option
         let what = format!(
             "The poll under way has had no response for {}; {}",
             Rough(silence),
-            shown(snapshot, status.last.as_ref())
+            shown(document, status.last.as_ref())
         );
         let hint = "check the way to the API and the disk with the key file; if both work, restart \
                     the exporter and report a bug";
@@ -168,8 +170,8 @@ fn well_at(status: &PollStatus, now: Timestamp) -> Option<Timestamp> {
 }
 
 /// Returns a clause about the data that are shown after an incomplete poll.
-fn shown(snapshot: &Snapshot, last: Option<&PollOutcome>) -> String {
-    let shown = with_languages(snapshot);
+fn shown(document: &Document, last: Option<&PollOutcome>) -> String {
+    let shown = with_languages(document);
     match last.map_or(0, |last| last.read) {
         _ if shown == 0 => "there are no data to show".to_owned(),
         0 => "the data shown are from earlier polls".to_owned(),
@@ -182,22 +184,23 @@ fn shown(snapshot: &Snapshot, last: Option<&PollOutcome>) -> String {
 }
 
 /// Returns the number of repositories that have languages to show.
-fn with_languages(snapshot: &Snapshot) -> usize {
-    snapshot.count(|condition| condition.languages().is_some())
+fn with_languages(document: &Document) -> usize {
+    document.count(|condition| condition.languages().is_some())
 }
 
 /// Returns the progress of the first poll; `None` once it has ended.
-fn first_poll(snapshot: &Snapshot, status: &PollStatus) -> Option<String> {
+fn first_poll(document: &Document) -> Option<String> {
+    let status = &document.status;
     if status.last.is_some() {
         return None;
     }
-    let all = snapshot.repositories.len();
-    let read = with_languages(snapshot);
+    let all = document.rows.len();
+    let read = with_languages(document);
     // A repository that fails in the first poll has languages only from before the restart.
-    let is_restored = |condition: &Condition| {
+    let is_restored = |condition: &Condition<_>| {
         matches!(condition, Condition::Restored(_) | Condition::Failing(..))
     };
-    let progress = if snapshot.count(is_restored) > 0 {
+    let progress = if document.count(is_restored) > 0 {
         ": repositories that it has not read yet are shown as before the restart".to_owned()
     } else if all > 0 {
         format!(": {} of {} read", grouped(read), repositories(all))
@@ -209,14 +212,15 @@ fn first_poll(snapshot: &Snapshot, status: &PollStatus) -> Option<String> {
 
 /// Returns the worst finding that a headline must not hide; without one, the progress of the first
 /// poll or the result of the last one.
-pub fn headline(findings: &[Finding], snapshot: &Snapshot, status: &PollStatus) -> String {
+pub fn headline(findings: &[Finding], document: &Document) -> String {
+    let status = &document.status;
     let worst = findings
         .first()
         .filter(|worst| worst.severity != Severity::Info);
     if let Some(worst) = worst {
         return worst.what.clone();
     }
-    if let Some(progress) = first_poll(snapshot, status) {
+    if let Some(progress) = first_poll(document) {
         return progress;
     }
     match &status.last {
@@ -231,7 +235,8 @@ pub fn headline(findings: &[Finding], snapshot: &Snapshot, status: &PollStatus) 
 
 /// Returns the reason why there are no data to serve yet: failed polls, or the first poll. Other
 /// findings do not keep data away.
-pub fn why_not_ready(findings: &[Finding], snapshot: &Snapshot, status: &PollStatus) -> String {
+pub fn why_not_ready(findings: &[Finding], document: &Document) -> String {
+    let status = &document.status;
     let stops_polls = |finding: &&Finding| {
         matches!(
             finding.kind,
@@ -241,7 +246,7 @@ pub fn why_not_ready(findings: &[Finding], snapshot: &Snapshot, status: &PollSta
     let (reason, since) = if let Some(finding) = findings.iter().find(stops_polls) {
         (finding.line(), finding.since)
     } else {
-        let progress = first_poll(snapshot, status);
+        let progress = first_poll(document);
         let progress = progress.unwrap_or_else(|| "no listing has been complete yet".to_owned());
         let since = status.running.as_ref().map(|running| running.since);
         (format!("{progress}; {WAIT}"), since)

@@ -5,9 +5,9 @@ mod problems;
 use super::*;
 use crate::domain::{
     Defect, Failure, Operation, PollFailure, Reason, Repository, RepositoryId, Stop,
-    polling::{PollOutcome, Running},
+    polling::{PollOutcome, PollStatus, Running},
     record::Languages,
-    snapshot::{Condition, Shown},
+    snapshot::{Condition, Shown, Snapshot},
     targets::{Targets, tests::entry},
 };
 use crate::testing;
@@ -111,7 +111,7 @@ impl Known {
     }
 
     fn headline(&self) -> String {
-        headline(&self.findings(), &self.snapshot, &self.status)
+        headline(&self.findings(), &self.document())
     }
 
     fn with(change: impl FnOnce(&mut Self)) -> Self {
@@ -125,8 +125,12 @@ impl Known {
         Self::with(|known| known.status.last = Some(outcome))
     }
 
+    fn document(&self) -> Document {
+        Document::judge(&self.snapshot, self.status.clone(), None)
+    }
+
     fn findings(&self) -> Vec<Finding> {
-        findings(&self.snapshot, &self.status, &self.facts, NOW)
+        findings(&self.document(), &self.facts, NOW)
     }
 }
 
@@ -211,7 +215,7 @@ fn unreadiness_names_only_findings_that_keep_data_away() {
     let findings = known.findings();
     assert_eq!(findings[0].kind, ProblemKind::Certificate);
     assert_eq!(
-        why_not_ready(&findings, &known.snapshot, &known.status),
+        why_not_ready(&findings, &known.document()),
         "The first poll has not ended yet; nothing to do: wait for the poll to end"
     );
 }

@@ -8,11 +8,11 @@ use crate::{
         Completion, Failure, Repository, Thresholds,
         links::Links,
         record::{Languages, Record},
-        targets::{TargetEntry, Targets},
+        targets::Targets,
     },
     support::clock::Timestamp,
 };
-use std::{ptr, sync::Arc};
+use std::sync::Arc;
 
 /// The condition of a repository's languages, which `L` has. Each repository is in one condition.
 #[derive(Debug, Clone)]
@@ -165,29 +165,6 @@ impl Snapshot {
         self.records()
             .filter_map(Record::completion)
             .map(Completion::get)
-    }
-
-    /// Returns the entries of `targets` that apply to no language. A repository whose languages are
-    /// unknown counts as using every entry that matches its name.
-    pub fn unused_targets(&self) -> Vec<&TargetEntry> {
-        let mut unused: Vec<&TargetEntry> = self.targets.0.iter().map(|entry| &**entry).collect();
-        for shown in &self.repositories {
-            if unused.is_empty() {
-                break;
-            }
-            let targets = self.targets.of_repository(&shown.repository.name);
-            let mut used = Vec::new();
-            match shown.condition.languages() {
-                None => used.extend(targets.0.iter().map(|entry| &***entry)),
-                Some(languages) => {
-                    for record in &*languages.records {
-                        used.extend(targets.entry(&record.language.code).map(|entry| &**entry));
-                    }
-                }
-            }
-            unused.retain(|entry| !used.iter().any(|used| ptr::eq(*used, *entry)));
-        }
-        unused
     }
 }
 

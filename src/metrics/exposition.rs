@@ -11,10 +11,7 @@ mod translations;
 
 pub use self::compressed::Uncompressed;
 use self::{compressed::CompressedText, translations::Gauges};
-use crate::{
-    domain::{document::Document, polling::PollStatus, snapshot::Snapshot},
-    metrics::instruments::Instruments,
-};
+use crate::{domain::document::Document, metrics::instruments::Instruments};
 use bytes::Bytes;
 use prometheus_client::registry::Registry;
 use std::{
@@ -35,20 +32,16 @@ pub enum Format {
 #[derive(Debug)]
 pub struct Publication {
     pub document: Arc<Document>,
-    pub snapshot: Arc<Snapshot>,
-    pub status: PollStatus,
     text: CompressedText,
 }
 
 impl Publication {
     /// Encodes `document` for all scrapes. This is CPU work: call it off the runtime's threads.
-    pub fn new(document: Arc<Document>, snapshot: Arc<Snapshot>) -> Self {
+    pub fn new(document: Arc<Document>) -> Self {
         let mut registry = Registry::default();
         registry.register_collector(Box::new(Gauges(Arc::clone(&document))));
         Self {
-            status: document.status.clone(),
             document,
-            snapshot,
             text: CompressedText::new(&registry),
         }
     }

@@ -61,7 +61,7 @@ impl Gate<'_> {
         if totals.with_resting() == 0 {
             return Err(NotReady::NoLanguages);
         }
-        let scale = diagnosis::scale(document.completion_scale, false, document.completions());
+        let scale = diagnosis::scale(document.completion_scale, true, document.completions());
         if let Some(finding) = scale.filter(|_| document.is_scale_suspect) {
             return Err(NotReady::SuspectScale(finding.line()));
         }

@@ -10,7 +10,6 @@ mod tests;
 use super::state::AppState;
 use crate::{
     diagnosis,
-    metrics::exposition::Publication,
     report::html::{
         query::Query,
         view::{self, ServerView, View},
@@ -58,12 +57,7 @@ pub async fn show(State(state): State<Arc<AppState>>, uri: Uri) -> Response {
     let now = state.clock.now();
     let rendered = render(move || {
         let current = state.current();
-        let Publication {
-            snapshot,
-            status,
-            document,
-            ..
-        } = &*current.publication;
+        let document = &current.publication.document;
         let shown = View {
             now,
             server: Some(ServerView {
@@ -72,7 +66,7 @@ pub async fn show(State(state): State<Arc<AppState>>, uri: Uri) -> Response {
             }),
             api: &state.api,
             document,
-            headline: diagnosis::headline(&current.findings, snapshot, status),
+            headline: diagnosis::headline(&current.findings, document),
             findings: &current.findings,
         };
         shown.render(&query).map(|text| printable(&text))

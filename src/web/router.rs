@@ -3,7 +3,7 @@
 use super::{page, scrape, state::AppState, translations};
 use crate::{
     diagnosis,
-    metrics::{definition, exposition::Publication, instruments::Instruments},
+    metrics::{definition, instruments::Instruments},
     server::{Event, Protection},
     support::humanize::Rough,
 };
@@ -135,15 +135,13 @@ async fn healthy(State(state): State<Arc<AppState>>) -> Response {
 
 async fn ready(State(state): State<Arc<AppState>>) -> Response {
     let current = state.current();
-    let Publication {
-        snapshot, status, ..
-    } = &*current.publication;
-    if status.has_data {
+    let document = &current.publication.document;
+    if document.status.has_data {
         return "ready\n".into_response();
     }
-    let why = diagnosis::why_not_ready(&current.findings, snapshot, status);
+    let why = diagnosis::why_not_ready(&current.findings, document);
     let mut message = format!("not ready: {why}");
-    if let Some(at) = status.next_poll_at {
+    if let Some(at) = document.status.next_poll_at {
         message = format!("{message}; the next poll begins at {at}");
     }
     (StatusCode::SERVICE_UNAVAILABLE, message + "\n").into_response()

@@ -178,12 +178,10 @@ fn judged(
     instruments: &Instruments,
     clock: Clock,
 ) -> Arc<Current> {
+    let document = Arc::new(Document::judge(snapshot, status.clone(), None));
     Arc::new(Current {
-        findings: diagnosis::findings(snapshot, status, &instruments.facts(), clock.now()),
-        publication: Arc::new(Publication::new(
-            Arc::new(Document::judge(snapshot, status.clone(), None)),
-            Arc::new(snapshot.clone()),
-        )),
+        findings: diagnosis::findings(&document, &instruments.facts(), clock.now()),
+        publication: Arc::new(Publication::new(document)),
     })
 }
 

@@ -108,7 +108,7 @@ fn measure<T>(name: &str, elements: usize, mut work: impl FnMut() -> T) {
 
 fn publish(snapshot: &Arc<Snapshot>) -> Publication {
     let document = Document::judge(snapshot, status(), None);
-    Publication::new(Arc::new(document), Arc::clone(snapshot))
+    Publication::new(Arc::new(document))
 }
 
 fn exposition() {

@@ -76,7 +76,7 @@ fn an_unready_exporter_names_the_hold_or_the_first_poll() {
         known.snapshot.repositories.clear();
         known.status.running = running(ago(1), false, 0);
     });
-    let why = |known: &Known| why_not_ready(&known.findings(), &known.snapshot, &known.status);
+    let why = |known: &Known| why_not_ready(&known.findings(), &known.document());
     assert_eq!(
         why(&known),
         "The poll under way has had no response for 1 h; there are no data to show; check the \

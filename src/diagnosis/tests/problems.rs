@@ -36,12 +36,7 @@ impl Judged {
     }
 
     fn findings(&self) -> Vec<Finding> {
-        let Known {
-            snapshot,
-            status,
-            facts,
-        } = &self.known;
-        findings(snapshot, status, facts, self.now)
+        findings(&self.known.document(), &self.known.facts, self.now)
     }
 
     /// Returns the problems, but failing polls only once they are a warning.

@@ -9,9 +9,10 @@ use super::*;
 use crate::{
     domain::{
         Completion, Failure, Reason, Repository, RepositoryId, Thresholds,
-        polling::PollOutcome,
+        document::Document,
+        polling::{PollOutcome, PollStatus},
         record::{Languages, Record},
-        snapshot::{Condition, Shown},
+        snapshot::{Condition, Shown, Snapshot},
     },
     support::clock::Timestamp,
     testing,
@@ -109,7 +110,7 @@ fn polled() -> PollStatus {
 
 fn publication(snapshot: Snapshot, status: PollStatus) -> Arc<Publication> {
     let document = Document::judge(&snapshot, status, None);
-    Arc::new(Publication::new(Arc::new(document), Arc::new(snapshot)))
+    Arc::new(Publication::new(Arc::new(document)))
 }
 
 /// Returns the body of an uncompressed scrape.

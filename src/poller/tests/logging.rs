@@ -3,7 +3,7 @@
 use super::*;
 use crate::{
     diagnosis::{ProblemLog, findings},
-    domain::{Defect, Defects, ProblemKind},
+    domain::{Defect, Defects, ProblemKind, document::Document},
 };
 use std::{cell::RefCell, fmt::Write as _, sync::Once};
 use tracing::{Event, Level, Subscriber, field::Visit};
@@ -194,15 +194,14 @@ async fn an_outage_of_two_hours_logs_three_lines_and_so_does_its_end() {
     );
 }
 
+fn document(poller: &Poller<FakeApi>) -> Document {
+    Document::judge(&poller.snapshot(), poller.status(), None)
+}
+
 /// Judges and logs as the daemon does.
 fn observe(problems: &mut ProblemLog, bench: &Bench) {
     let (poller, now) = (&bench.poller, bench.poller.clock.now());
-    let mut findings = findings(
-        &poller.snapshot(),
-        &poller.status(),
-        &poller.instruments.facts(),
-        now,
-    );
+    let mut findings = findings(&document(poller), &poller.instruments.facts(), now);
     // A count has settled once it is seen twice.
     problems.observe(&mut findings, now);
     problems.observe(&mut findings, now);
@@ -270,7 +269,7 @@ fn a_certificate_that_expires_is_not_logged_as_valid() {
             instruments.certificate_expires(None);
         }
         let facts = instruments.facts();
-        let mut findings = findings(&poller.snapshot(), &poller.status(), &facts, now);
+        let mut findings = findings(&document(&poller), &facts, now);
         problems.observe(&mut findings, now);
         assert_eq!(
             count(&log.take(), "the TLS certificate is renewed") > 0,
@@ -288,7 +287,7 @@ fn a_refused_reload_is_not_logged_twice() {
     instruments.config_loaded(Err(Failure::new("line 3", "correct it", START)), START);
     let poller = Bench::new().poller;
     let facts = instruments.facts();
-    let mut findings = findings(&poller.snapshot(), &poller.status(), &facts, START);
+    let mut findings = findings(&document(&poller), &facts, START);
     assert!(
         findings
             .iter()

@@ -8,6 +8,7 @@ use crate::{
         ProblemKind::{
             self, ApiKey, ClockWrong, CompletionScale, DataStale, PollsFailing, RateLimited,
         },
+        document::Document,
         snapshot::Shown,
     },
     metrics::instruments::Facts,
@@ -68,14 +69,15 @@ impl World {
         found: &mut Vec<String>,
     ) {
         let now = snapshot.taken_at;
-        let findings = findings(snapshot, status, &Facts::default(), now);
+        let document = Document::judge(snapshot, status.clone(), None);
+        let findings = findings(&document, &Facts::default(), now);
         let mut diagnosis = Diagnosis {
-            headline: headline(&findings, snapshot, status),
+            headline: headline(&findings, &document),
             findings,
             wrong: Vec::new(),
         };
         self.check_data(snapshot, &mut diagnosis);
-        let reason = why_not_ready(&diagnosis.findings, snapshot, status);
+        let reason = why_not_ready(&diagnosis.findings, &document);
         diagnosis.expect("a reason is given", !reason.is_empty());
         match &status.last {
             None => check_first_poll(&mut diagnosis),
