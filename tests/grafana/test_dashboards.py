@@ -94,7 +94,8 @@ def scraping(prometheus, tmp_path):
 
     def start(exporter):
         job = {"job_name": "acme", "static_configs": [{"targets": [exporter.host]}]}
-        (tmp_path / "prometheus.yaml").write_text(json.dumps({"global": {"scrape_interval": "1s", "scrape_timeout": "1s"}, "scrape_configs": [job]}))
+        seconds = {"scrape_interval": "1s", "scrape_timeout": "1s"}
+        (tmp_path / "prometheus.yaml").write_text(json.dumps({"global": seconds, "scrape_configs": [job]}))
         return prometheus("prometheus.yaml")
 
     return start
@@ -102,7 +103,10 @@ def scraping(prometheus, tmp_path):
 
 def test_each_query_finds_what_it_should_also_in_an_outage_and_without_the_exporter(account, scraping, api):
     server = scraping(account)
-    scraped = lambda what: wait_for(what, lambda: server.now(f"count_over_time({what}[5m]) > 2"))
+
+    def scraped(what):
+        wait_for(what, lambda: server.now(f"count_over_time({what}[5m]) > 2"))
+
     scraped("translation_fallen_from_ratio")
     healthy = answers(server)
     api.command("status", 500)
