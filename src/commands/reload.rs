@@ -11,7 +11,10 @@ use crate::{
     domain::Failure,
     metrics::instruments::Instruments,
     poller::Settings,
-    server::{Server, web_config::WebConfigFile},
+    server::{
+        Server,
+        web_config::{WebConfigError, WebConfigFile},
+    },
     support::{clock::Clock, logging},
     web::{self, AppState, ReloadRequest},
 };
@@ -20,21 +23,18 @@ use globset::GlobSet;
 use std::{convert::Infallible, sync::Arc, time::Duration};
 use tokio::{
     signal::unix::Signal,
-    sync::{Notify, Semaphore, mpsc, watch},
+    sync::{mpsc, watch},
     time::timeout,
 };
 
 /// The time limit for reading the files of a reload.
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// Limits the threads that read files to 16, because a read that hangs blocks its thread.
-static READERS: Semaphore = Semaphore::const_new(16);
-
 /// The cause of a reload.
 enum Trigger {
     Signal,
     Request(ReloadRequest),
-    WebFileChanged,
+    WebFileChanged(Result<WebConfigFile, WebConfigError>),
 }
 
 /// The owner of the active configuration, with the parts of the program that follow a change.
@@ -46,15 +46,13 @@ pub struct Reloader {
     pub polling: watch::Sender<Settings<Client>>,
     pub server: Server,
     pub state: Arc<AppState>,
-    /// Signals a change of the web configuration file or of a file that it names.
-    pub web_file_changed: Arc<Notify>,
+    /// The changed web configuration file, or its mistake.
+    pub web_file_changed: mpsc::Receiver<Result<WebConfigFile, WebConfigError>>,
     pub logs: logging::Handle,
     pub instruments: Arc<Instruments>,
     pub requests: mpsc::Receiver<ReloadRequest>,
     /// True if the last full reload was refused.
     pub is_refused: bool,
-    /// The refusal of the last attempt, whatever its trigger.
-    pub last_refusal: Option<Arc<str>>,
 }
 
 impl Reloader {
@@ -66,52 +64,51 @@ impl Reloader {
             let trigger = tokio::select! {
                 Some(()) = hangup.recv() => Trigger::Signal,
                 Some(reply) = self.requests.recv() => Trigger::Request(reply),
-                () = self.web_file_changed.notified() => Trigger::WebFileChanged,
+                Some(read) = self.web_file_changed.recv() => Trigger::WebFileChanged(read),
             };
+            let mut reply = None;
             let outcome = match trigger {
-                Trigger::WebFileChanged => self.follow_web_file().await,
-                Trigger::Signal | Trigger::Request(_) => {
-                    notify::reloading();
-                    let outcome = self.reload().await;
-                    notify::ready();
-                    outcome
+                Trigger::WebFileChanged(read) => self.follow_web_file(read).await,
+                Trigger::Signal => self.reload_and_notify().await,
+                Trigger::Request(request) => {
+                    reply = Some(request);
+                    self.reload_and_notify().await
                 }
             };
             let now = Clock::system().now();
             let hint = "correct it, then reload; the web configuration file needs no reload, \
                         because the exporter notices changes of it";
             let outcome = outcome.map_err(|error| Failure::new(format!("{error:#}"), hint, now));
-            let refusal = outcome
-                .as_ref()
-                .err()
-                .map(|failure| Arc::clone(&failure.what));
-            // The follower of the web file triggers again every 5 s while its content is refused.
-            let is_repeated =
-                matches!(trigger, Trigger::WebFileChanged) && refusal == self.last_refusal;
-            self.last_refusal.clone_from(&refusal);
-            if let Some(what) = refusal
-                && !is_repeated
-            {
+            if let Err(Failure { what, .. }) = &outcome {
                 tracing::error!(
-                    error = &*what,
+                    error = &**what,
                     "the new configuration is refused; the previous one stays active"
                 );
             }
             self.instruments.config_loaded(outcome.clone(), now);
-            if let Trigger::Request(reply) = trigger {
+            if let Some(reply) = reply {
                 // The client may have disconnected.
                 let _ = reply.send(outcome.map_err(|failure| failure.what.to_string()));
             }
         }
     }
 
+    async fn reload_and_notify(&mut self) -> anyhow::Result<()> {
+        notify::reloading();
+        let outcome = self.reload().await;
+        notify::ready();
+        outcome
+    }
+
     /// Activates the changed web configuration file.
-    async fn follow_web_file(&mut self) -> anyhow::Result<()> {
-        let path = self.config.web.config_file.clone();
-        let read =
-            in_time(move || WebConfigFile::load(path.as_deref()).context("web.config_file")).await;
+    async fn follow_web_file(
+        &mut self,
+        read: Result<WebConfigFile, WebConfigError>,
+    ) -> anyhow::Result<()> {
         // The web file comes first: a mistake elsewhere must not delay a renewed certificate.
-        let outcome = read.and_then(|web_file| self.apply(None, web_file));
+        let outcome = read
+            .context("web.config_file")
+            .and_then(|web_file| self.apply(None, web_file));
         if self.is_refused {
             // The change may have corrected the refused configuration. Otherwise a mistake in the
             // web file itself is reported first.
@@ -124,9 +121,13 @@ impl Reloader {
     /// Reads all files and activates them.
     async fn reload(&mut self) -> anyhow::Result<()> {
         let (options, client) = (self.options.clone(), self.client.clone());
+        let active = self.server.protection();
         let read = in_time(move || {
             let (config, web_file) = load(&options, Uses::WebConfig)?;
             let client = client.reconfigured(&config.api)?;
+            let web_file = web_file
+                .instead_of(&active.file)
+                .context("web.config_file")?;
             Ok((config, client, web_file))
         });
         let outcome = read
@@ -164,7 +165,9 @@ impl Reloader {
             self.config = config;
         } else {
             let description = &web_file.description;
-            tracing::info!(description, "the web configuration has changed");
+            let file = self.config.web.config_file.as_deref();
+            let file = file.map(|path| tracing::field::display(path.display()));
+            tracing::info!(file, description, "the web configuration has changed");
         }
         let protection = self.server.protection().renewed(web_file);
         self.state = self.state.reconfigured(self.config.web.clone());
@@ -178,15 +181,7 @@ impl Reloader {
 async fn in_time<T: Send + 'static>(
     read: impl FnOnce() -> anyhow::Result<T> + Send + 'static,
 ) -> anyhow::Result<T> {
-    let read = async {
-        let reader = READERS.acquire().await;
-        off_the_runtime(move || {
-            let _reader = reader;
-            read()
-        })
-        .await
-    };
-    timeout(LIMIT, read).await.unwrap_or_else(|_| {
+    timeout(LIMIT, off_the_runtime(read)).await.unwrap_or_else(|_| {
         bail!(
             "the files could not be read within {LIMIT:?}; look for a pipe, or a disk that does \
              not respond, among --config.file, api.key_file, api.ca_file, web.config_file and the \

@@ -21,7 +21,7 @@ use std::{sync::Arc, time::Duration};
 use tokio::{
     net::TcpListener,
     signal::unix::SignalKind,
-    sync::{Notify, mpsc, watch},
+    sync::{mpsc, watch},
     task::JoinSet,
     time::timeout,
 };
@@ -116,9 +116,9 @@ fn start(options: Options, announce: Option<Announce>) -> Result<Started, RunErr
         },
     });
     let server = new_server(web_file, &state, &instruments, &stop);
-    let web_file_changed = Arc::new(Notify::new());
+    let (changed, web_file_changed) = mpsc::channel(1);
     tasks.spawn(server::run(listeners, server.clone()));
-    let follow = server::follow(server.clone(), Arc::clone(&web_file_changed));
+    let follow = server::follow(server.clone(), changed);
     let stopped = stop.clone();
     tasks.spawn(async move {
         // `follow` never returns, so that only the token ends the task.
@@ -137,7 +137,6 @@ fn start(options: Options, announce: Option<Announce>) -> Result<Started, RunErr
         instruments,
         requests,
         is_refused: false,
-        last_refusal: None,
     };
     Ok(Started {
         stop,

@@ -1,112 +1,100 @@
 //! The follower of the web configuration file. It reads the file, and every file that it names, at
 //! an interval.
 //!
-//! If two reads in a row find the same content, and it is not the active one, the follower notifies
-//! the owner of the active configuration, which reads the files again and decides. Its read can
-//! fail by chance, so the follower repeats the notification until the contents agree.
+//! Content that two reads in a row agree on, and that differs from the active one, goes to the owner
+//! of the active configuration, once.
 
 use crate::server::{
     active::Server,
-    web_config::{Files, WebConfigFile},
+    web_config::{Files, WebConfigError, WebConfigFile},
 };
-use std::{path::Path, sync::Arc, time::Duration};
-use tokio::{sync::Notify, task::spawn_blocking, time::sleep};
+use std::{path::Path, time::Duration};
+use tokio::{sync::mpsc, task::spawn_blocking, time::sleep};
 
 /// The interval of the reads. A file that somebody is writing rarely looks the same twice.
-const CHECK_EVERY: Duration = Duration::from_secs(5);
+const CHECK_EVERY: Duration = Duration::from_secs(30);
 
-/// Notifies `changed` of content that is not active. Never returns.
-pub async fn follow(server: Server, changed: Arc<Notify>) {
-    let mut seen = server.protection().file.files.clone();
-    // The content reported last, until it is active.
-    let mut reported: Option<Files> = None;
+/// Sends each changed web configuration file, or its mistake, to `changed`. Never returns.
+pub async fn follow(server: Server, changed: mpsc::Sender<Result<WebConfigFile, WebConfigError>>) {
+    let mut seen = Files::default();
+    // The content that was refused. Anything else, also the active content, is a change then.
+    let mut refused: Option<Files> = None;
     loop {
         sleep(CHECK_EVERY).await;
         let active = server.protection();
-        let active = &active.file.files;
-        let Some(found) = read(active.clone(), seen.clone()).await else {
+        let Some(path) = active.file.files.web_config().map(Path::to_owned) else {
             continue;
         };
-        if found == *active && reported.as_ref() == Some(&found) {
-            reported = None;
-        }
-        // If the active content came back, the owner has to read it: that ends the failure that
-        // the content before it may have caused.
-        if found == seen && (found != *active || reported.is_some()) {
-            reported = (found != *active).then(|| found.clone());
-            changed.notify_one();
+        let read = spawn_blocking(move || {
+            let mut files = Files::default();
+            let read = WebConfigFile::read(&path, &mut files);
+            (files, read)
+        });
+        // The panic hook logs a panic.
+        let Ok((found, read)) = read.await else {
+            continue;
+        };
+        if found == seen && found != *refused.as_ref().unwrap_or(&active.file.files) {
+            let read = read.and_then(|file| file.instead_of(&active.file));
+            refused = read.is_err().then(|| found.clone());
+            // A failed send means that the owner is gone.
+            changed.send(read).await.ok();
         }
         seen = found;
     }
-}
-
-/// Reads the files of `seen` again or, if they have changed, the files that the web configuration
-/// file names now. Returns `None` without a web configuration file.
-async fn read(active: Files, seen: Files) -> Option<Files> {
-    let path = active.web_config().map(Path::to_owned)?;
-    let read = move || {
-        if seen.web_config() == Some(&path) && seen.now() == seen {
-            return seen;
-        }
-        let mut files = Files::default();
-        // The owner of the active configuration reports mistakes in the files.
-        WebConfigFile::read(&path, &mut files).ok();
-        files
-    };
-    // The panic hook logs a panic.
-    spawn_blocking(read).await.ok()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::server::testing::Fixture;
-    use futures_util::FutureExt as _;
     use tokio::time::timeout;
 
     #[tokio::test(start_paused = true)]
-    async fn other_content_is_reported_until_it_is_active_or_gone() {
+    async fn changed_content_is_sent_once_after_two_equal_reads() {
         let mut fixture = Fixture::new();
         let text = |burst| format!("rate_limit: {{interval: 1s, burst: {burst}}}\n");
         fixture.web_config(&text(1));
-        let changed = Arc::new(Notify::new());
-        let follower = tokio::spawn(follow(fixture.server.clone(), Arc::clone(&changed)));
         let path = fixture.file("web.yml");
-        let reported = async || timeout(CHECK_EVERY * 4, changed.notified()).await.is_ok();
-        assert!(!reported().await, "it is active");
+        let (changed, mut changes) = mpsc::channel(1);
+        let follower = tokio::spawn(follow(fixture.server.clone(), changed));
+        let mut sent = async || {
+            timeout(CHECK_EVERY * 4, changes.recv())
+                .await
+                .ok()
+                .flatten()
+        };
+        assert!(sent().await.is_none(), "it is active");
         std::fs::write(&path, text(2)).unwrap();
-        // Nothing reloads: the owner could not read the file.
-        assert!(reported().await && reported().await && reported().await);
+        assert!(sent().await.unwrap().is_ok());
         fixture.reload();
-        assert!(!reported().await, "it is active");
-        // A pipe cannot be read, and the active content comes back in its place.
-        std::fs::remove_file(&path).unwrap();
-        let made = std::process::Command::new("mkfifo").arg(&path).status();
-        assert!(made.unwrap().success());
-        assert!(reported().await);
-        std::fs::remove_file(&path).unwrap();
+        assert!(sent().await.is_none(), "it is active");
+        for mistake in ["rate_limit: {", ""] {
+            std::fs::write(&path, mistake).unwrap();
+            assert!(sent().await.unwrap().is_err(), "{mistake:?}");
+            assert!(sent().await.is_none(), "a mistake is sent once");
+        }
         std::fs::write(&path, text(2)).unwrap();
-        assert!(reported().await, "the owner has to see that it is back");
-        assert!(!reported().await);
+        assert!(sent().await.unwrap().is_ok(), "the active content is back");
+        assert!(sent().await.is_none());
         follower.abort();
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_file_that_is_still_being_written_is_not_reported() {
+    async fn a_file_that_is_still_being_written_is_not_sent() {
         let mut fixture = Fixture::new();
         fixture.web_config("rate_limit: {interval: 1s, burst: 1}\n");
-        let changed = Arc::new(Notify::new());
-        let follower = tokio::spawn(follow(fixture.server.clone(), Arc::clone(&changed)));
+        let (changed, mut changes) = mpsc::channel(1);
+        let follower = tokio::spawn(follow(fixture.server.clone(), changed));
         // Writes once between any two checks.
         sleep(CHECK_EVERY / 2).await;
         for burst in 2..6 {
             let text = format!("rate_limit: {{interval: 1s, burst: {burst}}}\n");
             std::fs::write(fixture.file("web.yml"), text).unwrap();
             sleep(CHECK_EVERY).await;
-            assert!(changed.notified().now_or_never().is_none(), "{burst}");
+            assert!(changes.try_recv().is_err(), "{burst}");
         }
-        let reported = timeout(CHECK_EVERY * 10, changed.notified()).await;
-        assert!(reported.is_ok());
+        assert!(timeout(CHECK_EVERY * 10, changes.recv()).await.is_ok());
         follower.abort();
     }
 }

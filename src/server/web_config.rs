@@ -43,6 +43,7 @@ pub struct WebConfigError {
 pub struct WebConfigFile {
     /// The files as they were read, to notice changes.
     pub(crate) files: Files,
+    is_empty: bool,
     /// `None` serves without TLS.
     pub(crate) tls: Option<Tls>,
     pub headers: HeaderMap,
@@ -65,22 +66,40 @@ impl WebConfigFile {
         let Some(path) = config_file else {
             return Ok(Self::default());
         };
-        Self::read(path, &mut Files::default()).map_err(|reason| WebConfigError {
+        Self::read(path, &mut Files::default())
+    }
+
+    /// Reads the file like [`Self::load`], and adds every file it reads to `files`, even when it
+    /// fails: the follower notices when the mistake is corrected.
+    pub fn read(path: &Path, files: &mut Files) -> Result<Self, WebConfigError> {
+        Self::parsed(path, files).map_err(|reason| WebConfigError {
             path: path.to_owned(),
             reason,
         })
     }
 
-    /// Reads the file like [`Self::load`], and adds every file it reads to `files`, even when it
-    /// fails: the follower notices when the mistake is corrected.
-    pub fn read(path: &Path, files: &mut Files) -> Result<Self, String> {
+    /// Returns the file as the successor of `active`. An empty file replaces none with content: it
+    /// may be half written.
+    pub fn instead_of(self, active: &Self) -> Result<Self, WebConfigError> {
+        match self.files.web_config() {
+            Some(path) if self.is_empty && !active.is_empty => Err(WebConfigError {
+                path: path.to_owned(),
+                reason: "the file is empty; to serve without protection, set no file".to_owned(),
+            }),
+            _ => Ok(self),
+        }
+    }
+
+    fn parsed(path: &Path, files: &mut Files) -> Result<Self, String> {
         let text = files
             .read(path.to_owned())
             .map_err(|error| format!("cannot read it: {error}; correct its path or its mode"))?;
-        if text.trim_ascii().is_empty() {
-            return Err("the file is empty; to serve without protection, set no file".to_owned());
-        }
-        let sections = yaml::parse(&text)?;
+        let is_empty = text.trim_ascii().is_empty();
+        let sections = if is_empty {
+            yaml::Sections::default()
+        } else {
+            yaml::parse(&text)?
+        };
         let http = sections.http_server_config.unwrap_or_default();
         let section = sections.tls_server_config;
         // As in the exporter-toolkit, a section without values counts as absent.
@@ -122,6 +141,7 @@ impl WebConfigFile {
         }
         Ok(Self {
             files: files.clone(),
+            is_empty,
             tls,
             headers,
             users,
@@ -301,14 +321,19 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_file_is_refused_because_it_may_be_half_written() {
+    fn an_empty_file_is_valid_but_replaces_none_with_content() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("web.yml");
-        for text in ["", " \n\n"] {
+        let load = |text| {
             std::fs::write(&file, text).unwrap();
-            let message = WebConfigFile::load(Some(&file)).unwrap_err().to_string();
+            WebConfigFile::load(Some(&file)).unwrap()
+        };
+        for text in ["", " \n\n"] {
+            let refused = load(text).instead_of(&load("basic_auth_users: {}\n"));
+            let message = refused.unwrap_err().to_string();
             let hint = "web.yml: the file is empty; to serve without protection, set no file";
             assert!(message.ends_with(hint), "{message}");
+            assert!(load(text).instead_of(&load("")).is_ok());
         }
     }
 

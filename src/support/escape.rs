@@ -38,8 +38,11 @@ pub(crate) fn printable(text: &str) -> String {
         printable.push_str(&rest[..at]);
         let mut chars = rest[at..].chars();
         if let Some(c) = chars.next() {
-            // Writing to a string cannot fail.
-            let _ = write!(printable, "\\u{:04x}", u32::from(c));
+            // Units of UTF-16, as in JSON.
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                // Writing to a string cannot fail.
+                let _ = write!(printable, "\\u{unit:04x}");
+            }
         }
         rest = chars.as_str();
     }
@@ -61,6 +64,9 @@ mod tests {
         for c in "a\u{e9}\u{200c}\u{200d}\u{fe0f}\u{e0100}\u{1f600}\u{3042}\u{5d0}".chars() {
             assert!(!is_unprintable(c), "U+{:04X}", u32::from(c));
         }
-        assert_eq!(printable("a\u{e0041}b\u{ad}\n"), "a\\ue0041b\\u00ad\n");
+        assert_eq!(
+            printable("a\u{e0041}b\u{ad}\n"),
+            "a\\udb40\\udc41b\\u00ad\n"
+        );
     }
 }

@@ -274,14 +274,14 @@ mod tests {
         let lines = logged(&settings(Level::INFO, true), |_| {
             tracing::info!(
                 n = 3_u64,
-                repo = "a\"b\\c\n\u{1b}[31m\u{202e}é😀",
+                repo = "a\"b\\c\n\u{1b}[31m\u{202e}\u{e0001}é😀",
                 "poll ended"
             );
         });
         let value: serde_json::Value = serde_json::from_str(&format!("{{{}", lines[0])).unwrap();
         assert_eq!(value["msg"], "poll ended");
         assert_eq!(value["n"], 3);
-        assert_eq!(value["repo"], "a\"b\\c\n\u{1b}[31m\u{202e}é😀");
+        assert_eq!(value["repo"], "a\"b\\c\n\u{1b}[31m\u{202e}\u{e0001}é😀");
     }
 
     #[test]

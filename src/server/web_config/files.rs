@@ -41,15 +41,6 @@ impl Files {
         self.0.first().map(|(path, _)| path.as_path())
     }
 
-    /// Reads the same files again.
-    pub fn now(&self) -> Self {
-        let mut now = Self::default();
-        for (path, _) in &self.0 {
-            now.read(path.clone()).ok();
-        }
-        now
-    }
-
     /// Returns the PEM text of `key`: the `inline` text, or the content of `file`.
     pub fn pem(&mut self, key: &str, inline: &Text, file: &Text) -> Result<Option<Pem>, String> {
         let name = format!("tls_server_config.{key}");
