@@ -20,7 +20,7 @@ def packages(program, tmp_path_factory):
     tools, folder = TARGET / "tools/cargo", tmp_path_factory.mktemp("packages")
     for tool, *options in (["cargo-deb@3.8.0"], ["cargo-about@0.9.3", "--features=cli"]):
         if not (tools / "bin" / tool.partition("@")[0]).exists():
-            install = ["cargo", "install", "--quiet", "--locked", "--debug", "--root", tools]
+            install = ["cargo", "install", "--quiet", "--locked", "--root", tools]
             subprocess.run([*install, tool, *options], check=True)
     (TARGET / "release").mkdir(exist_ok=True)
     subprocess.run(["strip", "-o", TARGET / "release/translation-exporter", program], check=True)
