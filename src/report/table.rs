@@ -149,10 +149,10 @@ fn totals(report: &Report, digest: &Digest<'_>) -> Vec<String> {
         lines.push(ready + &rest);
     }
     let is_part = digest.unread > 0 || !is_listed;
-    let read = if is_part { " read" } else { "" };
+    let shown = if is_part { " shown" } else { "" };
     let languages = document::languages(digest.rows.iter().copied()).len();
     let languages = counted(languages, "language", "languages");
-    let mut line = format!("{}{read}, {languages}", repositories(digest.rows.len()));
+    let mut line = format!("{}{shown}, {languages}", repositories(digest.rows.len()));
     if document.filtered > 0 {
         let _ = write!(line, "; {} left out", document.filtered);
     }

@@ -257,7 +257,7 @@ fn a_failed_listing_does_not_look_like_an_empty_account() {
         }),
         ..poll(0)
     };
-    let expected = "0 repositories read, 0 languages
+    let expected = "0 repositories shown, 0 languages
 
 Could not be read:
   status 401; wait
