@@ -6,6 +6,7 @@
 #     tests/coverage.sh
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
+# shellcheck source=tests/install.sh
 . tests/install.sh
 
 # The LLVM tools read only files of their own version.

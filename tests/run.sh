@@ -8,6 +8,7 @@
 # The last line says how many tests passed and failed; each linter counts as one test.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
+# shellcheck source=tests/install.sh
 . tests/install.sh || { echo "0 passed, 1 failed" && exit 1; }
 ignored=() all=()
 [ "${1:-}" != --all ] || { ignored=(--include-ignored) all=(--all); }
@@ -40,7 +41,7 @@ check cargo fmt --all --check
 check ruff check
 check ruff format --check
 mapfile -t scripts < <(git ls-files '*.sh')
-check shellcheck --severity=warning "${scripts[@]}"
+check shellcheck --external-sources --severity=warning "${scripts[@]}"
 check python tests/links.py
 check cargo deny --locked check licenses bans sources
 check cargo machete
@@ -55,7 +56,6 @@ pytest --numprocesses=4 --durations=10 "${all[@]}" tests >"$logs/pytest" 2>&1
 tally pytest $?
 wait %1
 tally cargo $?
-for area in tests/*/run.sh; do check bash "$area"; done
 [ ${#all[@]} -eq 0 ] || check tests/fuzz/fuzz.sh 120
 
 printf '== failed: %s\n' "${broken[@]}"

@@ -147,8 +147,7 @@ def compare_scrapes():
     rate = {name: median(rounds, "rate") for name, rounds in results.items()}
     return [
         ("gzip scrapes, times Python's rate", rate["exporter, gzip"] / rate["Python, gzip"], "at least 4000"),
-        ("uncompressed scrapes, times Python's rate",
-         rate["exporter, uncompressed"] / rate["Python, uncompressed"], "at least 30"),
+        ("uncompressed scrapes, times Python's rate", rate["exporter, uncompressed"] / rate["Python, uncompressed"], "at least 30"),
         ("growth of the exporter's peak memory over these scrapes, MiB", growth, "at most 4"),
     ]
 
@@ -216,7 +215,7 @@ def measure_memory():
                     for encoding in ("gzip", "identity") * 3:
                         subprocess.check_call(["curl", "--silent", "--output", "/dev/null", f"-HAccept-Encoding: {encoding}", url])
                     polls = r"\ntranslation_exporter_polls_total (\d+)"
-                    wait_for("a third poll", lambda url=url: int(re.search(polls, get(url))[1]) >= 3, 300)
+                    wait_for("a third poll", lambda url=url, polls=polls: int(re.search(polls, get(url))[1]) >= 3, 300)
                     now, peak = memory(process.pid)
             name = f"{series:,} series" + (", state file" if state else "")
             row(name, f"{first:.1f} MiB", f"{now:.1f} MiB", f"{peak:.1f} MiB")
@@ -304,8 +303,10 @@ def main():
         "start": first_answer,
     }
     cores = os.cpu_count()
-    print(f"{subprocess.check_output([EXPORTER, '--version'], text=True).splitlines()[0]}; "
-          f"{platform.machine()}, {cores} cores, Linux {platform.release().split('-')[0]}, Python {platform.python_version()}")
+    print(
+        f"{subprocess.check_output([EXPORTER, '--version'], text=True).splitlines()[0]}; "
+        f"{platform.machine()}, {cores} cores, Linux {platform.release().split('-')[0]}, Python {platform.python_version()}"
+    )
     figures = []
     for name in sys.argv[3:] or sections:
         figures += sections[name]()

@@ -3,6 +3,7 @@
 # as tables; takes some minutes on an idle machine.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+# shellcheck source=tests/install.sh
 . tests/install.sh
 
 echo "== building the exporter and the tools in release mode"

@@ -33,18 +33,12 @@ class Collector:
 
     def collect(self):
         ratio = GaugeMetricFamily("translation_completion_ratio", "Completion.", labels=["repo", "language"])
-        progress = GaugeMetricFamily(
-            "translation_last_progress_timestamp_seconds", "Last progress.", labels=["repo", "language"]
-        )
+        progress = GaugeMetricFamily("translation_last_progress_timestamp_seconds", "Last progress.", labels=["repo", "language"])
         language_info = GaugeMetricFamily("translation_language_info", "Name.", labels=["language", "name"])
         info = GaugeMetricFamily("translation_repository_info", "Repository.", labels=["repo", "id", "private"])
-        created = GaugeMetricFamily(
-            "translation_repository_created_timestamp_seconds", "Creation time.", labels=["repo"]
-        )
+        created = GaugeMetricFamily("translation_repository_created_timestamp_seconds", "Creation time.", labels=["repo"])
         count = GaugeMetricFamily("translation_repository_languages", "Languages.", labels=["repo"])
-        success = GaugeMetricFamily(
-            "translation_repository_last_success_timestamp_seconds", "Last success.", labels=["repo"]
-        )
+        success = GaugeMetricFamily("translation_repository_last_success_timestamp_seconds", "Last success.", labels=["repo"])
         names = {}
         for repository, languages in self.answers:
             name = repository["name"]

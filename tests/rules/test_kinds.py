@@ -30,7 +30,12 @@ STARTED = time.monotonic()
 REPOSITORIES = [(number, f"acme/r{number}", {"de": 40, "fr": 0}) for number in (1, 2, 3, 4)]
 SITUATIONS = []
 # The kinds of problems of translations.
-OF_TRANSLATIONS = {"stalled": "TranslationStalled", "regressed": "TranslationRegressed", "overdue": "TranslationTargetMissed", "at_risk": "TranslationTargetAtRisk"}
+OF_TRANSLATIONS = {
+    "stalled": "TranslationStalled",
+    "regressed": "TranslationRegressed",
+    "overdue": "TranslationTargetMissed",
+    "at_risk": "TranslationTargetAtRisk",
+}
 
 
 def wait_for(what, condition):
@@ -81,7 +86,9 @@ class Exporter:
             self.pipe = os.open(folder / "pipe", os.O_RDONLY | os.O_NONBLOCK)
             fcntl.fcntl(self.pipe, fcntl.F_SETPIPE_SZ, 4096)
         command = [self.program, "--config.file=exporter.yaml", "--web.listen-address=127.0.0.1:0"]
-        self.process = stack.enter_context(running(command, folder / "pipe" if pipe else self.log, cwd=folder, env=os.environ | fake_time(self.clock, monotonic)))
+        self.process = stack.enter_context(
+            running(command, folder / "pipe" if pipe else self.log, cwd=folder, env=os.environ | fake_time(self.clock, monotonic))
+        )
         if pipe:
             harness.wait_for("the log begins", lambda: "msg=listening" in self.read_log())
         self.address = address(self.process, self.log)
@@ -114,8 +121,28 @@ class Exporter:
 
     def renew_certificate(self, days):
         subprocess.run(
-            ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", str(days),
-             "-subj", "/CN=exporter", "-keyout", "new.key", "-out", "new.pem"], cwd=self.folder, check=True, capture_output=True)
+            [
+                "openssl",
+                "req",
+                "-x509",
+                "-newkey",
+                "ec",
+                "-pkeyopt",
+                "ec_paramgen_curve:prime256v1",
+                "-nodes",
+                "-days",
+                str(days),
+                "-subj",
+                "/CN=exporter",
+                "-keyout",
+                "new.key",
+                "-out",
+                "new.pem",
+            ],
+            cwd=self.folder,
+            check=True,
+            capture_output=True,
+        )
         for ending in ("key", "pem"):
             (self.folder / f"new.{ending}").rename(self.folder / f"server.{ending}")
 
@@ -225,7 +252,9 @@ MANY = [(number, f"acme/r{number}", {"de": 40}) for number in range(1, 31)]
 
 @situation("rate_limited", repositories=MANY, settings={"api": {"requests_per_second": 20}})
 def an_api_that_limits_the_rate(exporter):
-    requests = lambda: len(json.loads(exporter.api.command("keys", True)))
+    def requests():
+        return len(json.loads(exporter.api.command("keys", True)))
+
     sent = requests()
     exporter.api.command("status", 429)
     harness.wait_for("the pace was halved", lambda: requests() > sent + 45)
@@ -320,7 +349,9 @@ def alerts_on_kinds():
     rules = yaml.safe_load(FILE.read_text())["groups"]
     return {
         rule["alert"]: set(re.search(r'\bkind=~?"(.+?)"', rule["expr"])[1].split("|"))
-        for group in rules for rule in group["rules"] if "kind=" in rule["expr"]
+        for group in rules
+        for rule in group["rules"]
+        if "kind=" in rule["expr"]
     }
 
 
@@ -344,8 +375,12 @@ def drive(steps, watched, kind, alert):
 def shortened(folder):
     """The alerts, with seconds in place of minutes."""
     text = FILE.read_text()
-    for pattern, replacement in ((r"interval: \d+m", "interval: 1s"), (r" for: \d+[mh]", " for: 2s"),
-                                 (r" keep_firing_for: \d+h", " keep_firing_for: 2s"), (r"\[(15m|1d)\]", "[5s]")):
+    for pattern, replacement in (
+        (r"interval: \d+m", "interval: 1s"),
+        (r" for: \d+[mh]", " for: 2s"),
+        (r" keep_firing_for: \d+h", " keep_firing_for: 2s"),
+        (r"\[(15m|1d)\]", "[5s]"),
+    ):
         text, count = re.subn(pattern, replacement, text)
         assert count, f"{FILE} has nothing like {pattern!r} to shorten any more"
     (folder / FILE.name).write_text(text)
@@ -389,14 +424,24 @@ def test_each_alert_on_a_kind_of_problem_fires_and_ends(built, tmp_path):
         exporters = list(threads.map(begin, range(len(SITUATIONS))))
         check_kinds(exporters[0])
         shortened(folder)
-        (folder / "prometheus.yaml").write_text(json.dumps({
-            "global": {"scrape_interval": "1s", "scrape_timeout": "1s", "evaluation_interval": "1s"},
-            "rule_files": [FILE.name],
-            "scrape_configs": [{"job_name": "exporters", "tls_config": {"insecure_skip_verify": True}, "static_configs": [
-                {"targets": [exporter.address], "labels": {"job": exporter.folder.name, "__scheme__": exporter.scheme}}
-                for exporter in exporters
-            ]}],
-        }))
+        (folder / "prometheus.yaml").write_text(
+            json.dumps(
+                {
+                    "global": {"scrape_interval": "1s", "scrape_timeout": "1s", "evaluation_interval": "1s"},
+                    "rule_files": [FILE.name],
+                    "scrape_configs": [
+                        {
+                            "job_name": "exporters",
+                            "tls_config": {"insecure_skip_verify": True},
+                            "static_configs": [
+                                {"targets": [exporter.address], "labels": {"job": exporter.folder.name, "__scheme__": exporter.scheme}}
+                                for exporter in exporters
+                            ],
+                        }
+                    ],
+                }
+            )
+        )
         prometheus = stack.enter_context(Prometheus.start(folder, "prometheus.yaml"))
 
         def run(number):
@@ -410,6 +455,5 @@ def test_each_alert_on_a_kind_of_problem_fires_and_ends(built, tmp_path):
             except (AssertionError, TimeoutError) as error:
                 failures.append(SITUATIONS[number][0].__name__)
                 log = folder / failures[-1] / "exporter.log"
-                print("".join(traceback.format_exception(error)), f"-- the end of {log}", *log.read_text().splitlines()[-10:],
-                      sep="\n")
+                print("".join(traceback.format_exception(error)), f"-- the end of {log}", *log.read_text().splitlines()[-10:], sep="\n")
         assert not failures

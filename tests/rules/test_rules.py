@@ -15,11 +15,15 @@ RULES = [rule for group in GROUPS for rule in group["rules"]]
 FILES = sorted(HERE.glob("*.yaml"))
 
 
-@pytest.mark.parametrize("command", [
-    ["promtool", "check", "rules", "--lint=all", "--lint-fatal", "alerts.yaml"],
-    ["promtool", "check", "config", "prometheus.yaml"],
-    ["amtool", "check-config", "alertmanager.yaml"],
-], ids=" ".join)
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["promtool", "check", "rules", "--lint=all", "--lint-fatal", "alerts.yaml"],
+        ["promtool", "check", "config", "prometheus.yaml"],
+        ["amtool", "check-config", "alertmanager.yaml"],
+    ],
+    ids=" ".join,
+)
 def test_the_shipped_files_are_valid(command):
     subprocess.run(command, cwd=PROMETHEUS, check=True)
 
