@@ -235,7 +235,7 @@ async fn the_pace_is_back_minutes_after_the_limit_is_gone() {
     assert!(poller.status().slowed_to.is_some_and(|rate| rate <= 1.0));
     api.answer(|_, _| OK);
     let start = Instant::now();
-    while poller.status().slowed_to.is_some() {
+    while api.pace.slowed().is_some() {
         assert_eq!(poller.poll().await.read, 100);
     }
     assert!(
