@@ -170,7 +170,10 @@ fn open_state(
     instruments: &Instruments,
 ) -> Result<(Option<StateFile>, Option<SavedState>), SetupError> {
     let Some(path) = &config.state_file else {
-        tracing::info!("without state.file, a run knows no earlier progress");
+        // The demo brings a history of its own.
+        if !is_demo {
+            tracing::info!("without state.file, a run knows no earlier progress");
+        }
         return Ok((None, None));
     };
     let base_url = if is_demo {

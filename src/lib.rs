@@ -19,7 +19,7 @@
 //!
 //! Each recipe names the files to change, in order. `cargo check` and `cargo test --lib` notice a
 //! forgotten step, except for those after "finally": at most `tests/run.sh` notices them.
-//! `tests/generate.sh` writes all generated files: tables, schemas, dashboards and rules.
+//! `tests/generate.sh` writes all generated files: tables, schemas and manifests.
 //!
 //! - **A gauge of a repository or language**: its definition in `metrics/definition.rs`, its
 //!   samples in `metrics/exposition/translations.rs`, and its panel.
@@ -27,12 +27,13 @@
 //!   `metrics/exposition/polling.rs`, or in [`metrics::instruments::Facts`] if it is of no poll.
 //! - **A counter of the exporter's own**: its definition, its panel, and a call of
 //!   `Instruments::count`. `start_at_0` in `metrics/instruments.rs` creates its known labels.
-//! - **A panel** of a metric: a query in `grafana/dashboards`, and its case in
-//!   `tests/grafana/test_queries.py`. `.unused("reason")` asks for none.
+//! - **A panel** of a metric: a query in `grafana/dashboards`, and its row in
+//!   `tests/grafana/expected.md`. `.unused("reason")` asks for none.
 //! - **A kind of problem**: its definition in `domain/problem.rs`, its function and the call in
 //!   `findings` in `diagnosis.rs`, its case in `diagnosis/tests/kinds.rs`; for an alert also this:
-//! - **An alert on a kind**: `deploy/prometheus/alerts.yaml`, its section in `runbook.md` beside it,
-//!   its case in `tests/rules/exporter.yaml` and a situation in `tests/rules/test_kinds.py`.
+//! - **An alert on a kind**: `deploy/prometheus/alerts.yaml`, its section in
+//!   `deploy/prometheus/runbook.md`, its case in `tests/rules/exporter.yaml` and a situation in
+//!   `tests/rules/test_kinds.py`.
 //! - **A key of the configuration**: its definition in `config/keys.rs`, its field in
 //!   `config/sections.rs`, the code that uses it.
 //! - **An output of `once`**: its file in `report/`, its name in `cli.rs`, its case in

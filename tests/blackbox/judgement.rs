@@ -185,8 +185,8 @@ fn every_output_says_the_same_of_a_translation() {
     let page = exporter.get("/").text();
     for count in counts {
         let (number, words) = count.split_once(' ').unwrap();
-        let words = format!("<b>{number}</b> {words}");
-        assert!(page.contains(&words), "{words}: {page}");
+        let (_, tile) = page.split_once(&format!("<b>{number}</b> <a ")).unwrap();
+        assert!(tile.contains(&format!(">{words}</a>")), "{words}: {page}");
     }
     let served = exporter.get("/translations.json").text();
     for document in [served, printed] {
