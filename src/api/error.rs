@@ -66,12 +66,11 @@ impl RequestFailure {
         let reason = match error {
             DecodeError::Html | DecodeError::NotAnArray(_) => Reason::Decode,
             DecodeError::Truncated => Reason::Truncated,
-            DecodeError::TooMany(_) => Reason::TooLarge,
+            DecodeError::TooMany(..) => Reason::TooLarge,
         };
         let mut failed = Self::new(reason, error.to_string());
-        if reason == Reason::TooLarge {
-            failed.hint =
-                "report it to the API's operators, or leave repositories out with filter.exclude";
+        if let DecodeError::TooMany(_, hint) = error {
+            failed.hint = hint;
         }
         failed
     }

@@ -46,8 +46,9 @@ pub enum DecodeError {
     NotAnArray(#[source] serde_json::Error),
     #[error("the body breaks off")]
     Truncated,
+    /// The bound, and the hint for it.
     #[error("the answer has more than {0}")]
-    TooMany(&'static str),
+    TooMany(&'static str, &'static str),
 }
 
 /// The meaning of an absent `completion` or `private`. An explicit null is unknown in any case.
@@ -95,7 +96,10 @@ pub fn decode_page(body: &[u8], absent: Absent) -> Result<Page, DecodeError> {
         }
     })?;
     if page.listing.count() > MAX_REPOSITORIES {
-        return Err(DecodeError::TooMany("100,000 repositories"));
+        return Err(DecodeError::TooMany(
+            "100,000 repositories",
+            "report it to the API's operators: it has to obey `limit`, which is api.page_size",
+        ));
     }
     Ok(page)
 }
@@ -160,7 +164,10 @@ pub fn decode_languages(body: &[u8], absent: Absent) -> Result<LanguageList, Dec
         }
     })?;
     if list.languages.len() > MAX_LANGUAGES {
-        return Err(DecodeError::TooMany("1,000 languages"));
+        return Err(DecodeError::TooMany(
+            "1,000 languages",
+            "report it to the API's operators, or leave the repository out with filter.exclude",
+        ));
     }
     Ok(list)
 }
