@@ -31,8 +31,12 @@ pub async fn check(options: &Options, arguments: CheckConfig) -> Result<(), RunE
         print_on_stderr(&warning);
     }
     if arguments.online {
-        let found = online::check(&config, &client).await?;
-        print_text(&format!("\nonline:\n  {}\n", found.join("\n  ")))?;
+        let mut found = Vec::new();
+        let checked = online::check(&config, &client, &mut found).await;
+        if !found.is_empty() {
+            print_text(&format!("\nonline:\n  {}\n", found.join("\n  ")))?;
+        }
+        checked?;
     }
     Ok(())
 }

@@ -1,20 +1,30 @@
-//! `check-config --online`: one request of each kind, and a report on the responses.
+//! `check-config --online`: a request of each kind, and a report on the responses.
 
 use crate::{
     api::{Api as _, CURSOR_HINT, Client, RequestFailure, Session as _},
     config::Config,
-    diagnosis,
-    domain::{Completion, Next, Stop, ZeroCount, snapshot::is_scale_suspect},
+    diagnosis::{self, Finding},
+    domain::{
+        Completion, Defect, Defects, LanguageList, Next, Reason, Stop, ZeroCount,
+        snapshot::is_scale_suspect,
+    },
     support::{
         clock::Clock,
         humanize::{counted, grouped, repositories},
     },
 };
-use anyhow::anyhow;
+use anyhow::{anyhow, bail};
 
-/// Requests the first page of the listing and the languages of one repository, each once. Returns
-/// the lines of the report.
-pub async fn check(config: &Config, client: &Client) -> anyhow::Result<Vec<String>> {
+/// The most repositories whose languages are requested: the key may be refused one of them.
+const MOST_TRIED: usize = 3;
+
+/// Requests the first page of the listing and the languages of one repository. Adds the report to
+/// `lines`, as far as it comes if a request fails.
+pub async fn check(
+    config: &Config,
+    client: &Client,
+    lines: &mut Vec<String>,
+) -> anyhow::Result<()> {
     let session = client
         .begin(Clock::system().now())
         .await
@@ -23,53 +33,89 @@ pub async fn check(config: &Config, client: &Client) -> anyhow::Result<Vec<Strin
         .list_repositories(None)
         .await
         .map_err(|failure| failed("the listing", &failure))?;
-    if page.next == Next::Unreadable {
-        return Err(anyhow!(
-            "the listing cannot be continued: the last id of its first page cannot be read; \
-             {CURSOR_HINT}"
-        ));
-    }
     let listed = page.listing.repositories;
     let (polled, _) = config.filter.apply(&listed);
     let (all, left) = (repositories(listed.len()), grouped(polled.len()));
-    let mut lines = vec![
+    lines.extend([
         format!("{} answers and accepts the key", config.api.base_url),
         format!("the first page of the listing has {all}, and the filters leave {left} of them"),
-    ];
-    let bad = &page.listing.bad;
-    if !bad.0.is_empty() {
-        lines.push(format!("it has bad entries or fields: {bad}"));
-    }
+    ]);
+    lines.extend(bad(&page.listing.bad));
     lines.extend(omitted("false", "private", page.listing.zeros));
-    let mut findings = Vec::new();
+    if page.next == Next::Unreadable {
+        bail!(
+            "the listing cannot be continued: the last id of its first page cannot be read; \
+             {CURSOR_HINT}"
+        );
+    }
     if polled.is_empty() {
         let unnamed = page.listing.nameless.len();
-        findings.extend(diagnosis::nothing_selected(0, listed.len(), unnamed));
+        let finding = diagnosis::nothing_selected(0, listed.len(), unnamed);
+        lines.extend(finding.map(judged));
     }
     // Even if the filters leave nothing, this shows whether the key may read languages.
-    if let Some(repository) = polled.values().next().or_else(|| listed.values().next()) {
-        let read = session
-            .list_languages(repository.id)
-            .await
-            .map_err(|failure| failed(&format!("repository {:?}", repository.name), &failure))?;
-        lines.extend(omitted("0", "completion", read.zeros));
-        let mut languages = read.languages;
-        let excluded = &config.excluded_languages;
-        languages.retain(|target| !excluded.is_match(&*target.language.code));
-        let completions: Vec<_> = languages
-            .iter()
-            .filter_map(|target| target.completion)
-            .map(Completion::get)
-            .collect();
-        lines.push(describe(&repository.name, languages.len(), &completions));
-        let (scale, is_chosen) = (config.api.completion_scale, config.api.is_scale_chosen);
-        let is_suspect = !is_chosen && is_scale_suspect(scale, completions.iter().copied());
-        findings.extend(diagnosis::scale(scale, is_suspect, completions.into_iter()));
+    let chosen = if polled.is_empty() { &listed } else { &polled };
+    let mut refused = Ok(());
+    for repository in chosen.values().take(MOST_TRIED) {
+        let failure = match session.list_languages(repository.id).await {
+            Ok(read) => return report(config, &repository.name, read, lines),
+            Err(failure) => failure,
+        };
+        let error = failed(&format!("repository {:?}", repository.name), &failure);
+        if failure.reason != Reason::Forbidden {
+            return Err(error);
+        }
+        lines.push(error.to_string());
+        refused = Err(error);
     }
-    for finding in findings {
-        lines.push(format!("judging by these responses: {}", finding.line()));
+    refused
+}
+
+/// Reports the languages of a repository. Fails if none has a readable code or completion.
+fn report(
+    config: &Config,
+    name: &str,
+    read: LanguageList,
+    lines: &mut Vec<String>,
+) -> anyhow::Result<()> {
+    let mut languages = read.languages;
+    let unreadable = if languages.is_empty() {
+        (!read.bad.0.is_empty()).then_some("code")
+    } else {
+        let is_bad = read.bad.0.contains_key(&Defect::Completion);
+        let none = languages.iter().all(|target| target.completion.is_none());
+        (is_bad && none).then_some("completion")
+    };
+    if let Some(field) = unreadable {
+        bail!(
+            "no language of repository {name:?} has a readable {field}: {}; report it to the \
+             API's operators",
+            read.bad
+        );
     }
-    Ok(lines)
+    let excluded = &config.excluded_languages;
+    languages.retain(|target| !excluded.is_match(&*target.language.code));
+    let completions: Vec<_> = languages
+        .iter()
+        .filter_map(|target| target.completion)
+        .map(Completion::get)
+        .collect();
+    lines.push(describe(name, languages.len(), &completions));
+    lines.extend(bad(&read.bad));
+    lines.extend(omitted("0", "completion", read.zeros));
+    let (scale, is_chosen) = (config.api.completion_scale, config.api.is_scale_chosen);
+    let is_suspect = !is_chosen && is_scale_suspect(scale, completions.iter().copied());
+    let finding = diagnosis::scale(scale, is_suspect, completions.into_iter());
+    lines.extend(finding.map(judged));
+    Ok(())
+}
+
+fn bad(bad: &Defects) -> Option<String> {
+    (!bad.0.is_empty()).then(|| format!("it has bad entries or fields: {bad}"))
+}
+
+fn judged(finding: Finding) -> String {
+    format!("judging by these responses: {}", finding.line())
 }
 
 /// Reports a field whose absences suggest that the API omits zeros.
