@@ -46,11 +46,6 @@ impl Publication {
         }
     }
 
-    /// Returns the bytes that all response bodies of this publication share.
-    pub fn shared(&self) -> &Bytes {
-        self.text.shared()
-    }
-
     /// Returns the body of a scrape as one gzip member, in two parts to send in order.
     pub fn gzip(&self, format: Format, instruments: &Instruments) -> [Bytes; 2] {
         self.text.gzip(&own(format, instruments))

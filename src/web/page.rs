@@ -40,8 +40,8 @@ fn policy() -> String {
     )
 }
 
-/// Guards the memory and the CPU of pages and JSON, of which two are made at a time: people may
-/// wait, scrapes may not.
+/// Guards the CPU from more than two pages, or totals of JSON, at a time: people may wait, scrapes
+/// may not. The rest of JSON is made while it is sent.
 static RENDERERS: Semaphore = Semaphore::const_new(2);
 
 /// Handles requests for the page.

@@ -68,11 +68,6 @@ impl CompressedText {
         }
     }
 
-    /// Returns the bytes that all response bodies share.
-    pub fn shared(&self) -> &Bytes {
-        &self.member
-    }
-
     /// Returns this text and `end` as one gzip member, in two parts to send in order.
     pub fn gzip(&self, end: &str) -> [Bytes; 2] {
         let mut deflate = DeflateEncoder::new(Vec::with_capacity(4096), Compression::fast());

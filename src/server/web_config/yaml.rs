@@ -52,17 +52,17 @@ impl From<Option<Spanned<String>>> for Text {
     }
 }
 
-/// The policy for client certificates, as bits: 1 requests one, 2 requires it, 4 verifies it.
+/// The policy for client certificates.
 #[derive(Debug, Deserialize, Default, Clone, Copy, PartialEq, Eq)]
 pub enum Policy {
     #[default]
     #[serde(alias = "")]
-    NoClientCert = 0,
-    RequestClientCert = 0b001,
+    NoClientCert,
+    RequestClientCert,
     #[serde(alias = "RequireClientCert")]
-    RequireAnyClientCert = 0b011,
-    VerifyClientCertIfGiven = 0b101,
-    RequireAndVerifyClientCert = 0b111,
+    RequireAnyClientCert,
+    VerifyClientCertIfGiven,
+    RequireAndVerifyClientCert,
 }
 
 #[derive(Deserialize, Default, PartialEq, Clone, Copy)]
