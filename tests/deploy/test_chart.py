@@ -415,7 +415,7 @@ def test_helm_test_asks_the_exporter_through_its_service_as_restricted_as_it(pro
         assert pod["spec"][same] == exporter["spec"][same], same
     assert pod["spec"]["restartPolicy"] == "Never"
     said = subprocess.run([program, *asks["args"]], capture_output=True, text=True)
-    assert said.returncode == 1 and "the exporter at l10n.here:9100 is not healthy" in said.stderr, said
+    assert said.returncode == 1 and "http://l10n.here:9100/-/healthy does not say" in said.stderr, said
     (service,) = (one for one in plain if one["kind"] == "Service")
     assert service["metadata"]["name"] == "l10n" and not service["spec"]["selector"].items() <= pod["metadata"]["labels"].items(), pod
     assert policy["spec"]["podSelector"]["matchLabels"].items() <= exporter["metadata"]["labels"].items(), policy

@@ -40,8 +40,10 @@ def served(program, tmp_path_factory):
     """The archive and the checksums of a release, as package.sh and the release workflow make them."""
     folder, version = tmp_path_factory.mktemp("release"), VERSION.removeprefix("v")
     name = f"translation-exporter-{version}.linux-{ARCH}"
+    # Each use unpacks it.
+    subprocess.run(["strip", "-o", folder.parent / "stripped", program], check=True)
     with tarfile.open(folder / f"{name}.tar.gz", "w:gz", compresslevel=1) as archive:
-        archive.add(program, f"{name}/translation-exporter")
+        archive.add(folder.parent / "stripped", f"{name}/translation-exporter")
     digest = hashlib.sha256((folder / f"{name}.tar.gz").read_bytes()).hexdigest()
     others = f"{64 * '0'}  translation-exporter_{version}-1_{ARCH}.deb\n"
     (folder / "SHA256SUMS").write_text(f"{others}{digest}  {name}.tar.gz\n")
