@@ -34,7 +34,7 @@ const LIMIT: Duration = Duration::from_secs(10);
 enum Trigger {
     Signal,
     Request(ReloadRequest),
-    WebFileChanged(Result<WebConfigFile, WebConfigError>),
+    WebFileChanged(Box<Result<WebConfigFile, WebConfigError>>),
 }
 
 /// The owner of the active configuration, with the parts of the program that follow a change.
@@ -64,11 +64,11 @@ impl Reloader {
             let trigger = tokio::select! {
                 Some(()) = hangup.recv() => Trigger::Signal,
                 Some(reply) = self.requests.recv() => Trigger::Request(reply),
-                Some(read) = self.web_file_changed.recv() => Trigger::WebFileChanged(read),
+                Some(read) = self.web_file_changed.recv() => Trigger::WebFileChanged(Box::new(read)),
             };
             let mut reply = None;
             let outcome = match trigger {
-                Trigger::WebFileChanged(read) => self.follow_web_file(read).await,
+                Trigger::WebFileChanged(read) => self.follow_web_file(*read).await,
                 Trigger::Signal => self.reload_and_notify().await,
                 Trigger::Request(request) => {
                     reply = Some(request);

@@ -92,15 +92,10 @@ fn start(options: Options, announce: Option<Announce>) -> Result<Started, RunErr
     }
 
     let (stop, mut tasks) = (CancellationToken::new(), JoinSet::new());
-    let (polling, settings) =
-        watch::channel(poller_settings(&config, client.clone(), GlobSet::empty()));
-    let (current, alive) = publish::start(
-        settings,
-        (state_file, state),
-        &instruments,
-        stop.clone(),
-        &mut tasks,
-    )?;
+    let settings = poller_settings(&config, client.clone(), GlobSet::empty());
+    let (polling, settings) = watch::channel(settings);
+    let kept = (state_file, state);
+    let (current, alive) = publish::start(settings, kept, &instruments, stop.clone(), &mut tasks)?;
     let (reload, requests) = mpsc::channel(1);
     let state = Arc::new(AppState {
         current,
@@ -110,10 +105,7 @@ fn start(options: Options, announce: Option<Announce>) -> Result<Started, RunErr
         clock: Clock::system(),
         started_at: Clock::system().now(),
         settings: config.web.clone(),
-        api: match announce {
-            Some(_) => "the demo".into(),
-            None => api_host(&config),
-        },
+        api: announce.map_or_else(|| api_host(&config), |_| "the demo".into()),
     });
     let server = new_server(web_file, &state, &instruments, &stop);
     let (changed, web_file_changed) = mpsc::channel(1);
@@ -121,7 +113,6 @@ fn start(options: Options, announce: Option<Announce>) -> Result<Started, RunErr
     let follow = server::follow(server.clone(), changed);
     let stopped = stop.clone();
     tasks.spawn(async move {
-        // `follow` never returns, so that only the token ends the task.
         stopped.run_until_cancelled(follow).await;
     });
     tasks.spawn(notify::feed_watchdog(alive));

@@ -134,6 +134,10 @@ impl Known {
     }
 }
 
+#[expect(
+    clippy::unnecessary_wraps,
+    reason = "the field that it fills is optional"
+)]
 fn running(since: Timestamp, is_listed: bool, read: usize) -> Option<Running> {
     Some(Running {
         since,

@@ -412,19 +412,17 @@ pub struct Cause<'a> {
 }
 
 /// Returns each shown translation of these rows with its repository.
-pub fn translations<'a, R: IntoIterator<Item = &'a Row>>(
-    rows: R,
-) -> std::iter::FlatMap<
-    R::IntoIter,
-    std::iter::Zip<std::iter::Repeat<&'a Row>, std::slice::Iter<'a, Translation>>,
-    fn(&'a Row) -> std::iter::Zip<std::iter::Repeat<&'a Row>, std::slice::Iter<'a, Translation>>,
-> {
+pub fn translations<'a>(
+    rows: impl IntoIterator<Item = &'a Row, IntoIter: Clone>,
+) -> impl Iterator<Item = (&'a Row, &'a Translation)> + Clone {
     rows.into_iter()
-        .flat_map(|row| std::iter::repeat(row).zip(row.translations()))
+        .flat_map(|row| row.translations().iter().map(move |one| (row, one)))
 }
 
 /// Returns the totals of each language of these rows, sorted by code.
-pub fn languages<'a>(rows: impl IntoIterator<Item = &'a Row>) -> Vec<(&'a str, Totals)> {
+pub fn languages<'a>(
+    rows: impl IntoIterator<Item = &'a Row, IntoIter: Clone>,
+) -> Vec<(&'a str, Totals)> {
     let mut languages: BTreeMap<_, Totals> = BTreeMap::new();
     for (_, translation) in translations(rows) {
         let totals = languages.entry(translation.code()).or_default();

@@ -302,7 +302,7 @@ impl<'a, A: Api> Poll<'a, A> {
         self.outcome.failed = self.failures.len();
         let left = of - self.outcome.read - self.outcome.failed;
         if self.outcome.stop.is_none() {
-            self.outcome.stop = self.outage(listing_failure, queue.is_outage());
+            self.outcome.stop = self.outage(listing_failure.as_ref(), queue.is_outage());
         }
         if self.outcome.stop.is_some() {
             self.outcome.unreached = left;
@@ -385,13 +385,13 @@ impl<'a, A: Api> Poll<'a, A> {
     /// it, or it read nothing. An API that lists its repositories and refuses them is alive.
     fn outage(
         &self,
-        listing_failure: Option<RequestFailure>,
+        listing_failure: Option<&RequestFailure>,
         is_ended_by_row: bool,
     ) -> Option<Stop> {
         let now = self.poller.clock.now();
         let is_outage = |reason| suggests_outage(reason, listing_failure.is_none());
         let is_nothing_read = self.outcome.read == 0;
-        let failure = match (&listing_failure, &self.poller.progress.borrow().failure) {
+        let failure = match (listing_failure, &self.poller.progress.borrow().failure) {
             (Some(failure), _) if is_nothing_read || is_ended_by_row => failure.dated(now),
             (None, Some(last))
                 if is_ended_by_row || is_nothing_read && last.reason.is_some_and(is_outage) =>

@@ -56,10 +56,10 @@ mod tests {
         let text = |burst| format!("rate_limit: {{interval: 1s, burst: {burst}}}\n");
         fixture.web_config(&text(1));
         let path = fixture.file("web.yml");
-        let (changed, mut changes) = mpsc::channel(1);
+        let (changed, mut received) = mpsc::channel(1);
         let follower = tokio::spawn(follow(fixture.server.clone(), changed));
         let mut sent = async || {
-            timeout(CHECK_EVERY * 4, changes.recv())
+            timeout(CHECK_EVERY * 4, received.recv())
                 .await
                 .ok()
                 .flatten()
@@ -84,7 +84,7 @@ mod tests {
     async fn a_file_that_is_still_being_written_is_not_sent() {
         let mut fixture = Fixture::new();
         fixture.web_config("rate_limit: {interval: 1s, burst: 1}\n");
-        let (changed, mut changes) = mpsc::channel(1);
+        let (changed, mut received) = mpsc::channel(1);
         let follower = tokio::spawn(follow(fixture.server.clone(), changed));
         // Writes once between any two checks.
         sleep(CHECK_EVERY / 2).await;
@@ -92,9 +92,9 @@ mod tests {
             let text = format!("rate_limit: {{interval: 1s, burst: {burst}}}\n");
             std::fs::write(fixture.file("web.yml"), text).unwrap();
             sleep(CHECK_EVERY).await;
-            assert!(changes.try_recv().is_err(), "{burst}");
+            assert!(received.try_recv().is_err(), "{burst}");
         }
-        assert!(timeout(CHECK_EVERY * 10, changes.recv()).await.is_ok());
+        assert!(timeout(CHECK_EVERY * 10, received.recv()).await.is_ok());
         follower.abort();
     }
 }

@@ -182,6 +182,7 @@ fn exporter_warnings() -> Vec<Case> {
 }
 
 /// Returns the kinds of severity info.
+#[expect(clippy::too_many_lines, reason = "one table of cases")]
 fn notices() -> Vec<Case> {
     vec![
         (

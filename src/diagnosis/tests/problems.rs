@@ -59,6 +59,10 @@ impl Judged {
     }
 }
 
+#[expect(
+    clippy::unnecessary_wraps,
+    reason = "the field that it fills is optional"
+)]
 fn running_listing(since: Timestamp) -> Option<Running> {
     Some(Running {
         since,
@@ -68,6 +72,10 @@ fn running_listing(since: Timestamp) -> Option<Running> {
 }
 
 /// Returns a poll that has just got a response.
+#[expect(
+    clippy::unnecessary_wraps,
+    reason = "the field that it fills is optional"
+)]
 fn responded(judged: &Judged) -> Option<Running> {
     Some(Running {
         silent_since: judged.now,

@@ -108,6 +108,10 @@ fn polled() -> PollStatus {
     }
 }
 
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "tests make the snapshot in place"
+)]
 fn publication(snapshot: Snapshot, status: PollStatus) -> Arc<Publication> {
     let document = Document::judge(&snapshot, status, None);
     Arc::new(Publication::new(Arc::new(document)))

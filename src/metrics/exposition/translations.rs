@@ -43,10 +43,9 @@ impl Gauges {
             self.translations(),
             |one| one.ratio,
         )?;
-        let judged = self.translations();
-        let judged = judged.filter(|(_, one)| !one.rests() && !self.0.is_scale_suspect);
+        let judged = self.translations().filter(|(_, one)| !one.rests());
         family(encoder, &definition::READY, judged, |one| {
-            Some(u64::from(one.is_ready()))
+            (!self.0.is_scale_suspect).then_some(u64::from(one.is_ready()))
         })?;
         family(
             encoder,

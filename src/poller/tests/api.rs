@@ -15,6 +15,7 @@ use tokio::time::sleep;
 
 /// The responses of the API in memory, and the requests that it got.
 #[derive(Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fault of its own")]
 pub struct Responses {
     /// Pages of ids and names. The empty page follows, unless `listing_breaks`.
     pub pages: Vec<Vec<(u64, &'static str)>>,

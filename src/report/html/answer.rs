@@ -2,11 +2,18 @@
 
 use super::{look::Look, view::View};
 use crate::{
-    domain::{PollFailure, TranslationProblem, document::Document, snapshot::Condition},
+    domain::{
+        PollFailure, TranslationProblem, document::Document, polling::PollOutcome,
+        snapshot::Condition,
+    },
     support::humanize::{counted, grouped, repositories},
 };
 
 /// Answers for the chosen part of the document: with the first sentence whose condition holds.
+#[expect(
+    clippy::too_many_lines,
+    reason = "one table of conditions and sentences"
+)]
 pub fn answer(view: &View<'_>, chosen: &Document) -> (String, Look) {
     let totals = &chosen.totals;
     let (unread, overdue) = (chosen.unread(), totals.count(TranslationProblem::Overdue));
@@ -73,12 +80,16 @@ pub fn answer(view: &View<'_>, chosen: &Document) -> (String, Look) {
 
 /// Returns the sentence for a page without translations to ship. Only a complete listing, with all
 /// of its repositories read, proves that there is nothing.
+#[expect(
+    clippy::too_many_lines,
+    reason = "one table of conditions and sentences"
+)]
 fn nothing(view: &View<'_>, chosen: &Document) -> String {
     let document = view.document;
     let last = document.status.last.as_ref();
     let failure = last
         .filter(|last| last.cut_short().is_some())
-        .and_then(|last| last.failure());
+        .and_then(PollOutcome::failure);
     let (rows, unread) = (chosen.rows.len(), chosen.unread());
     let is_stale = |condition: &Condition<_>| matches!(condition, Condition::Stale { .. });
     let resting = counted(

@@ -73,13 +73,16 @@ struct PageTemplate<'a> {
     sentence: String,
     look: Look,
     polling: Look,
-    dates: Vec<(Timestamp, Due<'a>)>,
+    dates: Vec<Date<'a>>,
     /// The stalled translations, the longest without progress first.
     stalled: Vec<(&'a Row, &'a Translation)>,
     /// The languages, the furthest behind first.
     languages: Vec<(&'a str, Totals)>,
     grid: Grid<'a>,
 }
+
+/// A date with the translations that are due.
+type Date<'a> = (Timestamp, Due<'a>);
 
 /// A repository with some of its translations.
 type Group<'a> = (&'a Row, Vec<&'a Translation>);
@@ -199,13 +202,13 @@ impl<'a> PageTemplate<'a> {
     }
 
     /// Returns the next date that something misses so far.
-    fn next_date(&self) -> Option<&(Timestamp, Due<'a>)> {
+    fn next_date(&self) -> Option<&Date<'a>> {
         let mut dates = self.dates.iter();
         dates.find(|(at, due)| *at >= self.chosen.taken_at && due.totals.behind() > 0)
     }
 
     /// Splits the dates into the missed ones with the next one, and the rest, which is folded.
-    fn split_dates(&self) -> (Vec<&(Timestamp, Due<'a>)>, Vec<&(Timestamp, Due<'a>)>) {
+    fn split_dates(&self) -> (Vec<&Date<'a>>, Vec<&Date<'a>>) {
         let last = self.next_date().map_or(self.chosen.taken_at, |(at, _)| *at);
         let dates = self.dates.iter();
         dates.partition(|(at, due)| *at <= last && due.totals.behind() > 0)
@@ -350,9 +353,10 @@ fn last_progress(row: &Row) -> Option<Timestamp> {
 
 /// Returns the class of a mean. A mean beside unknown completions is never coloured as ready.
 fn mean_class(totals: &Totals) -> &'static str {
-    match totals.ready + totals.unknown == totals.all && totals.unknown > 0 {
-        true => "unknown",
-        false => heat(totals.missing.get()),
+    if totals.unknown > 0 && totals.ready + totals.unknown == totals.all {
+        "unknown"
+    } else {
+        heat(totals.missing.get())
     }
 }
 

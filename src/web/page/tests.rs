@@ -111,6 +111,7 @@ fn names(page: &str) -> Vec<String> {
 }
 
 #[tokio::test(start_paused = true)]
+#[expect(clippy::too_many_lines, reason = "one table of cases")]
 async fn the_answer_names_its_reason_and_its_mark_the_worst_news() {
     let due = |days: i64| {
         let due = format!("{:.10}", days_ago(-days).to_string());
