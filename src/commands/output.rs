@@ -11,13 +11,14 @@ use crate::{
     },
     report::{self, Report, Terminal},
     support::{
+        escape::printable,
         hint::SetupError,
         replace::{check_replace, replace_file},
     },
 };
 use anyhow::Context as _;
 use std::{
-    io::{self, Write},
+    io::{self, IsTerminal as _, Write},
     path::Path,
     sync::Arc,
 };
@@ -75,6 +76,15 @@ impl Results {
             .map_or_else(Terminal::of_stdout, |_| IN_A_FILE);
         let write = |out: &mut dyn Write| self.write(*format, terminal, out);
         match path {
+            // The table has colours, and replaces such characters itself.
+            None if *format != Output::Table && io::stdout().is_terminal() => {
+                let mut text = Vec::new();
+                write(&mut text)?;
+                // Lines of CSV end in CRLF.
+                let text = String::from_utf8_lossy(&text).replace("\r\n", "\n");
+                let text = printable(&text);
+                print(|stdout| stdout.write_all(text.as_bytes()))
+            }
             None => print(|stdout| write(stdout)),
             Some(path) => replace_file(path, write)
                 .with_context(|| format!("cannot write the result to {}", path.display())),

@@ -83,6 +83,24 @@ fn the_table_is_coloured_only_on_a_terminal_and_without_no_color() {
 }
 
 #[test]
+fn no_name_can_control_a_terminal_in_any_format() {
+    let name = "owner/\u{1b}]0;title\u{7}\u{9b}1m\u{202e}";
+    let api = Api::start([Repo::new(1, name)]);
+    // script(1) provides a terminal.
+    let in_script = "exec script --quiet --return --command \"$0 $* 2>/dev/null\" /dev/null";
+    for format in ["openmetrics", "text", "json", "csv", "markdown"] {
+        let text = once(&api, format).after(in_script).run().stdout;
+        assert!(text.contains("title"), "{format}: {text}");
+        let raw = |c: char| !"\r\n".contains(c) && (c.is_control() || c == '\u{202e}');
+        assert!(!text.contains(raw), "{format}: {text:?}");
+        assert!(!text.contains("\\u000d"), "{format}: {text}");
+        // Elsewhere names stay as they are.
+        let piped = once(&api, format).run().stdout;
+        assert!(!piped.contains("\\u009b"), "{format}: {piped}");
+    }
+}
+
+#[test]
 fn several_outputs_come_from_one_poll() {
     let api = two();
     let setup = once(&api, "table").arguments(&["--output=languages", "--require=0.5"]);
