@@ -60,7 +60,7 @@ pub async fn once(options: &Options, arguments: Once) -> Result<(), RunError> {
     let bar = progress_bar()?;
     start_logging(&config.log, Some(bar.clone()))?;
     let instruments = Arc::new(Instruments::of_one_poll());
-    instruments.config_loaded(Ok(()), Clock::system().now());
+    instruments.config_loaded(Ok(()), Clock::system().moment());
     let (mut poller, saving) = new_poller(&config, &selection, &instruments)?;
     // A stalled terminal (Ctrl-S) blocks drawing, so that the bar has a separate thread.
     let (runtime, progress) = (runtime::Handle::current(), poller.progress());

@@ -75,10 +75,11 @@ impl Reloader {
                     self.reload_and_notify().await
                 }
             };
-            let now = Clock::system().now();
+            let now = Clock::system().moment();
             let hint = "correct it, then reload; the web configuration file needs no reload, \
                         because the exporter notices changes of it";
-            let outcome = outcome.map_err(|error| Failure::new(format!("{error:#}"), hint, now));
+            let outcome =
+                outcome.map_err(|error| Failure::new(format!("{error:#}"), hint, now.wall));
             if let Err(Failure { what, .. }) = &outcome {
                 tracing::error!(
                     error = &**what,

@@ -86,7 +86,7 @@ fn start(options: Options, announce: Option<Announce>) -> Result<Started, RunErr
     }
     let listeners = listen::bind(&config.web.listen_addresses).context("web.listen_addresses")?;
     let client = Client::new(&config.api, Arc::clone(&instruments))?;
-    instruments.config_loaded(Ok(()), Clock::system().now());
+    instruments.config_loaded(Ok(()), Clock::system().moment());
     if let Some(announce) = announce {
         announce(&config, &web_file, &listeners);
     }
@@ -103,7 +103,7 @@ fn start(options: Options, announce: Option<Announce>) -> Result<Started, RunErr
         instruments: Arc::clone(&instruments),
         reload,
         clock: Clock::system(),
-        started_at: Clock::system().now(),
+        started: Clock::system().moment(),
         settings: config.web.clone(),
         api: announce.map_or_else(|| api_host(&config), |_| "the demo".into()),
     });

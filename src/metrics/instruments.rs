@@ -15,7 +15,10 @@ pub(crate) use super::definition;
 use crate::{
     domain::{Defect, Failure, Operation, PollFailure, ProblemKind, Reason, Severity},
     metrics::{definition::MetricDefinition, encode::stem_and_unit},
-    support::{clock::Timestamp, lock::lock},
+    support::{
+        clock::{Moment, Timestamp},
+        lock::lock,
+    },
 };
 use prometheus_client::{
     encoding::text::encode_registry,
@@ -33,7 +36,6 @@ use std::{
     sync::{Arc, Mutex},
     time::Duration,
 };
-use tokio::time::Instant;
 
 /// The upper bounds of the buckets in seconds, up to the default of `api.timeout`.
 const REQUEST_BUCKETS: [f64; 12] = [
@@ -203,14 +205,12 @@ impl Instruments {
     /// Records that the state file was set aside at the start, because it was damaged or of another
     /// API.
     pub(crate) fn state_discarded(&self, failure: Failure) {
-        let mut facts = lock(&self.facts);
-        facts.state_discarded = Some(failure);
-        facts.discarded_at = Some(Instant::now());
+        lock(&self.facts).state_discarded = Some(failure);
     }
 
     /// Records that a configuration was loaded or refused at `at`: at the start, by a reload, or
     /// because a file changed.
-    pub(crate) fn config_loaded(&self, result: Result<(), Failure>, at: Timestamp) {
+    pub(crate) fn config_loaded(&self, result: Result<(), Failure>, at: Moment) {
         let mut facts = lock(&self.facts);
         if result.is_ok() {
             facts.loaded_at = Some(at);

@@ -104,8 +104,10 @@ impl Ledger {
             let failure = (kept.failures > 0).then(|| {
                 let what = "its last read before the restart failed";
                 let hint = "nothing to do: it is read again soon";
-                let since = kept.failing_since.map_or(now, |since| since.min(now));
-                Failure::new(what, hint, since)
+                Failure {
+                    began: None,
+                    ..Failure::new(what, hint, kept.failing_since.unwrap_or(now))
+                }
             });
             let polled = Polled {
                 kept,
@@ -229,11 +231,6 @@ impl Ledger {
     fn count_languages(&self) -> usize {
         let polled: usize = self.polled.values().map(Polled::languages).sum();
         polled + self.departed.count()
-    }
-
-    /// Forgets the records of departed languages that are too old.
-    pub fn forget_departed(&mut self, now: Timestamp) {
-        self.departed.forget_old(now);
     }
 
     /// Records the languages that were read of a repository, and logs the end of its failure.

@@ -118,7 +118,6 @@ impl<'a, A: Api> Poll<'a, A> {
                 poller.status.last_well_at = Some(now);
             }
         }
-        poller.ledger.forget_departed(now);
         poller.instruments.poll_ended(outcome.failure());
         // The refusals of an outage still slow down the polls after it.
         let slowed_to = poller.poll_settings.api.pace().slowed();

@@ -53,6 +53,11 @@ impl Timestamp {
         Duration::from_millis(u64::try_from(millis).unwrap_or(0))
     }
 
+    /// Returns whether clocks that show these times agree.
+    fn agrees_with(self, other: Self) -> bool {
+        self.since(other).max(other.since(self)) <= AGREEMENT
+    }
+
     /// Subtracts `duration`, down to the smallest timestamp.
     pub fn saturating_sub(self, duration: Duration) -> Self {
         let millis = i64::try_from(duration.as_millis()).unwrap_or(i64::MAX);
@@ -128,7 +133,7 @@ pub struct WrongClock {
 }
 
 /// One moment on both clocks.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Moment {
     /// The time for timestamps. It can jump.
     pub wall: Timestamp,
@@ -137,6 +142,18 @@ pub struct Moment {
 }
 
 impl Moment {
+    /// Returns the wall-clock time of this moment. If the clock of `now` shows that the recorded
+    /// time is more than an hour wrong, the time is counted back from `now`.
+    pub fn seen_from(self, now: Self) -> Timestamp {
+        let elapsed = now.monotonic.saturating_duration_since(self.monotonic);
+        let corrected = now.wall.saturating_sub(elapsed);
+        if corrected.agrees_with(self.wall) {
+            self.wall
+        } else {
+            corrected
+        }
+    }
+
     /// Returns the wall-clock time of `later`, unless the wall clock is set before it.
     pub fn wall_at(self, later: Instant) -> Timestamp {
         self.wall.saturating_add(later - self.monotonic)
@@ -177,8 +194,7 @@ impl Clock {
         let machine = self.machine.now();
         let since = self.machine.uptime().saturating_sub(reference.uptime);
         let api = reference.api.saturating_add(since);
-        let difference = machine.since(api).max(api.since(machine));
-        (difference > AGREEMENT).then_some(WrongClock { machine, api })
+        (!machine.agrees_with(api)).then_some(WrongClock { machine, api })
     }
 }
 

@@ -54,14 +54,14 @@ pub async fn show(State(state): State<Arc<AppState>>, uri: Uri) -> Response {
         (header::REFERRER_POLICY, "no-referrer"),
         (header::CONTENT_SECURITY_POLICY, &*policy),
     ];
-    let now = state.clock.now();
+    let now = state.clock.moment();
     let rendered = render(move || {
         let current = state.current();
         let document = &current.publication.document;
         let shown = View {
-            now,
+            now: now.wall,
             server: Some(ServerView {
-                started_at: state.started_at,
+                started_at: state.started.seen_from(now),
                 telemetry_path: &state.settings.telemetry_path,
             }),
             api: &state.api,

@@ -4,7 +4,7 @@ use crate::{
     config::WebConfig,
     diagnosis::Finding,
     metrics::{exposition::Publication, instruments::Instruments},
-    support::clock::{Clock, Timestamp},
+    support::clock::{Clock, Moment},
 };
 use std::sync::Arc;
 use tokio::{
@@ -34,7 +34,7 @@ pub struct AppState {
     pub reload: mpsc::Sender<ReloadRequest>,
     pub clock: Clock,
     /// The start of the exporter, which a reload leaves alone.
-    pub started_at: Timestamp,
+    pub started: Moment,
     pub settings: WebConfig,
     /// The host of the API, for people.
     pub api: Arc<str>,

@@ -45,11 +45,6 @@ pub struct Fixture {
 impl Fixture {
     /// Serves an empty snapshot on /metrics.
     pub fn new() -> Self {
-        Self::started_at(NOW)
-    }
-
-    /// Serves as an exporter that started at this time.
-    pub fn started_at(started_at: Timestamp) -> Self {
         let required = [
             ("TRANSLATION_EXPORTER_API__BASE_URL", "https://a"),
             ("TRANSLATION_EXPORTER_API__KEY", "key"),
@@ -82,7 +77,7 @@ impl Fixture {
             instruments: Arc::clone(&instruments),
             reload,
             clock,
-            started_at,
+            started: clock.moment(),
             settings: settings.clone(),
             api: "api.example.com".into(),
         });

@@ -8,7 +8,7 @@ use crate::{
         encode::{counter, gauge},
     },
     support::{
-        clock::{Clock, Timestamp},
+        clock::{Clock, Moment, Timestamp},
         lock::lock,
         logging,
     },
@@ -18,7 +18,6 @@ use std::{
     fmt,
     sync::{Arc, Mutex},
 };
-use tokio::time::Instant;
 
 /// The facts that may need attention. A failure lasts until the same operation succeeds.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -29,8 +28,6 @@ pub struct Facts {
     pub state_not_saved: Option<Failure>,
     /// The reason why the state file was set aside at the start. It lasts until the next start.
     pub state_discarded: Option<Failure>,
-    /// The time at which the state file was set aside.
-    pub(super) discarded_at: Option<Instant>,
     /// Log lines dropped because stderr was not read.
     pub log_lines_dropped: u64,
     /// The time of the last dropped line.
@@ -38,7 +35,7 @@ pub struct Facts {
     /// The expiry of the served certificate; `None` without one.
     pub certificate_expires_at: Option<Timestamp>,
     /// The time at which the active configuration was loaded.
-    pub(super) loaded_at: Option<Timestamp>,
+    pub(super) loaded_at: Option<Moment>,
 }
 
 /// The collector of the facts. It reads them at each scrape.
@@ -52,9 +49,14 @@ pub fn current(facts: &Mutex<Facts>) -> Facts {
         log_lines_dropped_at: logging::last_line_dropped_at(),
         ..lock(facts).clone()
     };
-    if let (Some(failure), Some(at)) = (&mut facts.state_discarded, facts.discarded_at) {
-        // The clock may have been wrong at the start, before the first response of the API.
-        failure.since = Clock::system().now().saturating_sub(at.elapsed());
+    let now = Clock::system().moment();
+    let failures = [
+        &mut facts.reload_refused,
+        &mut facts.state_not_saved,
+        &mut facts.state_discarded,
+    ];
+    for failure in failures.into_iter().flatten() {
+        failure.since = failure.since_seen_from(now);
     }
     facts
 }
@@ -87,7 +89,9 @@ impl Collector for FactsCollector {
         gauge(
             &mut encoder,
             &definition::CONFIG_LAST_RELOAD_SUCCESS,
-            facts.loaded_at.map(Timestamp::as_seconds),
+            facts
+                .loaded_at
+                .map(|at| at.seen_from(Clock::system().moment()).as_seconds()),
         )?;
         gauge(
             &mut encoder,

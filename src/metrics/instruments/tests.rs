@@ -99,15 +99,46 @@ fn a_discarded_state_file_shows() {
 fn a_refused_reload_keeps_the_time_of_the_last_good_one() {
     let instruments = Instruments::new("/metrics");
     assert!(!instruments.encode().contains("translation_exporter_config"));
-    instruments.config_loaded(Ok(()), Timestamp::from_millis(1_795_224_645_123));
-    instruments.config_loaded(Err(failure()), Timestamp::from_millis(1_795_224_999_000));
+    let mut at = Clock::system().moment();
+    instruments.config_loaded(Ok(()), at);
+    let loaded = at.wall.as_seconds();
+    at.wall = at.wall.saturating_add(Duration::from_secs(60));
+    instruments.config_loaded(Err(failure()), at);
+    let name = "translation_exporter_config_last_reload_success";
     assert_eq!(
-        samples(&instruments, "translation_exporter_config"),
+        samples(&instruments, name),
         [
-            "translation_exporter_config_last_reload_success_timestamp_seconds 1795224645.123",
-            "translation_exporter_config_last_reload_successful 0"
+            format!("{name}_timestamp_seconds {loaded:?}"),
+            format!("{name}ful 0")
         ]
     );
+}
+
+#[test]
+fn a_load_under_a_clock_ahead_is_dated_by_the_corrected_one() {
+    let instruments = Instruments::new("/metrics");
+    let ahead = Moment {
+        wall: Timestamp::from_millis(4_070_908_800_000),
+        ..Clock::system().moment()
+    };
+    instruments.config_loaded(Ok(()), ahead);
+    let name = "translation_exporter_config_last_reload_success_timestamp_seconds ";
+    let sample = samples(&instruments, name).remove(0);
+    let loaded: f64 = sample[name.len()..].parse().unwrap();
+    assert!(
+        (Clock::system().now().as_seconds() - loaded).abs() < 10.0,
+        "{sample}"
+    );
+}
+
+#[test]
+fn a_failure_to_save_that_a_wrong_clock_dated_is_dated_right_when_it_recurs() {
+    let instruments = Instruments::new("/metrics");
+    instruments.state_written(Err(failure()));
+    let now = Clock::system().now();
+    instruments.state_written(Err(Failure::new("it failed", "try again", now)));
+    let since = instruments.facts().state_not_saved.unwrap().since;
+    assert!(now.since(since) < Duration::from_secs(10), "{since}");
 }
 
 #[test]
@@ -190,7 +221,7 @@ fn the_build_shows_its_version() {
 #[test]
 fn help_texts_hold_no_quote_and_no_backslash() {
     let instruments = Instruments::new("/metrics");
-    instruments.config_loaded(Ok(()), Timestamp::from_millis(0));
+    instruments.config_loaded(Ok(()), Clock::system().moment());
     instruments.certificate_expires(Some(Timestamp::from_millis(0)));
     for help in instruments
         .encode()
@@ -220,12 +251,13 @@ fn the_metrics_of_one_poll_omit_process_and_web() {
 #[test]
 fn two_failed_saves_an_hour_apart_are_one_failure_since_the_first() {
     let instruments = Instruments::new("/metrics");
-    for hour in [0, 1] {
-        let at = Timestamp::from_millis(hour * 3_600_000);
+    let now = Clock::system().now();
+    let first = now.saturating_sub(Duration::from_secs(3600));
+    for at in [first, now] {
         instruments.state_written(Err(Failure::new("the disk is full", "free up space", at)));
     }
     let failure = instruments.facts().state_not_saved.unwrap();
-    assert_eq!(failure.since, Timestamp::from_millis(0));
+    assert_eq!(failure.since, first);
 }
 
 #[tokio::test]

@@ -31,7 +31,8 @@ impl Ledger {
                 self.listed.insert(id, repository);
             }
         }
-        self.forget_departed(now);
+        // Without an answer of the API, a clock that is ahead would forget all records.
+        self.departed.forget_old(now);
         let mut bad = listing.bad;
         let duplicates = self.reselect(filter, now);
         for repository in &duplicates {

@@ -284,7 +284,10 @@ fn a_refused_reload_is_not_logged_twice() {
     let mut problems = ProblemLog::default();
     let log = Log::collect();
     let instruments = Instruments::new("/metrics");
-    instruments.config_loaded(Err(Failure::new("line 3", "correct it", START)), START);
+    instruments.config_loaded(
+        Err(Failure::new("line 3", "correct it", START)),
+        Clock::system().moment(),
+    );
     let poller = Bench::new().poller;
     let facts = instruments.facts();
     let mut findings = findings(&document(&poller), &facts, START);

@@ -39,6 +39,13 @@ impl Bench {
             .collect()
     }
 
+    /// Returns the start of the failures of o/b, as shown and as the state file keeps it.
+    fn failing_since(&self) -> (Timestamp, Option<Timestamp>) {
+        let snapshot = self.poller.snapshot();
+        let failure = snapshot.repositories[1].condition.failure().unwrap();
+        (failure.since, self.saved().repositories[1].failing_since)
+    }
+
     fn has_finding(&self) -> bool {
         self.poller.status().wrong_clock.is_some()
     }
@@ -178,4 +185,49 @@ async fn no_poll_has_ended_in_the_future_when_the_clock_steps_back() {
     let status = bench.poller.status();
     assert_eq!(status.last_success_at, Some(now));
     assert_eq!(status.last.unwrap().ended_at, now);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_clock_ahead_forgets_no_departed_language_while_the_api_is_unreachable() {
+    let mut bench = Bench::new();
+    bench.poll().await;
+    bench.change(|api| drop(api.pages.pop()));
+    bench.poll().await;
+    let departed = bench.saved().departed;
+    assert_eq!(departed.count(), 1);
+    bench.restart(AHEAD);
+    bench.change(|api| {
+        api.pages.clear();
+        (api.listing_breaks, api.is_unreachable) = (true, true);
+    });
+    bench.poll().await;
+    assert_eq!(bench.saved().departed, departed);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_failure_that_a_wrong_clock_dated_is_dated_right_when_it_recurs() {
+    for wrong in WRONG {
+        let mut bench = Bench::new();
+        bench.change(|api| api.completions.retain(|(id, _)| *id != 2));
+        bench.restart(wrong);
+        bench.poll().await;
+        bench.set_clock(START);
+        pass(30).await;
+        bench.poll().await;
+        assert_eq!(bench.failing_since(), (START, Some(START)), "{wrong}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_failure_of_an_earlier_process_keeps_its_date_under_a_wrong_clock() {
+    for wrong in WRONG {
+        let mut bench = Bench::new();
+        bench.change(|api| api.completions.retain(|(id, _)| *id != 2));
+        bench.poll().await;
+        bench.restart(wrong);
+        bench.poll().await;
+        bench.set_clock(START.saturating_add(2 * HOUR));
+        bench.poll().await;
+        assert_eq!(bench.failing_since(), (START, Some(START)), "{wrong}");
+    }
 }

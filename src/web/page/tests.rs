@@ -304,6 +304,21 @@ async fn a_repository_that_was_not_read_is_named_beside_the_figures() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_start_under_a_clock_ahead_is_dated_by_the_corrected_one() {
+    let mut fixture = Fixture::new();
+    // The machine's clock is 100 years ahead.
+    fixture.state.clock.compare(days_ago(36_525));
+    let wrong_clock = fixture.state.clock.wrong();
+    fixture.publish(|status| {
+        (status.last, status.last_success_at) = (Some(outcome()), None);
+        status.wrong_clock = wrong_clock;
+    });
+    tokio::time::advance(std::time::Duration::from_secs(300)).await;
+    let words = words(&body(fixture.ask("GET /").await).await);
+    assert!(words.contains("the exporter started 5 min ago"), "{words}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn figures_lead_to_the_work_and_names_to_their_part_of_the_page() {
     let mut snapshot = snapshot_of(&[("a/[b]", Some(50.0), 9), ("a/c", Some(40.0), 9)]);
     snapshot.links = Arc::new(Links {

@@ -7,6 +7,7 @@ use crate::{
         targets::{Targets, tests::entry},
     },
     metrics::definition::{EXPORTER, PROCESS, TRANSLATIONS},
+    support::clock::Clock,
 };
 use std::collections::BTreeSet;
 
@@ -270,9 +271,12 @@ fn sorted(text: &str) -> String {
 #[test]
 fn the_first_scrape_of_a_fresh_exporter() {
     let instruments = Instruments::new("/metrics");
-    instruments.config_loaded(Ok(()), at(1_795_224_645_123));
+    let loaded = Clock::system().moment();
+    instruments.config_loaded(Ok(()), loaded);
     let publication = publication(snapshot(Vec::new()), starting());
     let text = text(&publication, Format::Text, &instruments);
+    let loaded = loaded.wall.as_seconds().to_string();
+    let text = text.replace(&loaded, "1795224645.123");
     let is_ours = |line: &&str| {
         !["process_", "build_info{", "start_time_seconds "]
             .iter()
@@ -287,7 +291,7 @@ fn the_first_scrape_of_a_fresh_exporter() {
 #[test]
 fn a_healthy_exporter_exposes_each_metric_of_no_situation() {
     let instruments = Instruments::new("/metrics");
-    instruments.config_loaded(Ok(()), at(0));
+    instruments.config_loaded(Ok(()), Clock::system().moment());
     let known = languages(0, vec![record("de", "German", Some(50.0), 0)]);
     let snapshot = snapshot(vec![shown(1, "a/b", Condition::Fresh(known))]);
     let text = text(&publication(snapshot, polled()), Format::Text, &instruments);
