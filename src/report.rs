@@ -24,7 +24,7 @@ pub use table::table;
 pub use verdict::{Gate, NotReady};
 
 use crate::{
-    diagnosis,
+    diagnosis::{self, Finding},
     domain::document::{self, Document, Row, Totals, Translation},
     support::{
         escape::is_unprintable,
@@ -41,7 +41,12 @@ use words::percent;
 /// The document of a poll, with the choices of the command line.
 #[derive(Debug, Clone)]
 pub struct Report {
+    /// The chosen repositories and languages.
     pub document: Arc<Document>,
+    /// The findings of the poll, worst first.
+    pub findings: Vec<Finding>,
+    /// The host of the API.
+    pub api: Arc<str>,
     /// A clause that names the globs of the command line without a match.
     pub unmatched: Option<String>,
     /// The earlier data to compare with.

@@ -19,7 +19,7 @@ use crate::{
         polling::{PollOutcome, PollStatus, Running},
         targets::Targets,
     },
-    metrics::{exposition::Publication, instruments::Instruments},
+    metrics::{exposition::Exposition, instruments::Instruments},
     poller::{Poller, Saver},
     report::{Gate, Report, Since},
     support::clock::Clock,
@@ -89,16 +89,16 @@ pub async fn once(options: &Options, arguments: Once) -> Result<(), RunError> {
     let is_whole = result.signal.is_none() && document.is_complete();
     let unmatched = unmatched.or(foreign.map(|_| FOREIGN.to_owned()));
     let results = Arc::new(Results {
-        publication: Publication::new(Arc::clone(&document)),
+        exposition: Exposition::new(Arc::clone(&document)),
         report: Report {
             document,
+            findings: result.findings,
+            api: api_host(&config),
             unmatched: unmatched.filter(|_| is_whole),
             since: since.map(Arc::new),
             max_size: arguments.max_size,
         },
         instruments,
-        api: api_host(&config),
-        findings: result.findings,
     });
     drop(poller);
     let print = {
@@ -230,7 +230,7 @@ fn verdict(
         let read = format!("{read} of {all} repositories were read; the result so far was printed");
         return Err(anyhow!("stopped by {signal} after {read}").into());
     }
-    check_read(results.findings.clone(), document.is_complete())?;
+    check_read(results.report.findings.clone(), document.is_complete())?;
     if let Some(failure) = results.instruments.facts().state_not_saved {
         let what = failure.what;
         return Err(anyhow!("the result was printed, but the state was not saved: {what}").into());

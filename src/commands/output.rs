@@ -3,10 +3,9 @@
 use super::stdio::print;
 use crate::{
     cli::{Destination, Output},
-    diagnosis::{self, Finding},
     domain::document::Selection,
     metrics::{
-        exposition::{Format, Publication},
+        exposition::{Exposition, Format},
         instruments::Instruments,
     },
     report::{self, Report, Terminal},
@@ -34,11 +33,8 @@ const IN_A_FILE: Terminal = Terminal {
 pub struct Results {
     /// The chosen repositories and languages.
     pub report: Report,
-    pub publication: Publication,
+    pub exposition: Exposition,
     pub instruments: Arc<Instruments>,
-    /// The host of the API.
-    pub api: Arc<str>,
-    pub findings: Vec<Finding>,
 }
 
 /// Checks that an output can be written, before anything is read for it.
@@ -106,16 +102,11 @@ impl Results {
             }
             Output::Languages => out.write_all(report::languages(report).as_bytes()),
             Output::Badge => out.write_all(report::badge(report).as_bytes()),
-            Output::Html => {
-                let headline = diagnosis::headline(&self.findings, &report.document);
-                let page =
-                    report::html::page(&report.document, &self.api, headline, &self.findings)?;
-                out.write_all(page.as_bytes())
-            }
+            Output::Html => out.write_all(report::html::page(report)?.as_bytes()),
         }
     }
 
     fn print(&self, format: Format, mut out: &mut dyn Write) -> io::Result<()> {
-        self.publication.print(format, &self.instruments, &mut out)
+        self.exposition.print(format, &self.instruments, &mut out)
     }
 }

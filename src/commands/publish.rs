@@ -5,7 +5,7 @@ use crate::{
     api::Client,
     diagnosis::{self, ProblemLog},
     domain::{document::Document, polling::PollStatus, snapshot::Snapshot},
-    metrics::{exposition::Publication, instruments::Instruments},
+    metrics::{exposition::Exposition, instruments::Instruments},
     poller::{PollLoop, Poller, Saver, Settings},
     state::{SavedState, StateFile},
     support::clock::Clock,
@@ -50,7 +50,7 @@ pub fn start(
     );
     let first = encode(&poller.snapshot(), poller.status(), None);
     let mut log = ProblemLog::default();
-    let (publish, current) = watch::channel(diagnose(Arc::new(first), instruments, &mut log));
+    let (publish, current) = watch::channel(diagnose(first, instruments, &mut log));
     let poll_loop = PollLoop::new(poller);
     let alive = poll_loop.alive();
     // Polls have a dedicated thread, so that scrapes do not wait for them. Their tasks wake each
@@ -76,44 +76,50 @@ async fn publish_all(
     publish: watch::Sender<Arc<Current>>,
 ) {
     loop {
-        let mut publication = Arc::clone(&publish.borrow().publication);
+        let Current {
+            document,
+            exposition,
+            ..
+        } = &*Arc::clone(&publish.borrow());
+        let mut published = (Arc::clone(document), Arc::clone(exposition));
         // A problem can also begin or end between publications, such as an expired certificate.
-        match timeout(DIAGNOSE_EVERY, polled.changed()).await {
-            Ok(Ok(())) => {}
-            Ok(Err(_)) => return,
-            Err(_) => {
-                publish.send_replace(diagnose(publication, &instruments, &mut log));
-                continue;
-            }
+        if let Ok(changed) = timeout(DIAGNOSE_EVERY, polled.changed()).await {
+            let newest = polled.borrow_and_update().clone();
+            let (Ok(()), Some((snapshot, status))) = (changed, newest) else {
+                return;
+            };
+            let previous = Arc::clone(document);
+            let encode = move || encode(&snapshot, status, Some(&previous));
+            published = off_the_runtime(encode).await;
         }
-        let newest = polled.borrow_and_update().clone();
-        if let Some((snapshot, status)) = newest {
-            let previous = publication;
-            let encode = move || encode(&snapshot, status, Some(&previous.document));
-            publication = Arc::new(off_the_runtime(encode).await);
-        }
-        publish.send_replace(diagnose(publication, &instruments, &mut log));
+        publish.send_replace(diagnose(published, &instruments, &mut log));
     }
 }
 
 /// Judges a snapshot and encodes the document. This is CPU work.
-fn encode(snapshot: &Snapshot, status: PollStatus, previous: Option<&Document>) -> Publication {
-    let document = Document::judge(snapshot, status, previous);
-    Publication::new(Arc::new(document))
+fn encode(
+    snapshot: &Snapshot,
+    status: PollStatus,
+    previous: Option<&Document>,
+) -> (Arc<Document>, Arc<Exposition>) {
+    let document = Arc::new(Document::judge(snapshot, status, previous));
+    let exposition = Exposition::new(Arc::clone(&document));
+    (document, Arc::new(exposition))
 }
 
 /// Diagnoses a publication: logs the problems that begin and end, and updates their gauges.
 fn diagnose(
-    publication: Arc<Publication>,
+    (document, exposition): (Arc<Document>, Arc<Exposition>),
     instruments: &Instruments,
     log: &mut ProblemLog,
 ) -> Arc<Current> {
     let now = Clock::system().now();
-    let mut findings = diagnosis::findings(&publication.document, &instruments.facts(), now);
+    let mut findings = diagnosis::findings(&document, &instruments.facts(), now);
     log.observe(&mut findings, now);
     instruments.judged(&diagnosis::problems(&findings));
     Arc::new(Current {
-        publication,
+        document,
+        exposition,
         findings,
     })
 }

@@ -292,10 +292,8 @@ impl Document {
 
     /// Returns whether the last poll read everything.
     pub fn is_complete(&self) -> bool {
-        self.status
-            .last
-            .as_ref()
-            .is_some_and(PollOutcome::is_success)
+        let last = self.status.last.as_ref();
+        last.is_some_and(PollOutcome::is_success)
     }
 
     /// Returns whether the last poll could list all repositories.
@@ -317,9 +315,8 @@ impl Document {
 
     /// Returns all shown completions, in the API's unit.
     pub fn completions(&self) -> impl Iterator<Item = f64> + Clone {
-        self.translations()
-            .filter_map(|(_, one)| one.completion)
-            .map(Completion::get)
+        let translations = self.translations();
+        translations.filter_map(|(_, one)| Some(one.completion?.get()))
     }
 
     /// Returns the URL where a repository is translated.
@@ -336,10 +333,9 @@ impl Document {
     /// name that sorts first counts; the name is empty if no repository has one.
     pub fn language_names(&self) -> BTreeMap<&str, &str> {
         let mut counts: BTreeMap<(&str, &str), usize> = BTreeMap::new();
-        for (_, Translation { language, .. }) in
-            self.translations().filter(|(_, one)| !one.is_missing)
-        {
-            *counts.entry((&language.code, &language.name)).or_default() += 1;
+        for (_, one) in self.translations().filter(|(_, one)| !one.is_missing) {
+            let Language { code, name } = &*one.language;
+            *counts.entry((code, name)).or_default() += 1;
         }
         let mut names = BTreeMap::new();
         for ((code, name), count) in counts {
@@ -352,11 +348,6 @@ impl Document {
             .into_iter()
             .map(|(code, (_, name))| (code, name))
             .collect()
-    }
-
-    /// Returns the totals of each language, sorted by code.
-    pub fn languages(&self) -> Vec<(&str, Totals)> {
-        languages(&self.rows)
     }
 
     /// Returns the entries of `targets` that apply to no language. A repository whose languages are

@@ -28,33 +28,27 @@ pub enum Format {
     OpenMetrics,
 }
 
-/// A publication, which is served until the next one.
+/// The gauges of a document, which are served until the next publication.
 #[derive(Debug)]
-pub struct Publication {
-    pub document: Arc<Document>,
-    text: CompressedText,
-}
+pub struct Exposition(CompressedText);
 
-impl Publication {
+impl Exposition {
     /// Encodes `document` for all scrapes. This is CPU work: call it off the runtime's threads.
     pub fn new(document: Arc<Document>) -> Self {
         let mut registry = Registry::default();
-        registry.register_collector(Box::new(Gauges(Arc::clone(&document))));
-        Self {
-            document,
-            text: CompressedText::new(&registry),
-        }
+        registry.register_collector(Box::new(Gauges(document)));
+        Self(CompressedText::new(&registry))
     }
 
     /// Returns the body of a scrape as one gzip member, in two parts to send in order.
     pub fn gzip(&self, format: Format, instruments: &Instruments) -> [Bytes; 2] {
-        self.text.gzip(&own(format, instruments))
+        self.0.gzip(&own(format, instruments))
     }
 
     /// Returns the uncompressed body of a scrape: parts of at most 64 KiB that are inflated on
     /// demand, and then the exporter's own metrics.
     pub fn uncompressed(&self, format: Format, instruments: &Instruments) -> Uncompressed {
-        self.text.uncompressed(own(format, instruments))
+        self.0.uncompressed(own(format, instruments))
     }
 
     /// Writes the uncompressed body of a scrape to `out`.

@@ -6,25 +6,22 @@ mod look;
 pub mod query;
 pub mod view;
 
-use crate::{diagnosis::Finding, domain::document::Document, support::escape::printable};
+use super::Report;
+use crate::{diagnosis, support::escape::printable};
 use std::io;
 
 /// Renders the page with all rows as one self-contained file, without links or forms that need a
-/// server. `api` is the API's host, and `headline` the state of polling.
+/// server.
 ///
 /// # Errors
 /// Fails if the template fails.
-pub fn page(
-    document: &Document,
-    api: &str,
-    headline: String,
-    findings: &[Finding],
-) -> io::Result<String> {
+pub fn page(report: &Report) -> io::Result<String> {
+    let (document, findings) = (&*report.document, &*report.findings);
     let view = view::View {
         now: document.taken_at,
         server: None,
-        api,
-        headline,
+        api: &report.api,
+        headline: diagnosis::headline(findings, document),
         document,
         findings,
     };

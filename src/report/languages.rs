@@ -1,6 +1,7 @@
 //! The languages that a release can ship, one code per line.
 
 use super::{Report, cell};
+use crate::domain::document::languages as totals;
 
 /// Lists the codes that are ready, or rest, in every repository that has them. A repository that was
 /// not read or not listed may have any language, so that none is listed then.
@@ -9,7 +10,7 @@ pub fn languages(report: &Report) -> String {
     if !document.is_complete() || document.unread() > 0 {
         return String::new();
     }
-    let languages = document.languages().into_iter();
+    let languages = totals(&document.rows).into_iter();
     let ready = languages.filter(|(_, totals)| totals.behind() == 0);
     ready.map(|(code, _)| cell(code) + "\n").collect()
 }

@@ -32,6 +32,8 @@ fn report(snapshot: &Snapshot, poll: &PollOutcome) -> Report {
     };
     Report {
         document: Arc::new(Document::judge(snapshot, status, None)),
+        findings: Vec::new(),
+        api: "".into(),
         unmatched: None,
         since: None,
         max_size: 1_000_000,

@@ -57,7 +57,7 @@ pub async fn show(State(state): State<Arc<AppState>>, uri: Uri) -> Response {
     let now = state.clock.moment();
     let rendered = render(move || {
         let current = state.current();
-        let document = &current.publication.document;
+        let document = &current.document;
         let shown = View {
             now: now.wall,
             server: Some(ServerView {

@@ -135,7 +135,7 @@ async fn healthy(State(state): State<Arc<AppState>>) -> Response {
 
 async fn ready(State(state): State<Arc<AppState>>) -> Response {
     let current = state.current();
-    let document = &current.publication.document;
+    let document = &current.document;
     if document.status.has_data {
         return "ready\n".into_response();
     }

@@ -15,13 +15,13 @@ use std::{convert::Infallible, sync::Arc};
 pub async fn scrape(State(state): State<Arc<AppState>>, headers: HeaderMap) -> Response {
     let (format, content_type) = negotiate::format(&headers);
     let gzip = negotiate::accepts_gzip(&headers);
-    let (publication, instruments) = (state.publication(), &state.instruments);
+    let (current, instruments) = (state.current(), &state.instruments);
     let (length, body) = if gzip {
-        let chunks = publication.gzip(format, instruments);
+        let chunks = current.exposition.gzip(format, instruments);
         let length = chunks.iter().map(|chunk| chunk.len() as u64).sum();
         (length, body(chunks.into_iter()))
     } else {
-        let chunks = publication.uncompressed(format, instruments);
+        let chunks = current.exposition.uncompressed(format, instruments);
         (chunks.remaining(), body(chunks))
     };
     let encoding = gzip.then_some([(header::CONTENT_ENCODING, "gzip")]);

@@ -3,7 +3,8 @@
 use crate::{
     config::WebConfig,
     diagnosis::Finding,
-    metrics::{exposition::Publication, instruments::Instruments},
+    domain::document::Document,
+    metrics::{exposition::Exposition, instruments::Instruments},
     support::clock::{Clock, Moment},
 };
 use std::sync::Arc;
@@ -15,10 +16,11 @@ use tokio::{
 /// A reload over HTTP: the sender of its outcome, which is a message if nothing has changed.
 pub type ReloadRequest = oneshot::Sender<Result<(), String>>;
 
-/// The last publication with its diagnosis, which is renewed while the publication stays.
+/// The last publication with its diagnosis, which is renewed while document and exposition stay.
 #[derive(Debug)]
 pub struct Current {
-    pub publication: Arc<Publication>,
+    pub document: Arc<Document>,
+    pub exposition: Arc<Exposition>,
     /// The findings, worst first.
     pub findings: Vec<Finding>,
 }
@@ -52,10 +54,5 @@ impl AppState {
     /// Returns the last publication with its diagnosis.
     pub fn current(&self) -> Arc<Current> {
         Arc::clone(&self.current.borrow())
-    }
-
-    /// Returns the last publication.
-    pub fn publication(&self) -> Arc<Publication> {
-        Arc::clone(&self.current.borrow().publication)
     }
 }

@@ -4,7 +4,7 @@ use crate::{
     config::{self, Options, WebConfig},
     diagnosis,
     domain::{document::Document, polling::PollStatus, snapshot::Snapshot},
-    metrics::{exposition::Publication, instruments::Instruments},
+    metrics::{exposition::Exposition, instruments::Instruments},
     support::clock::{Clock, Timestamp},
 };
 use crate::{
@@ -176,7 +176,8 @@ fn judged(
     let document = Arc::new(Document::judge(snapshot, status.clone(), None));
     Arc::new(Current {
         findings: diagnosis::findings(&document, &instruments.facts(), clock.now()),
-        publication: Arc::new(Publication::new(document)),
+        exposition: Arc::new(Exposition::new(Arc::clone(&document))),
+        document,
     })
 }
 

@@ -24,8 +24,7 @@ pub async fn show(
         Ok(selection) => selection,
         Err(message) => return (StatusCode::BAD_REQUEST, message).into_response(),
     };
-    let publication = state.publication();
-    let document = Arc::clone(&publication.document);
+    let document = Arc::clone(&state.current().document);
     let made = render(move || report::json(document, selection, None));
     let Ok(pieces) = made.await else {
         // A panic is logged where it happens.

@@ -18,7 +18,7 @@ use translation_exporter::{
         snapshot::{Condition, Shown, Snapshot},
     },
     metrics::{
-        exposition::{Format, Publication},
+        exposition::{Exposition, Format},
         instruments::Instruments,
     },
     support::clock::Timestamp,
@@ -106,9 +106,9 @@ fn measure<T>(name: &str, elements: usize, mut work: impl FnMut() -> T) {
     println!("{name:30} {median:>12.2?} {each:>6} ns each");
 }
 
-fn publish(snapshot: &Arc<Snapshot>) -> Publication {
+fn publish(snapshot: &Arc<Snapshot>) -> Exposition {
     let document = Document::judge(snapshot, status(), None);
-    Publication::new(Arc::new(document))
+    Exposition::new(Arc::new(document))
 }
 
 fn exposition() {

@@ -10,8 +10,8 @@
 //! reading that is a day old, nothing is known of its rate.
 
 use super::{
-    Document, Fall, Judged, NotJudged, Problems, Readiness, Row, Translation, Translations, of,
-    selection,
+    Document, Fall, Judged, NotJudged, Problems, Readiness, Row, Totals, Translation, Translations,
+    of,
 };
 use crate::{
     domain::{
@@ -61,7 +61,7 @@ impl Document {
             .collect();
         Self {
             taken_at: snapshot.taken_at,
-            totals: selection::totals(&rows),
+            totals: Totals::of(&rows),
             rows,
             filtered: snapshot.filtered,
             unnamed: snapshot.unnamed,
@@ -85,9 +85,11 @@ impl Translations {
 
 impl Judged {
     fn new(translations: Box<[Translation]>) -> Self {
+        let mut totals = Totals::default();
+        translations.iter().for_each(|one| totals.add(one));
         Self {
-            totals: super::Totals::of(&translations),
             translations,
+            totals,
         }
     }
 }

@@ -62,7 +62,7 @@ impl Selection {
         let rows = document.rows.iter();
         let rows: Vec<_> = rows.filter_map(|row| self.of_row(row)).collect();
         Document {
-            totals: totals(&rows),
+            totals: Totals::of(&rows),
             rows,
             ..document.clone()
         }
@@ -70,24 +70,12 @@ impl Selection {
 
     /// Returns the totals of the chosen translations.
     pub fn totals(&self, document: &Document) -> Totals {
-        if self.repositories.is_empty() && self.languages.is_empty() {
-            return document.totals;
-        }
         let mut totals = Totals::default();
-        for row in &document.rows {
-            if let Some(row) = self.of_row(row) {
-                totals.merge(&row.totals());
+        for (row, one) in document.translations() {
+            if self.has_repository(row.name()) && self.has_language(one.code()) {
+                totals.add(one);
             }
         }
         totals
     }
-}
-
-/// Returns the totals of these rows.
-pub(super) fn totals(rows: &[Row]) -> Totals {
-    let mut totals = Totals::default();
-    for row in rows {
-        totals.merge(&row.totals());
-    }
-    totals
 }

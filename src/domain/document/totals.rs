@@ -1,6 +1,6 @@
 //! Counts and means of several translations.
 
-use super::{NotJudged, Problems, Readiness, Translation};
+use super::{NotJudged, Problems, Readiness, Row, Translation, translations};
 use crate::{domain::TranslationProblem, support::clock::Timestamp};
 
 /// A mean of ratios. Each is clamped to 0 to 1, so that one absurd value cannot outweigh all
@@ -50,10 +50,10 @@ pub struct Totals {
 }
 
 impl Totals {
-    /// Sums up translations.
-    pub fn of<'a>(translations: impl IntoIterator<Item = &'a Translation>) -> Self {
+    /// Sums up the translations of these rows.
+    pub fn of<'a>(rows: impl IntoIterator<Item = &'a Row, IntoIter: Clone>) -> Self {
         let mut totals = Self::default();
-        for translation in translations {
+        for (_, translation) in translations(rows) {
             totals.add(translation);
         }
         totals
@@ -86,29 +86,6 @@ impl Totals {
         {
             self.due = Some(self.due.unwrap_or(due).min(due));
         }
-    }
-
-    /// Adds the totals of other translations.
-    pub fn merge(&mut self, other: &Self) {
-        self.all += other.all;
-        self.ready += other.ready;
-        self.unknown += other.unknown;
-        self.resting += other.resting;
-        for (count, other) in self.problems.iter_mut().zip(other.problems) {
-            *count += other;
-        }
-        for (count, other) in self.not_judged.iter_mut().zip(other.not_judged) {
-            *count += other;
-        }
-        for (sum, mean) in [
-            (&mut self.mean, other.mean),
-            (&mut self.missing, other.missing),
-        ] {
-            sum.sum += mean.sum;
-            sum.count += mean.count;
-        }
-        self.last_progress = self.last_progress.max(other.last_progress);
-        self.due = [self.due, other.due].into_iter().flatten().min();
     }
 
     /// Counts the translations with a problem.

@@ -112,13 +112,13 @@ fn polled() -> PollStatus {
     clippy::needless_pass_by_value,
     reason = "tests make the snapshot in place"
 )]
-fn publication(snapshot: Snapshot, status: PollStatus) -> Arc<Publication> {
+fn publication(snapshot: Snapshot, status: PollStatus) -> Arc<Exposition> {
     let document = Document::judge(&snapshot, status, None);
-    Arc::new(Publication::new(Arc::new(document)))
+    Arc::new(Exposition::new(Arc::new(document)))
 }
 
 /// Returns the body of an uncompressed scrape.
-fn text(publication: &Publication, format: Format, instruments: &Instruments) -> String {
+fn text(publication: &Exposition, format: Format, instruments: &Instruments) -> String {
     String::from_utf8(
         publication
             .uncompressed(format, instruments)
@@ -135,7 +135,7 @@ fn fixed(text: &str) -> &str {
         .unwrap()]
 }
 
-fn fixed_text(publication: &Publication) -> String {
+fn fixed_text(publication: &Exposition) -> String {
     fixed(&text(
         publication,
         Format::Text,

@@ -55,10 +55,7 @@ impl<'a> Grid<'a> {
         languages.sort_by_key(|(_, totals)| Reverse(totals.with_resting()));
         languages.truncate(most);
         languages.sort_by_key(|(code, _)| *code);
-        let mut totals = Totals::default();
-        for row in &rows {
-            totals.merge(&row.totals());
-        }
+        let totals = Totals::of(rows.iter().copied());
         let found = rows.len();
         let pages = found.div_ceil(size).max(1);
         let page = query.page.min(pages - 1);

@@ -10,7 +10,7 @@ use crate::{
     diagnosis::Finding,
     domain::{
         ProblemKind, Severity, TranslationProblem,
-        document::{Cause, Document, Due, Row, Totals, Translation, furthest_first},
+        document::{Cause, Document, Due, Row, Totals, Translation, furthest_first, languages},
         snapshot::Condition,
     },
     report::words::{date, day, days, span},
@@ -104,7 +104,7 @@ impl View<'_> {
         let mut stalled: Vec<_> = stalled.collect();
         stalled.sort_by_key(|(_, one)| one.last_progress);
         stalled.truncate(MOST_NAMED);
-        let mut languages = chosen.languages();
+        let mut languages = languages(&chosen.rows);
         furthest_first(&mut languages, |(_, totals)| totals.missing.get());
         let size = self.server.map_or(usize::MAX, |_| ROWS);
         let page = PageTemplate {

@@ -8,7 +8,7 @@ use crate::{
         snapshot::{Condition, Shown, Snapshot},
         targets::{Targets, tests::entry},
     },
-    report::html,
+    report::{Report, html},
     support::{clock::Timestamp, escape::is_unprintable},
     testing,
     web::{
@@ -267,8 +267,15 @@ async fn a_page_has_200_rows_and_one_beyond_the_last_is_the_last() {
         let rows = self::names(&page_of(&snapshot, uri).await);
         assert_eq!((rows[0].as_str(), rows.len()), (first, count));
     }
-    let document = Document::judge(&snapshot, testing::status(), None);
-    let file = html::page(&document, "api.example.com", String::new(), &[]).unwrap();
+    let file = html::page(&Report {
+        document: Arc::new(Document::judge(&snapshot, testing::status(), None)),
+        findings: Vec::new(),
+        api: "api.example.com".into(),
+        unmatched: None,
+        since: None,
+        max_size: 0,
+    });
+    let file = file.unwrap();
     assert_eq!(file.matches("<th scope=\"row\">").count(), 450);
     assert!(!file.contains("<form") && !file.contains("href=\"?") && !file.contains("href=\"-/"));
 }

@@ -10,20 +10,20 @@ use std::{
 
 /// Asserts that this is the body of an OpenMetrics scrape, apart from the values of the
 /// instruments.
-fn assert_is_the_body(decompressed: &[u8], publication: &Publication) {
+fn assert_is_the_body(decompressed: &[u8], publication: &Exposition) {
     let decompressed = std::str::from_utf8(decompressed).unwrap();
     assert_eq!(fixed(decompressed), fixed_text(publication));
     assert!(decompressed.ends_with("\n# EOF\n"));
 }
 
-fn bodies() -> [Arc<Publication>; 2] {
+fn bodies() -> [Arc<Exposition>; 2] {
     [
         publication(large(), polled()),
         publication(snapshot(Vec::new()), starting()),
     ]
 }
 
-fn gzip(publication: &Publication) -> Vec<u8> {
+fn gzip(publication: &Exposition) -> Vec<u8> {
     publication
         .gzip(Format::OpenMetrics, &Instruments::new("/metrics"))
         .concat()
