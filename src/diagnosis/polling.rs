@@ -3,7 +3,7 @@
 use super::Finding;
 use crate::{
     domain::{
-        PollFailure, ProblemKind, Severity,
+        PollFailure, ProblemKind, Severity, Stop,
         document::Document,
         polling::{PollOutcome, PollStatus, Running, is_many},
         snapshot::Condition,
@@ -32,32 +32,24 @@ const WAIT: &str = "nothing to do: wait for the poll to end";
 /// why the poll under way will not.
 pub(super) fn finding(document: &Document, now: Timestamp) -> Option<Finding> {
     let status = &document.status;
-    let finding = match recovering(document) {
-        Some(finding) => finding,
-        None => last_failed(document, now).or_else(|| under_way(document, now))?,
-    };
+    let finding = last_failed(document, now).or_else(|| under_way(document, now))?;
     Some(dated(finding, status, now))
 }
 
-/// Returns a finding if the last poll failed as a whole, and the poll under way shows by a complete
-/// listing that the API answers and accepts the key.
-fn recovering(document: &Document) -> Option<Finding> {
-    let status = &document.status;
-    let stop = status.last.as_ref()?.stop.as_ref()?;
-    let running = status.running.as_ref().filter(|poll| poll.is_listed)?;
-    let (read, all) = (grouped(running.read), repositories(document.rows.len()));
-    let what = format!(
-        "The last poll failed; the poll under way has listed everything and read {read} of {all}"
-    );
-    Some(Finding {
-        since: Some(stop.failure.since),
-        ..Finding::new(ProblemKind::PollsFailing, what, WAIT)
-    })
+/// Returns whether the poll under way shows by a complete listing that the key works, which ended
+/// the last poll.
+fn is_key_back(status: &PollStatus) -> bool {
+    let stop = status.last.as_ref().and_then(|last| last.stop.as_ref());
+    stop.is_some_and(Stop::is_of_key) && is_listed(status)
+}
+
+fn is_listed(status: &PollStatus) -> bool {
+    status.running.as_ref().is_some_and(|poll| poll.is_listed)
 }
 
 fn last_failed(document: &Document, now: Timestamp) -> Option<Finding> {
     let status = &document.status;
-    let last = status.last.as_ref()?;
+    let last = status.last.as_ref().filter(|_| !is_key_back(status))?;
     let failure = last.cut_short()?;
     let (kind, what) = trouble(last, status, now);
     let what = format!("{what}; {}", shown(document, Some(last)));
@@ -85,6 +77,9 @@ fn trouble(last: &PollOutcome, status: &PollStatus, now: Timestamp) -> (ProblemK
             Some(until) => format!("The API takes no requests until {until} (Retry-After)"),
             None => "The API refused requests until the last poll ended".to_owned(),
         },
+        Some(PollFailure::Unavailable) if is_listed(status) => {
+            "The API was unavailable to the last poll".to_owned()
+        }
         Some(PollFailure::Unavailable) => "The API is unavailable".to_owned(),
         Some(PollFailure::Listing | PollFailure::Repositories) | None => {
             "The list of repositories could not be read completely".to_owned()
@@ -96,6 +91,7 @@ fn trouble(last: &PollOutcome, status: &PollStatus, now: Timestamp) -> (ProblemK
 /// Returns the hint for a consequence of failed reads, which points to their cause.
 pub(super) fn cause(status: &PollStatus, now: Timestamp) -> String {
     let what = match &status.last {
+        _ if is_key_back(status) => return WAIT.to_owned(),
         Some(last) if last.cut_short().is_some() => trouble(last, status, now).1,
         Some(last) if !last.is_success() => "repositories cannot be read".to_owned(),
         _ => return WAIT.to_owned(),
@@ -223,8 +219,14 @@ pub fn headline(findings: &[Finding], document: &Document) -> String {
     if let Some(progress) = first_poll(document) {
         return progress;
     }
-    match &status.last {
-        Some(last) if !last.is_success() => {
+    match (&status.last, &status.running) {
+        (_, Some(running)) if is_key_back(status) => {
+            let (read, all) = (grouped(running.read), repositories(document.rows.len()));
+            return format!(
+                "The key can be used again; the poll under way has read {read} of {all}"
+            );
+        }
+        (Some(last), _) if !last.is_success() => {
             "The last poll could not read every repository; the repositories that failed have left \
              the listing"
         }

@@ -305,13 +305,6 @@ fn a_finding_begins_with_its_cause() {
     assert_eq!(since(failed), Some(ago(2)), "the failure");
     let expired = Known::with(|known| known.facts.certificate_expires_at = Some(ago(1)));
     assert_eq!(since(expired), Some(ago(1)));
-    let mut recovering = Known::ended(refused(PollFailure::Unauthorized));
-    recovering.status.running = running(NOW, true, 1);
-    assert_eq!(
-        since(recovering),
-        Some(ago(2)),
-        "the failure that is ending"
-    );
 }
 
 #[test]

@@ -25,7 +25,7 @@ fn no_single_repository_is_named_before_a_poll_shows_whose_failure_it_is() {
     known.status.last = Some(refused(PollFailure::Unauthorized));
     assert_eq!(found(&known), [(ProblemKind::ApiKey, 0)]);
     known.status.running = running(NOW, true, 1);
-    assert_eq!(found(&known), [(ProblemKind::PollsFailing, 0)]);
+    assert_eq!(found(&known), [], "the key works");
     known.status.last = None;
     assert_eq!(found(&known), [], "after a restart");
 }
@@ -137,14 +137,42 @@ fn a_first_poll_counts_repositories_unless_data_were_restored() {
 }
 
 #[test]
-fn a_recovering_poll_says_how_far_it_is() {
+fn a_complete_listing_ends_the_finding_of_a_refused_key() {
     let mut known = Known::ended(refused(PollFailure::Unauthorized));
+    known.status.last_well_at = Some(ago(48));
+    known.snapshot.repositories[0].condition = testing::stale(ago(48), None);
+    known.status.running = running(NOW, false, 0);
+    assert_eq!(known.kinds()[0], ProblemKind::ApiKey);
     known.status.running = running(NOW, true, 1);
+    assert_eq!(known.kinds(), [ProblemKind::DataStale]);
+    assert_eq!(
+        &*known.findings()[0].hint,
+        polling::cause(&known.status, NOW)
+    );
+    assert!(known.findings()[0].hint.contains("wait for the poll"));
+    known.snapshot.repositories[0].condition = Condition::Fresh(read_at(NOW, 50.0));
     assert_eq!(
         known.headline(),
-        "The last poll failed; the poll under way has listed everything and read 1 of 2 \
-         repositories"
+        "The key can be used again; the poll under way has read 1 of 2 repositories"
     );
+}
+
+#[test]
+fn an_outage_keeps_its_severity_while_the_next_poll_lists_and_reads() {
+    let mut known = Known::ended(ended_early(PollFailure::Unavailable));
+    let severity = |known: &Known| {
+        let findings = known.findings();
+        findings
+            .iter()
+            .map(|one| (one.kind, one.severity))
+            .collect::<Vec<_>>()
+    };
+    let failed = severity(&known);
+    for is_listed in [false, true] {
+        known.status.running = running(NOW, is_listed, 0);
+        assert_eq!(severity(&known), failed, "is_listed: {is_listed}");
+    }
+    assert!(known.headline().starts_with("The API was unavailable"));
 }
 
 #[test]
