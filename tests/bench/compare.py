@@ -1,5 +1,7 @@
 """Runs every comparison and prints its figures. compare.sh installs and builds the programs, and then starts this."""
 
+import base64
+import collections
 import contextlib
 import gzip
 import json
@@ -22,12 +24,14 @@ EXPORTER, TOOL = sys.argv[1:3]
 HERE = pathlib.Path(__file__).parent
 TICKS = os.sysconf("SC_CLK_TCK")
 LANGUAGES = 30
-SERIES_OF_REPOSITORY = 2 * LANGUAGES + 6
+SERIES_OF_REPOSITORY = 3 * LANGUAGES + 4
 # After a second poll half of the languages have fallen, and two thirds of these have regressed.
 SERIES_AFTER_FALLS = SERIES_OF_REPOSITORY + LANGUAGES // 2 + LANGUAGES // 3
 # The number of rounds of each comparison. Both sides take turns, so that noise affects both; the median counts.
 ROUNDS = int(os.environ.get("BENCH_ROUNDS", "3"))
 SECONDS = os.environ.get("BENCH_SECONDS", "5")
+# The password "sesame".
+SESAME = "$2b$10$aaaaaaaaaaaaaaaaaaaaauz1McOz2p0tF9vSh4S3g92eXcLAB0SL6"
 
 
 def say(text):
@@ -201,26 +205,128 @@ def compare_polls():
 
 
 def measure_memory():
-    table("resident memory", "after a poll", "after a second poll and scrapes", "at peak")
+    table("resident memory at 100,000 series", "after a poll", "after polls and scrapes", "at peak")
     results = []
-    for series, bound in ((100_000, 32), (1_000_000, 128)):
-        for state in (False, True):
-            say(f"memory at {series:,} series, {'with' if state else 'without'} a state file")
-            with api(repositories=series // SERIES_AFTER_FALLS) as root, tempfile.TemporaryDirectory() as folder:
-                settings = {"POLL__INTERVAL": "10s"}
-                if state:
-                    settings["STATE__FILE"] = f"{folder}/state.json"
-                with exporter(root, **settings) as (process, url):
-                    first = memory(process.pid)[0]
-                    for encoding in ("gzip", "identity") * 3:
-                        subprocess.check_call(["curl", "--silent", "--output", "/dev/null", f"-HAccept-Encoding: {encoding}", url])
-                    polls = r"\ntranslation_exporter_polls_total (\d+)"
-                    wait_for("a third poll", lambda url=url, polls=polls: int(re.search(polls, get(url))[1]) >= 3, 300)
-                    now, peak = memory(process.pid)
-            name = f"{series:,} series" + (", state file" if state else "")
-            row(name, f"{first:.1f} MiB", f"{now:.1f} MiB", f"{peak:.1f} MiB")
-            results.append((f"peak of resident memory at {name}, MiB", peak, f"below {bound}"))
+    for state in (False, True):
+        name = "with a state file" if state else "without a state file"
+        say(f"memory at 100,000 series, {name}")
+        with api(repositories=100_000 // SERIES_AFTER_FALLS) as root, tempfile.TemporaryDirectory() as folder:
+            settings = {"POLL__INTERVAL": "2s"}
+            if state:
+                settings["STATE__FILE"] = f"{folder}/state.json"
+            with exporter(root, **settings) as (process, url):
+                first = memory(process.pid)[0]
+                for encoding in ("gzip", "identity") * 3:
+                    download(url, encoding)
+                wait_for("ten polls", lambda url=url: polls(url) >= 10, 300)
+                now, peak = memory(process.pid)
+        row(name, f"{first:.1f} MiB", f"{now:.1f} MiB", f"{peak:.1f} MiB")
+        results.append((f"peak of resident memory {name}, MiB", peak, "at most 40"))
     return results
+
+
+def polls(url):
+    """Returns the number of polls so far."""
+    request = urllib.request.Request(url, headers={"Accept-Encoding": "gzip"})
+    with urllib.request.urlopen(request, timeout=20) as response:
+        return int(re.search(rb"\ntranslation_exporter_polls_total (\d+)", gzip.decompress(response.read()))[1])
+
+
+def publications():
+    """Compares the busiest thread, which polls, with the others, which judge, encode and compress."""
+    say("publications at 100,000 series")
+    with api(repositories=100_000 // SERIES_AFTER_FALLS) as root, exporter(root, POLL__INTERVAL="1s") as (process, url):
+
+        def cpu():
+            threads = pathlib.Path(f"/proc/{process.pid}/task").iterdir()
+            return cpu_seconds(process.pid), max(cpu_seconds(f"{process.pid}/task/{thread.name}") for thread in threads)
+
+        wait_for("three polls", lambda: polls(url) >= 3)
+        began, before = polls(url), cpu()
+        time.sleep(20)
+        after, count = cpu(), polls(url) - began
+    every, polling = ((end - begin) / count * 1e3 for begin, end in zip(before, after, strict=True))
+    return [
+        (f"CPU of a publication ({count} publications), ms", every - polling, ""),
+        ("CPU of the poll before it, ms", polling, ""),
+    ]
+
+
+def slow_clients():
+    """Half read /metrics, half the JSON, uncompressed and 1 kB a second. Those that the server cuts off come again."""
+    say("128 slow clients through 60 publications at 100,000 series")
+    clients, took = {}, []
+    with api(repositories=100_000 // SERIES_AFTER_FALLS) as root, exporter(root, POLL__INTERVAL="1s") as (process, url):
+        polled, began = memory(process.pid)[1], polls(url)
+        host, port = url.split("/")[2].split(":")
+        cut = 0
+        while polls(url) < began + 60:
+            for number in range(128):
+                try:
+                    if number not in clients:
+                        clients[number] = client = socket.socket()
+                        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+                        client.settimeout(5)
+                        client.connect((host, int(port)))
+                        path = ("metrics", "translations.json")[number % 2]
+                        client.sendall(f"GET /{path} HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
+                        client.setblocking(False)
+                    elif not clients[number].recv(1000):
+                        raise ConnectionResetError
+                except BlockingIOError:
+                    pass
+                except OSError:
+                    clients.pop(number).close()
+                    cut += 1
+            time.sleep(0.8)
+            took.append(download(url, "gzip")[0])
+        now, peak = memory(process.pid)
+        for client in clients.values():
+            client.close()
+    say(f"{cut} slow clients were cut off and came again; peak {polled:.1f} MiB before them, {now:.1f} MiB at their end")
+    return [
+        ("peak of resident memory with 128 slow clients through 60 publications, MiB", peak, "below 110"),
+        (f"longest of {len(took)} scrapes meanwhile, one a second, s", max(took), "below 5"),
+    ]
+
+
+def first_logins():
+    """40 users at once, each for the first time, and then 500 connections on which nothing is sent."""
+    say("40 first logins with 500 idle connections")
+    users = "".join(f"  user-{number}: {SESAME}\n" for number in range(40))
+    with api(repositories=1) as root, tempfile.TemporaryDirectory() as folder:
+        log, web = f"{folder}/log", pathlib.Path(folder, "web.yml")
+        web.write_text(f"basic_auth_users:\n{users}")
+        command = [EXPORTER, "--web.listen-address=127.0.0.1:0", f"--web.config.file={web}"]
+        with running(command, log, env=environment(root)) as process, contextlib.ExitStack() as stack:
+            host, port = address(process, log).split(":")
+
+            def connect():
+                return stack.enter_context(socket.create_connection((host, int(port)), timeout=30))
+
+            idle = [connect() for _ in range(250)]
+            began, logins = time.monotonic(), []
+            for number in range(40):
+                logins.append(connect())
+                credentials = base64.b64encode(f"user-{number}:sesame".encode()).decode()
+                request = f"GET /metrics HTTP/1.1\r\nHost: {host}\r\nAuthorization: Basic {credentials}\r\n\r\n"
+                logins[-1].sendall(request.encode())
+            idle += [connect() for _ in range(250)]
+            answers = [answered(login) for login in logins]
+            seconds, cpu = time.monotonic() - began, cpu_seconds(process.pid)
+    say(f"the logins got {dict(collections.Counter(answers))}")
+    return [
+        ("first logins that get in, of 40 at once with 500 idle connections", answers.count(b"HTTP/1.1 200"), "40"),
+        ("time until all were answered (a login waits at most 6 s), s", seconds, ""),
+        ("CPU of a verification at cost 10, ms", cpu / max(answers.count(b"HTTP/1.1 200"), 1) * 1e3, ""),
+    ]
+
+
+def answered(client):
+    """Returns the beginning of a response, or nothing if the server closed the connection."""
+    with contextlib.suppress(ConnectionError):
+        return client.recv(12, socket.MSG_WAITALL)
+    return b""
 
 
 def download(url, encoding):
@@ -233,10 +339,10 @@ def download(url, encoding):
 
 def stream_translations():
     readers = 16
-    with api(series=1_000_000) as root, exporter(root) as (process, url):
+    with api(series=100_000) as root, exporter(root) as (process, url):
         stream = url.removesuffix("metrics") + "translations.json"
         polled = memory(process.pid)[1]
-        table("response at 1,000,000 series", "seconds", "MB", "memory now", "at peak")
+        table("response at 100,000 series", "seconds", "MB", "memory now", "at peak")
         took = {}
         for name, address, encoding in (
             ("/metrics, gzip", url, "gzip"),
@@ -244,10 +350,10 @@ def stream_translations():
             ("/translations.json, gzip", stream, "gzip"),
             ("/translations.json", stream, "identity"),
         ):
-            say(f"downloading {name} at 1,000,000 series")
+            say(f"downloading {name} at 100,000 series")
             took[name], size = download(address, encoding)
             row(name, f"{took[name]:.2f}", f"{size / 1e6:.1f}", *(f"{mib:.1f} MiB" for mib in memory(process.pid)))
-        say(f"{readers} readers of /translations.json at 1,000,000 series pause")
+        say(f"{readers} readers of /translations.json at 100,000 series pause")
         with contextlib.ExitStack() as stack:
             pausing = [stack.enter_context(urllib.request.urlopen(stream)) for _ in range(readers)]
             for reader in pausing:
@@ -258,7 +364,7 @@ def stream_translations():
             row(f"{readers} readers that pause", "", "", f"{now:.1f} MiB", f"{peak:.1f} MiB")
     return [
         ("growth of peak memory by these downloads and by readers that pause, MiB", peak - polled, "at most 16"),
-        ("/translations.json of 1,000,000 series, s", took["/translations.json"], "below 5"),
+        ("/translations.json of 100,000 series, s", took["/translations.json"], "below 1"),
     ]
 
 
@@ -298,7 +404,10 @@ def main():
         "during-polls": scrape_during_polls,
         "polls": compare_polls,
         "memory": measure_memory,
+        "publications": publications,
         "translations": stream_translations,
+        "slow-clients": slow_clients,
+        "logins": first_logins,
         "page": status_page,
         "start": first_answer,
     }

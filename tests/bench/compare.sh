@@ -9,4 +9,4 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 echo "== building the exporter and the tools in release mode"
 cargo build --release --locked --quiet --bin translation-exporter --example bench-tool
 release=${CARGO_TARGET_DIR:-$PWD/target}/release
-exec python tests/bench/compare.py "$release/translation-exporter" "$release/examples/bench-tool" "$@"
+exec env PYTHONPATH=tests python tests/bench/compare.py "$release/translation-exporter" "$release/examples/bench-tool" "$@"

@@ -34,6 +34,7 @@ class Collector:
     def collect(self):
         ratio = GaugeMetricFamily("translation_completion_ratio", "Completion.", labels=["repo", "language"])
         progress = GaugeMetricFamily("translation_last_progress_timestamp_seconds", "Last progress.", labels=["repo", "language"])
+        ready = GaugeMetricFamily("translation_ready", "Readiness.", labels=["repo", "language"])
         language_info = GaugeMetricFamily("translation_language_info", "Name.", labels=["language", "name"])
         info = GaugeMetricFamily("translation_repository_info", "Repository.", labels=["repo", "id", "private"])
         created = GaugeMetricFamily("translation_repository_created_timestamp_seconds", "Creation time.", labels=["repo"])
@@ -46,6 +47,7 @@ class Collector:
                 labels = [name, language["code"]]
                 ratio.add_metric(labels, language["completion"] / 100)
                 progress.add_metric(labels, self.read_at)
+                ready.add_metric(labels, float(language["completion"] >= 100))
                 names[language["code"]] = language["name"]
             info.add_metric([name, str(repository["id"]), str(repository["private"]).lower()], 1)
             created.add_metric([name], 1.6e9 + repository["id"])
@@ -53,7 +55,7 @@ class Collector:
             success.add_metric([name], self.read_at)
         for code, name in names.items():
             language_info.add_metric([code, name], 1)
-        return [ratio, progress, language_info, info, created, count, success]
+        return [ratio, progress, ready, language_info, info, created, count, success]
 
     def describe(self):
         return []
