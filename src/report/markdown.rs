@@ -1,13 +1,10 @@
 //! GitHub Flavored Markdown for a job summary, a pull request or a README.
 
 use super::{
-    Digest, Report, cell,
-    words::{day, days, percent},
+    Digest, Report, cell, ready,
+    words::{self, day, days, fraction, more},
 };
-use crate::domain::{
-    TranslationProblem,
-    document::{Due, Row, Translation},
-};
+use crate::domain::document::{Due, Row, Translation};
 use crate::support::{
     clock::Timestamp,
     humanize::{counted, grouped, repositories},
@@ -93,32 +90,21 @@ fn changes(report: &Report) -> String {
 fn line(report: &Report, row: &Row) -> String {
     let totals = row.totals();
     let name = linked(row.name(), report.document.repository_url(row));
-    let mean = totals
-        .mean
-        .get()
-        .map_or("?".to_owned(), |mean| format!("{}%", percent(mean)));
-    let ready = match totals.all {
-        0 => "resting".to_owned(),
-        all => format!("{}/{}", grouped(totals.ready), grouped(all)),
-    };
+    let (mean, ready) = (words::figure(totals.mean.get()), fraction(&totals));
     let behind = row.behind();
     let mut named: Vec<_> = behind
         .iter()
         .take(MOST_NAMED)
         .map(|translation| figure(report, row, translation))
         .collect();
-    if behind.len() > MOST_NAMED {
-        named.push(format!("and {} more", grouped(behind.len() - MOST_NAMED)));
-    }
+    named.extend(more(behind.len().saturating_sub(MOST_NAMED)));
     format!("| {name} | {mean} | {ready} | {} |\n", named.join(", "))
 }
 
 /// Returns a code, which leads to the work, with its ratio, its change and a target below 100 %.
 fn figure(report: &Report, row: &Row, translation: &Translation) -> String {
     let url = report.document.language_url(row, translation.code());
-    let ratio = translation
-        .ratio
-        .map_or("?".to_owned(), |ratio| format!("{}%", percent(ratio)));
+    let ratio = words::figure(translation.ratio);
     let change = escaped(&report.points(row, translation));
     let figure = format!("{} {ratio}{change}", linked(translation.code(), url));
     match translation.target() {
@@ -149,15 +135,9 @@ fn due(report: &Report) -> String {
 
 /// Returns the line of the date `at`.
 fn date(report: &Report, at: Timestamp, due: &Due<'_>) -> String {
-    let totals = &due.totals;
-    let state = match totals.count(TranslationProblem::AtRisk) {
-        _ if totals.is_ready() => ", ready".to_owned(),
-        0 => String::new(),
-        count => format!(", {} at risk", grouped(count)),
-    };
-    let (ready, all) = (grouped(totals.ready), grouped(totals.all));
     let (day, days) = (day(at), days(at, report.document.taken_at));
-    let mut line = format!("- **{day}** ({days}{state}): {ready} of {all} ready");
+    let ready = ready(&due.totals, "");
+    let mut line = format!("- **{day}** ({days}): {ready}");
     let named = due.furthest.iter().map(|(row, translation)| {
         let url = report.document.repository_url(row);
         let figure = figure(report, row, translation);

@@ -3,13 +3,13 @@
 use crate::{
     domain::{
         Completion,
-        document::{Document, Row, Selection, Translation},
+        document::{Document, Row, Selection, Translation, furthest_first},
         twelve_decimals,
     },
     support::hint::SetupError,
 };
 use serde::Deserialize;
-use std::{cmp::Ordering, collections::BTreeMap, fs, path::Path};
+use std::{collections::BTreeMap, fs, path::Path};
 
 /// The members of an earlier document that a comparison needs.
 #[derive(Debug, Deserialize)]
@@ -164,25 +164,19 @@ impl Since {
                 behind.push((change, item));
             }
         }
-        let largest_first = |items: &mut Vec<(Option<f64>, String)>, sign: f64| {
-            let size = |change: Option<f64>| change.map(|change| sign * change);
-            items.sort_by(|(one, _), (other, _)| {
-                let order = size(*other).partial_cmp(&size(*one));
-                order.unwrap_or(Ordering::Equal)
-            });
+        let sorted = |mut items: Vec<(Option<f64>, String)>| {
+            furthest_first(&mut items, |(change, _)| change.map(f64::abs));
+            items.into_iter().map(|(_, item)| item).collect::<Vec<_>>()
         };
-        largest_first(&mut ready, 1.0);
-        largest_first(&mut behind, -1.0);
-        let only = |items: Vec<(_, String)>| items.into_iter().map(|(_, item)| item).collect();
         let time = format!("{:.16} UTC", self.taken_at.replace('T', " "));
         let became = if ready.is_empty() {
             format!("No translation became ready since {time}.")
         } else {
             format!("Became ready since {time}, with the change in points:")
         };
-        let mut changes = vec![(became, only(ready))];
+        let mut changes = vec![(became, sorted(ready))];
         for (heading, items) in [
-            ("No longer ready:", only(behind)),
+            ("No longer ready:", sorted(behind)),
             ("No longer listed:", self.departed(document)),
         ] {
             if !items.is_empty() {

@@ -2,8 +2,8 @@
 //! and the failures.
 
 use super::{
-    Digest, cell, verdict,
-    words::{day, days, percent},
+    Digest, cell, ready, verdict,
+    words::{day, days, figure, fraction, percent},
 };
 use crate::{
     diagnosis,
@@ -12,7 +12,7 @@ use crate::{
         document::{self, Cause, Document, Row, Totals},
     },
     report::{Report, Terminal},
-    support::humanize::{counted, grouped, repositories},
+    support::humanize::{counted, repositories},
 };
 use comfy_table::{Cell, ColumnConstraint, ContentArrangement, Table, presets::NOTHING};
 use std::fmt::Write as _;
@@ -85,7 +85,7 @@ fn repository_lines(report: &Report, rows: &[&Row], terminal: Terminal) -> Vec<S
         table.add_row([
             cell(row.name()),
             completion(&totals, terminal),
-            ready(&totals),
+            fraction(&totals),
             not_ready(report, row, terminal),
         ]);
     }
@@ -108,28 +108,15 @@ fn completion(totals: &Totals, terminal: Terminal) -> String {
     }
 }
 
-fn ready(totals: &Totals) -> String {
-    match totals.all {
-        0 if totals.resting > 0 => "resting".to_owned(),
-        0 => String::new(),
-        all => format!("{}/{}", grouped(totals.ready), grouped(all)),
-    }
-}
-
 /// Returns the unready languages, the furthest behind first, with their changes.
 fn not_ready(report: &Report, row: &Row, terminal: Terminal) -> String {
     let behind = row.behind();
     let items = behind.iter().map(|translation| {
         let code = cell(translation.code());
-        let figure = match translation
-            .ratio
-            .map(|ratio| format!("{}%", percent(ratio)))
-        {
-            None => "?".to_owned(),
-            Some(figure) => match translation.missing() {
-                Some(missing) => terminal.graded(missing, &figure),
-                None => figure,
-            },
+        let figure = figure(translation.ratio);
+        let figure = match translation.missing() {
+            Some(missing) => terminal.graded(missing, &figure),
+            None => figure,
         };
         let change = report
             .points(row, translation)
@@ -180,8 +167,7 @@ fn due(document: &Document, terminal: Terminal) -> Vec<String> {
         };
         let date = format!("{}, {}", day(at), days(at, document.taken_at));
         let date = terminal.paint(style, &date);
-        let (ready, all) = (grouped(totals.ready), grouped(totals.all));
-        lines.push(format!("  {date}: {ready} of {all} ready"));
+        lines.push(format!("  {date}: {}", ready(totals, "")));
         lines.extend(verdict::named(&due));
     }
     lines

@@ -2,7 +2,7 @@
 
 use super::{
     cell,
-    words::{date, day},
+    words::{date, day, more},
 };
 use crate::{
     diagnosis,
@@ -85,7 +85,7 @@ impl Gate<'_> {
         let mut lines = vec!["below their targets:".to_owned()];
         let named = below.iter().take(MOST_NAMED);
         lines.extend(named.map(|(row, one)| line(row, one, true)));
-        lines.extend(more(below.len().saturating_sub(MOST_NAMED)));
+        lines.extend(more(below.len().saturating_sub(MOST_NAMED)).map(indented));
         let (verb, target) = self.judged(below.len());
         let (below, all) = (grouped(below.len()), count(totals.all));
         lines.push(format!("{below} of {all} {verb} below {target}{resting}"));
@@ -121,17 +121,16 @@ impl Gate<'_> {
     }
 }
 
+fn indented(line: String) -> String {
+    "    ".to_owned() + &line
+}
+
 /// Returns a line for each named translation, and one that counts the others that are not ready.
 pub fn named(due: &Due<'_>) -> Vec<String> {
     let furthest = due.furthest.iter();
     let mut lines: Vec<_> = furthest.map(|(row, one)| line(row, one, false)).collect();
-    lines.extend(more(due.totals.behind() - due.furthest.len()));
+    lines.extend(more(due.totals.behind() - due.furthest.len()).map(indented));
     lines
-}
-
-/// Returns a line that counts the translations without a line.
-fn more(count: usize) -> Option<String> {
-    (count > 0).then(|| format!("    and {} more", grouped(count)))
 }
 
 /// Returns a line about a translation below its target, with its date unless a heading says it.

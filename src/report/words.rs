@@ -1,8 +1,11 @@
 //! Dates, spans of time and ratios in words for people.
 
-use crate::support::{
-    clock::Timestamp,
-    humanize::{Rough, counted},
+use crate::{
+    domain::document::Totals,
+    support::{
+        clock::Timestamp,
+        humanize::{Rough, counted, grouped},
+    },
 };
 use std::time::Duration;
 
@@ -55,6 +58,25 @@ pub fn percent(ratio: f64) -> String {
         percent if percent > 999.0 => ">999".to_owned(),
         percent => percent.to_string(),
     }
+}
+
+/// Formats a ratio as `29%`, or as `?` if it is unknown.
+pub fn figure(ratio: Option<f64>) -> String {
+    ratio.map_or("?".to_owned(), |ratio| percent(ratio) + "%")
+}
+
+/// Formats the ready translations of a repository as `3/10`.
+pub fn fraction(totals: &Totals) -> String {
+    match totals.all {
+        0 if totals.resting > 0 => "resting".to_owned(),
+        0 => String::new(),
+        all => format!("{}/{}", grouped(totals.ready), grouped(all)),
+    }
+}
+
+/// Counts what is left out of a list; `None` if nothing is.
+pub fn more(count: usize) -> Option<String> {
+    (count > 0).then(|| format!("and {} more", grouped(count)))
 }
 
 #[cfg(test)]
