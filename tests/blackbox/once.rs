@@ -328,7 +328,7 @@ fn once_beside_a_daemon_says_how_to_run_without_a_state_file() {
         .start();
     let path = daemon.folder.path().join("state.json");
     until("the only poll is saved", || {
-        fs::read_to_string(&path).is_ok_and(|state| state.contains("\"last_success_at\":"))
+        fs::read_to_string(&path).is_ok_and(|state| state.contains("\"read_at\":"))
     });
     let file = || {
         (

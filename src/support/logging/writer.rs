@@ -4,7 +4,7 @@
 //! wait in a queue; lines that find it full are dropped and counted.
 //!
 //! `tracing-appender` does not fit: it panics if the system has no thread left, and prints on
-//! stdout if the queue is full at the end.
+//! stdout if the queue is full at the end, which never ends if stdout stalls too (`2>&1 | less`).
 
 use crate::support::clock::{Clock, Timestamp};
 use std::{
