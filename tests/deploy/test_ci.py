@@ -67,6 +67,7 @@ class Runner:
             "SERVED": str(served),
             "CALLS": str(self.calls),
             "ATTESTED": "true",
+            "TRANSLATION_EXPORTER_API__REQUESTS_PER_SECOND": "0",
         }
 
     def run(self, command, script, environment):
