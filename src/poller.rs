@@ -155,8 +155,7 @@ impl<A: Api> Poller<A> {
             wrong_clock: self.clock.wrong(),
             ..self.status.clone()
         };
-        // No timestamp is shown in the future.
-        status.last_success_at = status.last_success_at.map(|at| at.min(now.wall));
+        // The clock may have been set back since.
         if let Some(last) = &mut status.last {
             last.ended_at = last.ended_at.min(now.wall);
         }

@@ -361,12 +361,9 @@ impl Polled {
     fn show(&self, excluded: &GlobSet, is_stale: bool, now: Moment) -> Shown {
         let mut failure = self.failure.clone();
         let mut languages = self.kept.languages.clone();
-        // No timestamp is shown in the future.
+        // No failure is shown in the future.
         if let Some(failure) = &mut failure {
             failure.since = failure.since.min(now.wall);
-        }
-        if let Some(languages) = languages.as_mut().filter(|one| one.read_at > now.wall) {
-            Arc::make_mut(languages).read_at = now.wall;
         }
         let is_excluded = |record: &Record| excluded.is_match(&*record.language.code);
         if let Some(languages) = &mut languages

@@ -404,9 +404,11 @@ fn percent(ratio: Option<f64>) -> String {
     ratio.map_or("?".to_owned(), crate::report::words::percent)
 }
 
-/// Formats the time since `then`.
+/// Formats the time since `then`; the time itself if it lies in the future, because a wrong clock
+/// shows `now` or has recorded `then`.
 fn ago(then: Timestamp, now: Timestamp) -> String {
     match now.since(then) {
+        _ if then.since(now).as_secs() >= 60 => then.to_string(),
         passed if passed.as_secs() == 0 => "just now".to_owned(),
         passed => format!("{} ago", Rough(passed)),
     }

@@ -326,6 +326,20 @@ async fn a_start_under_a_clock_ahead_is_dated_by_the_corrected_one() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_full_poll_after_now_is_shown_by_its_date() {
+    let mut fixture = Fixture::new();
+    fixture.state.clock.compare(days_ago(36_525));
+    let wrong_clock = fixture.state.clock.wrong();
+    fixture.publish(|status| {
+        (status.last, status.last_success_at) = (Some(outcome()), Some(NOW));
+        status.wrong_clock = wrong_clock;
+    });
+    let words = words(&body(fixture.ask("GET /").await).await);
+    let expected = format!("last full poll {NOW}");
+    assert!(words.contains(&expected), "{words}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn figures_lead_to_the_work_and_names_to_their_part_of_the_page() {
     let mut snapshot = snapshot_of(&[("a/[b]", Some(50.0), 9), ("a/c", Some(40.0), 9)]);
     snapshot.links = Arc::new(Links {
