@@ -109,12 +109,14 @@ impl<'a> Digest<'a> {
         let problems = totals.problems();
         let problems =
             problems.map(|(kind, count)| format!(", {} {}", grouped(count), kind.words()));
-        let not_judged = totals.not_judged().map(|(why, count)| {
-            let count = grouped(count);
-            format!(", {count} not judged because {}", why.words())
-        });
-        let rest = mean.into_iter().chain(problems).chain(not_judged).collect();
+        let rest = mean.into_iter().chain(problems).collect();
         (ready(totals, "translation"), rest)
+    }
+
+    /// Counts the translations with unknown problems, by each reason.
+    fn not_judged(&self) -> impl Iterator<Item = String> {
+        let counts = self.totals.not_judged();
+        counts.map(|(why, count)| format!("{} not judged: {}", grouped(count), why.words()))
     }
 
     /// Explains the mark of a translation without a completion, if there is one.

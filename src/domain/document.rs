@@ -121,29 +121,61 @@ pub enum Readiness {
 }
 
 /// The problems of a translation. One that is ready or rests has none.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Problems {
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Problems {
     /// In the order of [`TranslationProblem::ALL`].
-    Judged([bool; TranslationProblem::ALL.len()]),
-    NotJudged(NotJudged),
+    has: [bool; TranslationProblem::ALL.len()],
+    /// The reason why it may have other ones.
+    pub not_judged: Option<NotJudged>,
 }
 
-/// The reason why the problems of a translation are unknown.
+/// The reason why problems of a translation are unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NotJudged {
     SuspectScale,
     /// The data are older than a day and than three intervals.
     OldData,
+    /// No completion is reported: only its date can be judged.
+    NoCompletion,
+    /// The history is too short to tell a stall or a risk.
+    TooEarly,
 }
 
 impl NotJudged {
-    pub const ALL: [Self; 2] = [Self::SuspectScale, Self::OldData];
+    pub const ALL: [Self; 4] = [
+        Self::SuspectScale,
+        Self::OldData,
+        Self::NoCompletion,
+        Self::TooEarly,
+    ];
+
+    /// Returns whether it is unknown if there is a problem of this kind.
+    pub fn hides(self, kind: TranslationProblem) -> bool {
+        use TranslationProblem::{AtRisk, Overdue, Stalled};
+        match self {
+            Self::SuspectScale | Self::OldData => true,
+            Self::NoCompletion => kind != Overdue,
+            Self::TooEarly => matches!(kind, Stalled | AtRisk),
+        }
+    }
+
+    /// Returns the value of the member `not_judged` in JSON.
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::SuspectScale => "suspect_scale",
+            Self::OldData => "old_data",
+            Self::NoCompletion => "no_completion",
+            Self::TooEarly => "too_early",
+        }
+    }
 
     /// Returns the reason in words for people.
     pub fn words(self) -> &'static str {
         match self {
             Self::SuspectScale => "the completion scale is suspect",
             Self::OldData => "the data are too old",
+            Self::NoCompletion => "no completion is reported",
+            Self::TooEarly => "it is too early to tell",
         }
     }
 }
@@ -197,7 +229,7 @@ impl Translation {
     }
 
     pub fn has(&self, kind: TranslationProblem) -> bool {
-        matches!(self.problems, Problems::Judged(has) if has[kind as usize])
+        self.problems.has[kind as usize]
     }
 
     /// Returns the time that a problem is about, or `None` if the translation does not have it.

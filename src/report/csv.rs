@@ -3,7 +3,7 @@
 use super::{Report, cell};
 use crate::domain::{
     Completion,
-    document::{Document, Problems, Row, Translation},
+    document::{Document, Row, Translation},
 };
 use csv::{Terminator, WriterBuilder};
 use std::io;
@@ -44,10 +44,8 @@ pub fn csv(report: &Report, out: impl io::Write) -> io::Result<()> {
 }
 
 fn record(document: &Document, row: &Row, translation: &Translation) -> [String; 13] {
-    let problems = match translation.problems {
-        Problems::Judged(_) => translation.kinds().join(" "),
-        Problems::NotJudged(_) => "not_judged".to_owned(),
-    };
+    let mut problems = translation.kinds();
+    problems.extend(translation.problems.not_judged.map(|_| "not_judged"));
     [
         text(row.name()),
         row.repository.id.to_string(),
@@ -60,7 +58,7 @@ fn record(document: &Document, row: &Row, translation: &Translation) -> [String;
         or_empty(translation.ready()),
         or_empty(translation.known_progress()),
         or_empty(document.language_url(row, translation.code())),
-        problems,
+        problems.join(" "),
         or_empty(translation.estimated_ready),
     ]
 }

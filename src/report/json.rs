@@ -9,7 +9,7 @@
 use super::Since;
 use crate::domain::{
     Completion, Failure, TranslationProblem,
-    document::{Document, NotJudged, Problems, Row, Selection, Totals, Translation},
+    document::{Document, NotJudged, Row, Selection, Totals, Translation},
     polling::PollOutcome,
     twelve_decimals,
 };
@@ -133,11 +133,11 @@ struct JsonLanguage {
     /// True if the ratio reaches the target; null without a completion or while the scale is
     /// suspect, unless the target is 0.
     ready: Option<bool>,
-    /// The time at which the completion was last seen to rise, or else first seen; null before
-    /// a second read, because nothing earlier is known.
+    /// The time at which the completion was last seen to rise, or else first seen; null in the week
+    /// after that, because nothing earlier is known.
     #[schemars(extend("format" = "date-time"))]
     last_progress: Option<String>,
-    /// True if `problems` has `stalled`.
+    /// True if `problems` has `stalled`; false also where that is not known.
     stalled: bool,
     /// The kinds of problems. `stalled`: no progress for `thresholds.stalled_after`, or the time
     /// that its entry of `targets` allows. `regressed`: fallen by `thresholds.regressed_by` within
@@ -145,16 +145,17 @@ struct JsonLanguage {
     /// it. Empty if the language is ready, or cannot be judged.
     #[schemars(extend("items" = {"type": "string", "enum": labels()}))]
     problems: Vec<&'static str>,
-    /// The reason why `problems` is empty although the language is not ready: `suspect_scale`, or
-    /// `old_data`, older than a day and than three intervals. Null if the language was judged.
-    #[schemars(extend("enum" = [null, "suspect_scale", "old_data"]))]
+    /// The reason why the language may have other problems. `suspect_scale`; `old_data`: older than
+    /// a day and than three intervals; `no_completion`: only its date was judged; `too_early`:
+    /// `stalled` or `at_risk` is not known yet. Null if all was judged.
+    #[schemars(extend("enum" = [null, "suspect_scale", "old_data", "no_completion", "too_early"]))]
     not_judged: Option<&'static str>,
     /// True if `targets` requires the language and the repository does not list it; otherwise
     /// absent.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     missing: bool,
     /// The time at which the language will be ready at its recent rate; null if it is ready, makes
-    /// no progress, or was seen first less than a day ago.
+    /// no progress, was seen first less than a day ago or is not judged, or if that time is past.
     #[schemars(extend("format" = "date-time"))]
     estimated_ready: Option<String>,
     /// The ratio minus the ratio of `once --since`; absent without that option, or if one of the
@@ -302,11 +303,7 @@ fn language(
         last_progress: time(one.known_progress()),
         stalled: one.has(TranslationProblem::Stalled),
         problems: one.kinds(),
-        not_judged: match one.problems {
-            Problems::Judged(_) => None,
-            Problems::NotJudged(NotJudged::SuspectScale) => Some("suspect_scale"),
-            Problems::NotJudged(NotJudged::OldData) => Some("old_data"),
-        },
+        not_judged: one.problems.not_judged.map(NotJudged::label),
         missing: one.is_missing,
         estimated_ready: time(one.estimated_ready),
         change: since.and_then(|since| since.change(document, row, one)),

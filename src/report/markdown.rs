@@ -56,7 +56,9 @@ fn heading(digest: &Digest<'_>) -> String {
         return "**There is no translation to show.**\n".to_owned();
     }
     let (ready, rest) = digest.counts();
-    format!("**{ready}**{rest}.\n")
+    let not_judged = digest.not_judged().map(|count| format!("; {count}"));
+    let not_judged: String = not_judged.collect();
+    format!("**{ready}**{rest}{not_judged}.\n")
 }
 
 fn failure(report: &Report, unread: usize) -> String {

@@ -134,6 +134,7 @@ fn totals(report: &Report, digest: &Digest<'_>) -> Vec<String> {
     if digest.totals.with_resting() > 0 {
         let (ready, rest) = digest.counts();
         lines.push(ready + &rest);
+        lines.extend(digest.not_judged());
     }
     let is_part = digest.unread > 0 || !is_listed;
     let shown = if is_part { " shown" } else { "" };

@@ -86,6 +86,8 @@ acme/done    ██████████ 100%  2/2
 
 ? no completion reported
 2 of 6 translations ready, 80 % on average
+1 not judged: no completion is reported
+3 not judged: it is too early to tell
 3 repositories, 3 languages
 ";
     assert_eq!(shown(repositories, 80), expected);
@@ -279,6 +281,7 @@ acme/empty  no languages
 
 ? no completion reported
 0 of 1 translation ready
+1 not judged: no completion is reported
 2 repositories, 1 language
 ";
     let repositories = vec![
@@ -398,7 +401,8 @@ fn markdown_lists_the_furthest_behind_first_and_the_dates_last() {
         ..Links::default()
     });
     let expected = "\
-**1 of 4 translations ready**, 66 % on average.
+**1 of 4 translations ready**, 66 % on average; 1 not judged: no completion is reported; 2 not \
+judged: it is too early to tell.
 
 **Not everything could be read.** 1 repository could not be read.
 

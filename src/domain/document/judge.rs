@@ -178,19 +178,19 @@ impl Judge<'_> {
                 .filter(|_| readiness != Readiness::Resting)
                 .map(Box::new),
             readiness,
-            problems: Problems::Judged(Default::default()),
+            problems: Problems::default(),
             estimated_ready: None,
         };
         if let Readiness::Ready | Readiness::Resting = readiness {
             return translation;
         }
         if self.is_scale_suspect {
-            translation.problems = Problems::NotJudged(NotJudged::SuspectScale);
+            translation.problems.not_judged = Some(NotJudged::SuspectScale);
         } else if now.since(read_at) > self.judged_for {
-            translation.problems = Problems::NotJudged(NotJudged::OldData);
+            translation.problems.not_judged = Some(NotJudged::OldData);
         } else {
             let forecast = self.forecast(record, ratio, target, read_at);
-            translation.problems = self.problems(&translation, target, forecast);
+            translation.problems = self.problems(record, &translation, forecast);
             translation.estimated_ready = forecast.filter_ahead(now);
         }
         translation
@@ -210,8 +210,8 @@ impl Judge<'_> {
         }
     }
 
-    fn problems(&self, one: &Translation, target: Target, forecast: Forecast) -> Problems {
-        let now = self.snapshot.taken_at;
+    fn problems(&self, record: &Record, one: &Translation, forecast: Forecast) -> Problems {
+        let (now, target) = (self.snapshot.taken_at, one.target());
         let limits = &self.snapshot.thresholds;
         let stalled_after = target.stalled_after.unwrap_or(limits.stalled_after);
         let is_deep = |from: f64| {
@@ -223,16 +223,25 @@ impl Judge<'_> {
             Forecast::Stands => true,
             Forecast::Ready(at) => at > due,
         };
-        let is_near = |due: Timestamp| due.since(now) <= limits.at_risk_within;
-        let is_at_risk = |due: Timestamp| due >= now && is_near(due) && is_late(due);
-        // In the order of `TranslationProblem::ALL`.
-        Problems::Judged([
-            one.last_progress
-                .is_some_and(|at| now.since(at) >= stalled_after),
-            one.fall.as_ref().is_some_and(|fall| is_deep(fall.from)),
-            target.due.is_some_and(|due| due < now),
-            target.due.is_some_and(is_at_risk),
-        ])
+        let is_near = |due: &Timestamp| *due >= now && due.since(now) <= limits.at_risk_within;
+        let near = target.due.filter(is_near);
+        let last = one.last_progress;
+        let is_stalled = last.is_some_and(|at| now.since(at) >= stalled_after);
+        let may_stall = !record.was_known_before(now.saturating_sub(stalled_after));
+        let is_too_early = may_stall || near.is_some() && matches!(forecast, Forecast::Unknown);
+        Problems {
+            // In the order of `TranslationProblem::ALL`.
+            has: [
+                is_stalled,
+                one.fall.as_ref().is_some_and(|fall| is_deep(fall.from)),
+                target.due.is_some_and(|due| due < now),
+                near.is_some_and(is_late),
+            ],
+            not_judged: match one.completion {
+                None => Some(NotJudged::NoCompletion),
+                Some(_) => is_too_early.then_some(NotJudged::TooEarly),
+            },
+        }
     }
 
     /// Extrapolates the gain to the target. It starts at the time of the last read, not at the

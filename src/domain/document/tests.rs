@@ -174,7 +174,7 @@ fn a_suspect_scale_is_not_judged() {
     assert!(document.is_scale_suspect);
     let one = only(&document);
     assert_eq!(one.readiness, Readiness::Unknown);
-    assert_eq!(one.problems, Problems::NotJudged(NotJudged::SuspectScale));
+    assert_eq!(one.problems.not_judged, Some(NotJudged::SuspectScale));
     assert_eq!(one.estimated_ready, None);
     let not_judged: Vec<_> = document.totals.not_judged().collect();
     assert_eq!(not_judged, [(NotJudged::SuspectScale, 1)]);
@@ -203,7 +203,7 @@ fn data_older_than_a_day_and_three_intervals_are_not_judged() {
         let one = only(&Document::judge(&given.snapshot(), status, None));
         assert_eq!(one.readiness, Readiness::Behind, "{days}");
         assert_eq!(one.problems().count() == 3, expected, "{days}");
-        let not_judged = one.problems == Problems::NotJudged(NotJudged::OldData);
+        let not_judged = one.problems.not_judged == Some(NotJudged::OldData);
         assert_eq!(not_judged, !expected, "{days}");
     }
 }
@@ -289,6 +289,41 @@ fn nothing_is_at_risk_before_its_history_is_a_day_old() {
             ..HALF
         };
         assert_eq!(given.has(TranslationProblem::AtRisk), expected);
+        let too_early = (!expected).then_some(NotJudged::TooEarly);
+        assert_eq!(given.judged().problems.not_judged, too_early);
+    }
+}
+
+#[test]
+fn a_stall_is_unknown_until_its_limit_has_passed_since_the_first_sight() {
+    for (progress, stalled_after, too_early) in [
+        (-6.9, None, true),
+        (-7.0, None, false),
+        (-8.0, Some(30 * DAY), true),
+        (-0.1, Some(HOUR), false),
+    ] {
+        let given = Given {
+            progress,
+            stalled_after,
+            ..HALF
+        };
+        let mut snapshot = given.snapshot();
+        let mut first = testing::record_of("de", "German", Some(50.0), day(progress));
+        let languages = |record: &Record| Languages {
+            read_at: NOW,
+            records: [record.clone()].into(),
+        };
+        let mut not_judged = |record: &Record| {
+            snapshot.repositories[0].condition = Condition::Fresh(Arc::new(languages(record)));
+            only(&judged(&snapshot)).problems.not_judged
+        };
+        assert_eq!(
+            not_judged(&first),
+            too_early.then_some(NotJudged::TooEarly),
+            "{progress}"
+        );
+        first.observe(Some(percent(0.6)), 100.0, day(progress / 2.0));
+        assert_eq!(not_judged(&first), None);
     }
 }
 
@@ -344,6 +379,8 @@ fn without_a_completion_only_a_date_can_be_missed() {
     };
     assert_eq!(unknown.judged().readiness, Readiness::Unknown);
     assert_eq!(unknown.problems(), []);
+    let not_judged = unknown.judged().problems.not_judged;
+    assert_eq!(not_judged, Some(NotJudged::NoCompletion));
     let due = Some(-1.0);
     let overdue = Given { due, ..unknown }.problems();
     assert_eq!(overdue, [("overdue", -1.0)]);

@@ -1,6 +1,6 @@
 //! Counts and means of several translations.
 
-use super::{NotJudged, Problems, Readiness, Row, Translation, translations};
+use super::{NotJudged, Readiness, Row, Translation, translations};
 use crate::{domain::TranslationProblem, support::clock::Timestamp};
 
 /// A mean of ratios. Each is clamped to 0 to 1, so that one absurd value cannot outweigh all
@@ -37,7 +37,7 @@ pub struct Totals {
     pub resting: usize,
     /// The number of translations with each problem, in the order of [`TranslationProblem::ALL`].
     problems: [usize; TranslationProblem::ALL.len()],
-    /// The number of translations whose problems are unknown, by [`NotJudged::ALL`].
+    /// The number of translations with unknown problems, by [`NotJudged::ALL`].
     not_judged: [usize; NotJudged::ALL.len()],
     /// The mean ratio, with resting translations.
     pub mean: Mean,
@@ -73,13 +73,11 @@ impl Totals {
             Readiness::Unknown => self.unknown += 1,
             Readiness::Behind | Readiness::Resting => {}
         }
-        match translation.problems {
-            Problems::Judged(has) => {
-                for (count, has) in self.problems.iter_mut().zip(has) {
-                    *count += usize::from(has);
-                }
-            }
-            Problems::NotJudged(why) => self.not_judged[why as usize] += 1,
+        for (count, has) in self.problems.iter_mut().zip(translation.problems.has) {
+            *count += usize::from(has);
+        }
+        if let Some(why) = translation.problems.not_judged {
+            self.not_judged[why as usize] += 1;
         }
         if let Some(due) = translation.target().due
             && translation.is_behind()
@@ -100,7 +98,7 @@ impl Totals {
         counts.filter(|(_, count)| *count > 0)
     }
 
-    /// Counts the translations whose problems are unknown, by each reason that there is.
+    /// Counts the translations with unknown problems, by each reason that there is.
     pub fn not_judged(&self) -> impl Iterator<Item = (NotJudged, usize)> {
         let counts = NotJudged::ALL.map(|why| (why, self.not_judged[why as usize]));
         counts.into_iter().filter(|(_, count)| *count > 0)

@@ -21,7 +21,7 @@ pub fn answer(view: &View<'_>, chosen: &Document) -> (String, Look) {
     let all = counted(totals.all, "translation", "translations");
     let not_read = match unread {
         0 => String::new(),
-        unread => format!(", {} not read", repositories(unread)),
+        unread => format!(", {} without current data", repositories(unread)),
     };
     let answers = [
         (totals.all == 0, Look::Waiting, nothing(view, chosen)),
@@ -38,7 +38,10 @@ pub fn answer(view: &View<'_>, chosen: &Document) -> (String, Look) {
         (
             overdue > 0,
             Look::Failing,
-            format!("Not ready to ship: {} of {all} overdue", grouped(overdue)),
+            format!(
+                "Not ready to ship: {} of {all} overdue{not_read}",
+                grouped(overdue)
+            ),
         ),
         (
             totals.behind() > totals.unknown,

@@ -265,26 +265,18 @@ impl<'a> PageTemplate<'a> {
         counts.into_iter().filter(|(_, count)| *count > 0)
     }
 
-    /// Returns the problems that no translation has. It is empty unless all are judged.
+    /// Returns the problems that no translation has. A repository without data may have any.
     fn absent(&self) -> Vec<&'static str> {
-        let is_judged = self.totals.not_judged().next().is_none();
-        let is_known = |only: &Only| match only {
-            Only::Problem(TranslationProblem::Stalled | TranslationProblem::AtRisk) => {
-                is_judged && !self.is_too_early()
-            }
-            Only::Problem(_) => is_judged,
-            Only::Behind | Only::Unknown => false,
+        if self.chosen.unread() > 0 {
+            return Vec::new();
+        }
+        let is_known = |kind: TranslationProblem| {
+            let mut not_judged = self.totals.not_judged();
+            !not_judged.any(|(why, _)| why.hides(kind))
         };
-        let absent = Only::ALL.into_iter().filter(is_known);
-        let absent = absent.filter(|only| only.count(&self.totals) == 0);
-        absent.map(Only::words).collect()
-    }
-
-    /// Returns whether nothing earlier is known of some translations that are not ready, so that
-    /// they may have stalled or be at risk.
-    fn is_too_early(&self) -> bool {
-        let mut translations = self.chosen.translations();
-        translations.any(|(_, one)| one.is_behind() && one.is_new && one.ratio.is_some())
+        let kinds = TranslationProblem::ALL.iter().copied();
+        let absent = kinds.filter(|kind| self.totals.count(*kind) == 0 && is_known(*kind));
+        absent.map(TranslationProblem::words).collect()
     }
 
     /// Returns the selected repositories without data of the last poll, and how old theirs are.

@@ -155,7 +155,7 @@ async fn the_answer_names_its_reason_and_its_mark_the_worst_news() {
         (
             unread,
             '!',
-            "Not known yet: 1 of 1 translation ready, 1 repository not read",
+            "Not known yet: 1 of 1 translation ready, 1 repository without current data",
         ),
         (
             filtered,
@@ -282,7 +282,7 @@ async fn a_page_has_200_rows_and_one_beyond_the_last_is_the_last() {
 
 #[tokio::test(start_paused = true)]
 async fn first_sights_are_no_progress_and_nothing_unknown_counts_as_none() {
-    let too_early = "Too early to tell if new translations have stalled or are at risk";
+    let too_early = "not judged: it is too early to tell";
     for (days, is_known) in [(1, false), (9, true)] {
         let snapshot = snapshot_of(&[("a/a", Some(50.0), days)]);
         let page = page_of(&snapshot, "/?language=de").await;
@@ -337,6 +337,22 @@ async fn a_full_poll_after_now_is_shown_by_its_date() {
     let words = words(&body(fixture.ask("GET /").await).await);
     let expected = format!("last full poll {NOW}");
     assert!(words.contains(&expected), "{words}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_problem_is_denied_of_a_repository_without_data_or_of_what_rests() {
+    let mut snapshot = snapshot_of(&[("a/a", Some(50.0), 9)]);
+    let read = words(&page_of(&snapshot, "/").await);
+    assert!(read.contains("0 regressed, 0 overdue, 0 at risk"), "{read}");
+    snapshot
+        .repositories
+        .push(shown(2, "a/b", Condition::Pending(None)));
+    let unread = words(&page_of(&snapshot, "/").await);
+    assert!(unread.contains("1 stalled") && !unread.contains(" 0 regressed"));
+    snapshot.targets = Arc::new(Targets(vec![entry(&[], &[], 0.0, "2020-01-01")]));
+    let resting = words(&page_of(&snapshot, "/?language=de").await);
+    assert!(resting.contains("1 resting") && resting.contains("2020-01-01"));
+    assert!(!resting.contains("days overdue"), "{resting}");
 }
 
 #[tokio::test(start_paused = true)]
