@@ -51,7 +51,7 @@ pub async fn check(
     if polled.is_empty() {
         let unnamed = page.listing.nameless.len();
         let finding = diagnosis::nothing_selected(0, listed.len(), unnamed);
-        lines.extend(finding.map(judged));
+        lines.extend(finding.iter().map(judged));
     }
     // Even if the filters leave nothing, this shows whether the key may read languages.
     let chosen = if polled.is_empty() { &listed } else { &polled };
@@ -106,7 +106,7 @@ fn report(
     let (scale, is_chosen) = (config.api.completion_scale, config.api.is_scale_chosen);
     let is_suspect = !is_chosen && is_scale_suspect(scale, completions.iter().copied());
     let finding = diagnosis::scale(scale, is_suspect, completions.into_iter());
-    lines.extend(finding.map(judged));
+    lines.extend(finding.iter().map(judged));
     Ok(())
 }
 
@@ -114,7 +114,7 @@ fn bad(bad: &Defects) -> Option<String> {
     (!bad.0.is_empty()).then(|| format!("it has bad entries or fields: {bad}"))
 }
 
-fn judged(finding: Finding) -> String {
+fn judged(finding: &Finding) -> String {
     format!("judging by these responses: {}", finding.line())
 }
 
