@@ -74,8 +74,6 @@ impl Report {
 struct Digest<'a> {
     /// The repositories with data, the furthest behind first.
     rows: Vec<&'a Row>,
-    /// The number of repositories without data.
-    unread: usize,
     totals: &'a Totals,
     /// The reason why no ratio can be trusted.
     doubt: Option<String>,
@@ -93,7 +91,6 @@ impl<'a> Digest<'a> {
         let doubt = document.is_scale_suspect.then(scale).flatten();
         Self {
             rows,
-            unread: document.unread(),
             totals: &document.totals,
             doubt: doubt.map(|finding| finding.line()),
         }

@@ -4,10 +4,10 @@ use super::{
     Digest, Report, cell, ready,
     words::{self, day, days, fraction, more},
 };
-use crate::domain::document::{Due, Row, Translation};
+use crate::domain::document::{Document, Due, Row, Translation};
 use crate::support::{
     clock::Timestamp,
-    humanize::{counted, grouped, repositories},
+    humanize::{counted, repositories},
 };
 use std::fmt::Write as _;
 
@@ -27,7 +27,7 @@ pub fn markdown(report: &Report) -> String {
     text += &heading(&digest);
     text += &changes(report);
     if !document.is_complete() {
-        let failure = failure(report, digest.unread);
+        let failure = failure(&report.document);
         let _ = writeln!(text, "\n**Not everything could be read.** {failure}");
     }
     let rows = digest.rows.iter();
@@ -61,15 +61,16 @@ fn heading(digest: &Digest<'_>) -> String {
     format!("**{ready}**{rest}{not_judged}.\n")
 }
 
-fn failure(report: &Report, unread: usize) -> String {
-    let Some(poll) = &report.document.status.last else {
-        return "No poll has ended yet.".to_owned();
-    };
-    if let Some(failure) = poll.cut_short() {
+fn failure(document: &Document) -> String {
+    let poll = document.status.last.as_ref();
+    if let Some(failure) = poll.and_then(|poll| poll.cut_short()) {
         return escaped(&format!("{}; {}", failure.what, failure.hint));
     }
-    let left = poll.failed + poll.unreached + poll.postponed;
-    format!("{} could not be read.", repositories(unread.max(left)))
+    let left = poll.map_or(0, |poll| poll.failed + poll.unreached + poll.postponed);
+    format!(
+        "{} could not be read.",
+        repositories(document.unread().max(left))
+    )
 }
 
 /// Lists the changes since the earlier data in about a quarter of [`Report::max_size`].
@@ -80,7 +81,7 @@ fn changes(report: &Report) -> String {
         for (named, item) in items.iter().enumerate() {
             let line = format!("- {}\n", escaped(item));
             if named == MOST_NAMED || text.len() + line.len() > report.max_size / 4 {
-                let _ = writeln!(text, "- and {} more", grouped(items.len() - named));
+                text.extend(more(items.len() - named).map(|line| format!("- {line}\n")));
                 break;
             }
             text += &line;

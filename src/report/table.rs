@@ -136,7 +136,7 @@ fn totals(report: &Report, digest: &Digest<'_>) -> Vec<String> {
         lines.push(ready + &rest);
         lines.extend(digest.not_judged());
     }
-    let is_part = digest.unread > 0 || !is_listed;
+    let is_part = document.unread() > 0 || !is_listed;
     let shown = if is_part { " shown" } else { "" };
     let languages = document::languages(digest.rows.iter().copied()).len();
     let languages = counted(languages, "language", "languages");
