@@ -85,7 +85,7 @@ impl Gate<'_> {
         let mut lines = vec!["below their targets:".to_owned()];
         let named = below.iter().take(MOST_NAMED);
         lines.extend(named.map(|(row, one)| line(row, one, true)));
-        lines.extend(more(below.len().saturating_sub(MOST_NAMED)).map(indented));
+        lines.extend(others(below.len().saturating_sub(MOST_NAMED)));
         let (verb, target) = self.judged(below.len());
         let (below, all) = (grouped(below.len()), count(totals.all));
         lines.push(format!("{below} of {all} {verb} below {target}{resting}"));
@@ -121,15 +121,15 @@ impl Gate<'_> {
     }
 }
 
-fn indented(line: String) -> String {
-    "    ".to_owned() + &line
+fn others(count: usize) -> Option<String> {
+    Some(format!("    {}", more(count)?))
 }
 
 /// Returns a line for each named translation, and one that counts the others that are not ready.
 pub fn named(due: &Due<'_>) -> Vec<String> {
     let furthest = due.furthest.iter();
     let mut lines: Vec<_> = furthest.map(|(row, one)| line(row, one, false)).collect();
-    lines.extend(more(due.totals.behind() - due.furthest.len()).map(indented));
+    lines.extend(others(due.totals.behind() - due.furthest.len()));
     lines
 }
 
