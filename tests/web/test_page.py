@@ -149,7 +149,7 @@ def test_scrolling_down_the_page_alone_shows_all_of_25_languages_and_200_rows(re
     assert rows.count() == 25, "a phone shows 25 rows"
     page.get_by_label("Show all 200 rows of this page").check()
     assert rows.count() == 200, "and the others on request"
-    page.set_viewport_size({"width": 1280, "height": 844})
+    page.set_viewport_size({"width": 1600, "height": 844})
     page.goto(url)
     assert rows.count() == 200, "a wide window shows all rows"
     page.evaluate("scrollTo(0, document.body.scrollHeight / 2)")

@@ -138,8 +138,8 @@ def test_prometheus_scrapes_while_certificate_and_password_change(serve, curl, c
     wait_for("series arrive", lambda: by_job("count by (job) (translation_up)") == {"password": 1, "certificate": 1})
     changing, old = time.time(), curl(f"{password.url}/metrics", *CA, show="certs")
     certificate("server", "ca", "DNS:localhost,IP:127.0.0.1")
-    wait_for("the new certificate", lambda: curl(f"{password.url}/metrics", *CA, show="certs") not in (old, ""))
     replace(tmp_path / "password.yml", with_users(alice="open", bob="changed"))
+    wait_for("the new certificate", lambda: curl(f"{password.url}/metrics", *CA, show="certs") not in (old, ""))
     wait_for("the new password", lambda: curl(f"{password.url}/metrics", *CA, "--user", "bob:changed") == "200")
     assert curl(f"{password.url}/metrics", *CA, "--user", "bob:sesame") == "401"
     changed = time.time()
@@ -162,10 +162,12 @@ def test_a_broken_change_is_refused_until_it_is_corrected(serve, curl, tmp_path)
 
     for file, broken, right in (("tls.yml", "", web), ("server.pem", "nothing in here\n", good)):
         (tmp_path / file).write_text(broken)
+        exporter.process.send_signal(signal.SIGHUP)
         taken(0)
         assert curl(f"{exporter.url}/metrics", *CA) == "401"
         assert curl(f"{exporter.url}/metrics", *CA, *ALICE) == "200"
         (tmp_path / file).write_text(right)
+        exporter.process.send_signal(signal.SIGHUP)
         taken(1)
     assert "is refused; the previous one stays active" in exporter.log()
     assert not re.search(r"\$2b\$|BEGIN", exporter.log())

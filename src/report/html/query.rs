@@ -154,13 +154,14 @@ impl Query {
         .link()
     }
 
-    /// Returns the link to the rows of this selection that pass the filter, or to all.
+    /// Returns the link to the rows of this selection that pass the filter, or to all, in the same
+    /// order.
     pub fn only(&self, only: Option<Only>) -> String {
         Self {
-            repository: self.repository.clone(),
-            language: self.language.clone(),
             only,
-            ..Self::default()
+            search: String::new(),
+            page: 0,
+            ..self.clone()
         }
         .link()
     }
