@@ -125,7 +125,17 @@ pub fn findings(document: &Document, facts: &Facts, now: Timestamp) -> Vec<Findi
         // A beginning may have been recorded while the wall clock was ahead.
         finding.since = finding.since.map(|since| since.min(now));
     }
-    findings.sort_by_key(|finding| (finding.severity, finding.kind, finding.alarm.is_none()));
+    // Failed reads, as the cause of stale data, come before them.
+    let is_stale = findings
+        .iter()
+        .any(|one| one.kind == ProblemKind::DataStale);
+    findings.sort_by_key(|finding| {
+        let severity = match finding.kind {
+            ProblemKind::PollsFailing if is_stale => Severity::Error,
+            _ => finding.severity,
+        };
+        (severity, finding.kind, finding.alarm.is_none())
+    });
     findings
 }
 

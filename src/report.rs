@@ -36,7 +36,7 @@ use std::{
     io::{IsTerminal as _, stdout},
     sync::Arc,
 };
-use words::percent;
+use words::{percent, ready_count};
 
 /// The document of a poll, with the choices of the command line.
 #[derive(Debug, Clone)]
@@ -128,7 +128,7 @@ impl<'a> Digest<'a> {
 
 /// Counts the ready translations, and the resting ones apart, such as `2 of 2 ready, 10 resting`.
 fn ready(totals: &Totals, noun: &str) -> String {
-    let (ready, resting) = (grouped(totals.ready), grouped(totals.resting));
+    let (ready, resting) = (ready_count(totals), grouped(totals.resting));
     let all = match noun {
         "" => grouped(totals.all),
         noun => counted(totals.all, noun, &format!("{noun}s")),

@@ -241,7 +241,7 @@ fn a_stale_repository_also_counts_as_failing() {
         known.snapshot.repositories[0].condition = testing::stale(ago(5), Some(failure));
     });
     let kinds = known.kinds();
-    assert_eq!(kinds, [ProblemKind::DataStale, ProblemKind::PollsFailing]);
+    assert_eq!(kinds, [ProblemKind::PollsFailing, ProblemKind::DataStale]);
 }
 
 #[test]

@@ -10,7 +10,7 @@ pub fn badge(report: &Report) -> String {
     let totals = &document.totals;
     let (message, color) = if document.is_scale_suspect {
         ("completion scale suspect".to_owned(), "lightgrey")
-    } else if totals.unknown == totals.all && totals.resting == 0 {
+    } else if totals.unknown == totals.all && (totals.all > 0 || totals.resting == 0) {
         ("unknown".to_owned(), "lightgrey")
     } else {
         let color = match () {

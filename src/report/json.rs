@@ -88,6 +88,8 @@ struct Summary {
     languages: usize,
     /// The number of translations at or above their target.
     ready: usize,
+    /// The number of translations of which is unknown whether they are ready.
+    unknown: usize,
     /// The number of translations with a target of 0.
     resting: usize,
     /// The mean of the ratios, each clamped to 0 to 1; null if no ratio is known.
@@ -263,6 +265,7 @@ fn summary(totals: &Totals) -> Summary {
     Summary {
         languages: totals.all,
         ready: totals.ready,
+        unknown: totals.unknown,
         resting: totals.resting,
         ratio: totals.mean.get().map(twelve_decimals),
     }

@@ -138,7 +138,7 @@ fn due(report: &Report) -> String {
 
 /// Returns the line of the date `at`.
 fn date(report: &Report, at: Timestamp, due: &Due<'_>) -> String {
-    let (day, days) = (day(at), days(at, report.document.taken_at));
+    let (day, days) = (day(at), days(at, report.document.taken_at, &due.totals));
     let ready = ready(&due.totals, "");
     let mut line = format!("- **{day}** ({days}): {ready}");
     let named = due.furthest.iter().map(|(row, translation)| {

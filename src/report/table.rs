@@ -103,7 +103,7 @@ fn repository_lines(report: &Report, rows: &[&Row], terminal: Terminal) -> Vec<S
 fn completion(totals: &Totals, terminal: Terminal) -> String {
     match (totals.with_resting(), totals.mean.get()) {
         (0, _) => format!("no{NO_BREAK}languages"),
-        (_, None) => format!("not{NO_BREAK}reported"),
+        (_, None) => "unknown".to_owned(),
         (_, Some(mean)) => terminal.bar(mean, totals),
     }
 }
@@ -166,7 +166,7 @@ fn due(document: &Document, terminal: Terminal) -> Vec<String> {
             Some((TranslationProblem::AtRisk, _)) => YELLOW,
             _ => "",
         };
-        let date = format!("{}, {}", day(at), days(at, document.taken_at));
+        let date = format!("{}, {}", day(at), days(at, document.taken_at, totals));
         let date = terminal.paint(style, &date);
         lines.push(format!("  {date}: {}", ready(totals, "")));
         lines.extend(verdict::named(&due));

@@ -276,11 +276,11 @@ Could not be read:
 fn a_repository_without_languages_or_completions_is_labelled() {
     let expected = "\
 REPOSITORY  COMPLETION    READY  NOT READY
-acme/mute   not reported  0/1    de ?
+acme/mute   unknown       ?/1    de ?
 acme/empty  no languages
 
 ? no completion reported
-0 of 1 translation ready
+? of 1 translation ready
 1 not judged: no completion is reported
 2 repositories, 1 language
 ";

@@ -61,10 +61,6 @@ impl Gate<'_> {
         if totals.with_resting() == 0 {
             return Err(NotReady::NoLanguages);
         }
-        let scale = diagnosis::scale(document.completion_scale, true, document.completions());
-        if let Some(finding) = scale.filter(|_| document.is_scale_suspect) {
-            return Err(NotReady::SuspectScale(finding.line()));
-        }
         let count = |count| counted(count, "translation", "translations");
         let resting = match totals.resting {
             0 => String::new(),
@@ -73,6 +69,10 @@ impl Gate<'_> {
         if totals.all == 0 {
             let all = count(totals.resting);
             return Ok(format!("{all} resting: a target of 0% requires nothing"));
+        }
+        let scale = diagnosis::scale(document.completion_scale, true, document.completions());
+        if let Some(finding) = scale.filter(|_| document.is_scale_suspect) {
+            return Err(NotReady::SuspectScale(finding.line()));
         }
         if totals.is_ready() {
             let (verb, target) = self.judged(totals.all);

@@ -1,7 +1,7 @@
 //! Dates, spans of time and ratios in words for people.
 
 use crate::{
-    domain::document::Totals,
+    domain::{TranslationProblem, document::Totals},
     support::{
         clock::Timestamp,
         humanize::{Rough, counted, grouped},
@@ -25,13 +25,16 @@ pub fn date(at: Timestamp) -> String {
     format!("{:.10}", at.to_string())
 }
 
-/// Formats the distance of a date from now, such as `12 days left` or `3 days overdue`. Counts the
-/// days of the calendar (UTC), because a date is the end of its day.
-pub fn days(due: Timestamp, now: Timestamp) -> String {
-    let (distance, words) = if due < now {
+/// Formats the distance of a date from now, such as `12 days left`, or `3 days overdue` if a
+/// translation with this date is judged so. Counts the days of the calendar (UTC), because a date
+/// is the end of its day.
+pub fn days(due: Timestamp, now: Timestamp, totals: &Totals) -> String {
+    let (distance, words) = if due >= now {
+        (due.since(now), "left")
+    } else if totals.count(TranslationProblem::Overdue) > 0 {
         (now.since(due), "overdue")
     } else {
-        (due.since(now), "left")
+        (now.since(due), "past")
     };
     let day = |at: Timestamp| at.since(Timestamp::default()).as_secs() / DAY;
     let distance = match day(due).abs_diff(day(now)) {
@@ -46,6 +49,14 @@ pub fn span(duration: Duration) -> String {
     match usize::try_from(duration.as_secs() / DAY) {
         Ok(0) | Err(_) => Rough(duration).to_string(),
         Ok(days) => counted(days, "day", "days"),
+    }
+}
+
+/// Counts the ready translations; `?` if that is unknown of each.
+pub fn ready_count(totals: &Totals) -> String {
+    match totals.all > 0 && totals.unknown == totals.all {
+        true => "?".to_owned(),
+        false => grouped(totals.ready),
     }
 }
 
@@ -70,7 +81,7 @@ pub fn fraction(totals: &Totals) -> String {
     match totals.all {
         0 if totals.resting > 0 => "resting".to_owned(),
         0 => String::new(),
-        all => format!("{}/{}", grouped(totals.ready), grouped(all)),
+        all => format!("{}/{}", ready_count(totals), grouped(all)),
     }
 }
 
@@ -92,11 +103,11 @@ mod tests {
             ("2026-11-24T23:59:59", "1 day left"),
             ("2026-11-24T08:00:00", "20 h left"),
             ("2026-11-23T23:59:59", "11 h left"),
-            ("2026-11-22T23:59:59", "12 h overdue"),
-            ("2026-11-21T23:59:59", "2 days overdue"),
-            ("2026-10-25T23:59:59", "29 days overdue"),
+            ("2026-11-22T23:59:59", "12 h past"),
+            ("2026-11-21T23:59:59", "2 days past"),
+            ("2026-10-25T23:59:59", "29 days past"),
         ] {
-            assert_eq!(days(at(due), now), expected);
+            assert_eq!(days(at(due), now, &Totals::default()), expected);
         }
     }
 }

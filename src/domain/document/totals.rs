@@ -39,7 +39,7 @@ pub struct Totals {
     problems: [usize; TranslationProblem::ALL.len()],
     /// The number of translations with unknown problems, by [`NotJudged::ALL`].
     not_judged: [usize; NotJudged::ALL.len()],
-    /// The mean ratio, with resting translations.
+    /// The mean ratio that can be trusted, with resting translations.
     pub mean: Mean,
     /// The mean gap between ratio and target.
     pub missing: Mean,
@@ -60,7 +60,9 @@ impl Totals {
     }
 
     pub fn add(&mut self, translation: &Translation) {
-        self.mean.add(translation.ratio);
+        let ratio = translation.ratio;
+        let is_known = translation.readiness != Readiness::Unknown;
+        self.mean.add(ratio.filter(|_| is_known));
         self.last_progress = self.last_progress.max(translation.last_progress);
         if translation.rests() {
             self.resting += 1;

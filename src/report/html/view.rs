@@ -13,7 +13,7 @@ use crate::{
         document::{Cause, Document, Due, Row, Totals, Translation, furthest_first, languages},
         snapshot::Condition,
     },
-    report::words::{date, day, days, span},
+    report::words::{date, day, days, ready_count, span},
     support::{
         clock::Timestamp,
         humanize::{self, Rough, grouped},
@@ -226,16 +226,16 @@ impl<'a> PageTemplate<'a> {
 
     /// Returns the title of the tab.
     fn title(&self) -> String {
-        let Totals { all, ready, .. } = self.totals;
+        let all = self.totals.all;
         let overdue = self.totals.count(TranslationProblem::Overdue);
         let title = format!(
             "{} {}/{} ready",
             self.look.mark(),
-            grouped(ready),
+            ready_count(&self.totals),
             grouped(all)
         );
         match (all, overdue) {
-            (0, _) => format!("{} Nothing to show", self.look.mark()),
+            (0, _) => format!("{} {}", self.look.mark(), self.sentence),
             (_, 0) => title,
             (_, overdue) => format!("{title}, {} overdue", grouped(overdue)),
         }
