@@ -166,7 +166,8 @@ impl Ledger {
         }
     }
 
-    /// Returns the codes of the languages that left polled repositories within a day.
+    /// Returns the codes of the languages that left polled repositories within a day. A repository
+    /// that returned and was not read yet lacks all of them.
     pub fn languages_gone(
         &self,
         excluded: &GlobSet,
@@ -174,7 +175,8 @@ impl Ledger {
     ) -> BTreeMap<Arc<str>, Vec<Arc<str>>> {
         let mut gone = BTreeMap::new();
         for (id, languages) in &self.departed.0 {
-            let Some(known) = self.polled.get(id) else {
+            let known = self.polled.get(id);
+            let Some(known) = known.filter(|known| known.kept.languages.is_some()) else {
                 continue;
             };
             let recent = languages.iter();

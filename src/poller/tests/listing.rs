@@ -150,6 +150,13 @@ async fn languages_that_left_listed_repositories_are_named_for_a_day() {
         2,
         "o/c left, too"
     );
+    bench.change(|api| {
+        api.pages.push(vec![(3, "o/c")]);
+        api.completions.retain(|(id, _)| *id != 3);
+    });
+    bench.poll().await;
+    let gone = bench.poller.status().languages_gone;
+    assert_eq!(gone.len(), 2, "o/c was not read again: {gone:?}");
     bench.restart(bench.poller.clock.now());
     pass(24 * 60).await;
     assert_eq!(bench.poller.status().languages_gone.len(), 0);
