@@ -4,7 +4,7 @@ use super::{
     Poller,
     ledger::MOST_LANGUAGES,
     log::{self, PollLog},
-    queue::{Queue, backoff, suggests_outage},
+    queue::{Queue, backoff},
 };
 use crate::{
     api::{Api, CURSOR_HINT, RequestFailure, Session},
@@ -301,7 +301,7 @@ impl<'a, A: Api> Poll<'a, A> {
         self.outcome.failed = self.failures.len();
         let left = of - self.outcome.read - self.outcome.failed;
         if self.outcome.stop.is_none() {
-            self.outcome.stop = self.outage(listing_failure.as_ref(), queue.is_outage());
+            self.outcome.stop = self.outage(listing_failure.as_ref(), &queue);
         }
         if self.outcome.stop.is_some() {
             self.outcome.unreached = left;
@@ -381,20 +381,14 @@ impl<'a, A: Api> Poll<'a, A> {
     }
 
     /// Returns the reason to stop the poll if the API failed as a whole: failures in a row ended
-    /// it, or it read nothing. An API that lists its repositories and refuses them is alive.
-    fn outage(
-        &self,
-        listing_failure: Option<&RequestFailure>,
-        is_ended_by_row: bool,
-    ) -> Option<Stop> {
+    /// it, or it read nothing after a listing that failed.
+    fn outage(&self, listing_failure: Option<&RequestFailure>, queue: &Queue) -> Option<Stop> {
         let now = self.poller.clock.now();
-        let is_outage = |reason| suggests_outage(reason, listing_failure.is_none());
         let is_nothing_read = self.outcome.read == 0;
+        let is_ended_by_row = queue.is_outage(is_nothing_read);
         let failure = match (listing_failure, &self.poller.progress.borrow().failure) {
             (Some(failure), _) if is_nothing_read || is_ended_by_row => failure.dated(now),
-            (None, Some(last))
-                if is_ended_by_row || is_nothing_read && last.reason.is_some_and(is_outage) =>
-            {
+            (None, Some(last)) if is_ended_by_row => {
                 let failed = repositories(self.failures.len());
                 let what = format!("{failed} cannot be read, the last: {}", last.what);
                 Failure::new(what, Arc::clone(&last.hint), now)

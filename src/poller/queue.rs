@@ -5,8 +5,8 @@
 //! those whose last read failed. The second part waits for the first. A repository whose request
 //! failed transiently goes to the back of its part, and is retried after a backoff.
 //!
-//! [`ROW`] failures in a row end the current part. In the first part they count as an outage; in
-//! the second they only end this poll.
+//! [`ROW`] failures in a row end the current part. In the first part, or if nothing was read, they
+//! count as an outage; in the second they only end this poll.
 
 use crate::{
     api::RequestFailure,
@@ -161,15 +161,16 @@ impl Queue {
         self.row >= ROW
     }
 
-    /// Returns whether failures in a row ended the first part.
-    pub fn is_outage(&self) -> bool {
-        self.is_over() && !self.is_second
+    /// Returns whether failures in a row ended the poll as an outage. In an outage of several polls
+    /// all repositories come into the second part.
+    pub fn is_outage(&self, is_nothing_read: bool) -> bool {
+        self.is_over() && (!self.is_second || is_nothing_read)
     }
 }
 
 /// Returns whether a failure may be one of the API as a whole. An API that lists its repositories
 /// and refuses one of them is alive; the default backend of a proxy answers 404 to everything.
-pub fn suggests_outage(reason: Reason, is_listed: bool) -> bool {
+fn suggests_outage(reason: Reason, is_listed: bool) -> bool {
     match reason {
         Reason::Forbidden | Reason::NotFound => !is_listed,
         Reason::TooLarge | Reason::Cursor => false,

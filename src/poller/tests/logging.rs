@@ -309,7 +309,7 @@ async fn a_failure_of_a_repository_is_logged_once_despite_an_outage() {
     for is_unreachable in [false, true, false] {
         let completions = bench.api.responses().completions.clone();
         bench.change(|api| {
-            api.is_unreachable = is_unreachable;
+            (api.is_unreachable, api.listing_breaks) = (is_unreachable, is_unreachable);
             if is_unreachable {
                 api.completions.clear();
             }

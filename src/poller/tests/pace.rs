@@ -437,10 +437,32 @@ async fn in_the_second_part_failures_only_leave_the_rest_to_the_next_poll() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_poll_that_read_nothing_is_an_outage() {
-    let api = Scripted::new(3, |id, _| if id.is_some() { 500 } else { OK });
-    let outcome = api.poller().poll().await;
-    assert_eq!(outcome.failure(), Some(PollFailure::Unavailable));
+async fn a_poll_that_read_nothing_is_an_outage_unless_its_listing_was_complete() {
+    for (listing, failure) in [
+        (500, PollFailure::Unavailable),
+        (OK, PollFailure::Repositories),
+    ] {
+        for languages in [1, 500] {
+            let api = Scripted::new(
+                3,
+                move |id, _| if id.is_some() { languages } else { listing },
+            );
+            let mut poller = api.poller();
+            for _ in 0..5 {
+                let outcome = poller.poll().await;
+                assert_eq!(outcome.failure(), Some(failure), "{outcome:?}");
+            }
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_outage_of_all_languages_stays_one_once_all_have_failed() {
+    let api = Scripted::new(60, |id, _| if id.is_some() { 500 } else { OK });
+    let mut poller = api.poller();
+    for outcome in polls::<12>(&mut poller).await {
+        assert_eq!(outcome.failure(), Some(PollFailure::Unavailable));
+    }
 }
 
 #[tokio::test(start_paused = true)]
