@@ -78,7 +78,7 @@ impl<A: Api> Poller<A> {
         let saving = Saving::new(saver);
         let status = PollStatus {
             last_success_at: state.last_success_at,
-            last_well_at: state.last_well_at,
+            failing_since: state.failing_since,
             ..PollStatus::default()
         };
         let mut ledger = Ledger::restore(state, now.wall);
@@ -174,7 +174,7 @@ impl<A: Api> Poller<A> {
     pub fn save(&mut self) {
         self.saving.save(|| SavedState {
             last_success_at: self.status.last_success_at,
-            last_well_at: self.status.last_well_at,
+            failing_since: self.status.failing_since,
             ..self.ledger.to_save()
         });
     }

@@ -60,8 +60,8 @@ const MAX_BYTES: u64 = 256 * 1024 * 1024;
 pub struct SavedState {
     /// The end of the last poll that read everything.
     pub last_success_at: Option<Timestamp>,
-    /// The end of the last poll that read everything, apart from a few repositories.
-    pub last_well_at: Option<Timestamp>,
+    /// The time since which polls do not read everything, apart from a few repositories.
+    pub failing_since: Option<Timestamp>,
     /// The polled repositories, each id once.
     pub repositories: Vec<SavedRepository>,
     /// Repositories that the last complete listing lacked. The next listing confirms their removal.

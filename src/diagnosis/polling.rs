@@ -159,10 +159,12 @@ pub(super) fn raised(finding: &Finding, status: &PollStatus, now: Timestamp) -> 
     }
 }
 
-/// Returns the end of the last poll that went well. A time in the future was recorded by a wrong
-/// clock, and says nothing.
+/// Returns the end of the last poll that went well, or of the first poll. A time in the future was
+/// recorded by a wrong clock, and says nothing.
 fn well_at(status: &PollStatus, now: Timestamp) -> Option<Timestamp> {
-    status.last_well_at.filter(|at| *at <= now)
+    let last = status.last.as_ref().filter(|last| last.is_well());
+    let well_at = status.failing_since.or(last.map(|last| last.ended_at));
+    well_at.filter(|at| *at <= now)
 }
 
 /// Returns a clause about the data that are shown after an incomplete poll.

@@ -111,8 +111,9 @@ pub struct PollStatus {
     pub last: Option<PollOutcome>,
     /// The end of the last poll that read everything, of an earlier process if this one had none.
     pub last_success_at: Option<Timestamp>,
-    /// The end of the last poll that [went well](PollOutcome::is_well).
-    pub last_well_at: Option<Timestamp>,
+    /// The end of the last poll that [went well](PollOutcome::is_well), or of the first poll; `None`
+    /// unless a poll has failed since. The time without a process fails no polls.
+    pub failing_since: Option<Timestamp>,
     /// The end of the hold that Retry-After demanded; `None` without a hold.
     pub held_until: Option<Timestamp>,
     /// The rate, in requests per second, to which refusals had slowed the last poll by its end;

@@ -114,9 +114,11 @@ impl<'a, A: Api> Poll<'a, A> {
             if outcome.is_success() {
                 poller.status.last_success_at = Some(now);
             }
-            if outcome.is_well() {
-                poller.status.last_well_at = Some(now);
-            }
+            let since = poller.status.failing_since;
+            let since = since.or_else(|| Some(before.as_ref().map_or(now, |one| one.ended_at)));
+            let since = since.filter(|_| !outcome.is_well());
+            poller.saving.is_changed |= poller.status.failing_since != since;
+            poller.status.failing_since = since;
         }
         poller.instruments.poll_ended(outcome.failure());
         // The refusals of an outage still slow down the polls after it.

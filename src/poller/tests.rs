@@ -83,7 +83,7 @@ impl Bench {
     fn saved(&self) -> SavedState {
         SavedState {
             last_success_at: self.poller.status.last_success_at,
-            last_well_at: self.poller.status.last_well_at,
+            failing_since: self.poller.status.failing_since,
             ..self.poller.ledger.to_save()
         }
     }

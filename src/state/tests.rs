@@ -101,7 +101,7 @@ fn small() -> SavedState {
         ],
         missed: [RepositoryId::new(7).unwrap()].into(),
         departed: departed(7, fallen(record("it", "Italian", 12.0, 3))),
-        last_well_at: Some(time(7)),
+        failing_since: Some(time(7)),
     }
 }
 

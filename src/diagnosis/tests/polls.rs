@@ -47,7 +47,6 @@ fn a_consequence_points_to_its_cause_and_gives_no_advice_of_its_own() {
 #[test]
 fn failures_are_told_while_the_poll_lasts() {
     let mut known = Known::with(|known| {
-        known.status.last_well_at = Some(NOW);
         known.status.running = Some(Running {
             of: Some(20),
             failed: 4,
@@ -139,7 +138,7 @@ fn a_first_poll_counts_repositories_unless_data_were_restored() {
 #[test]
 fn a_complete_listing_ends_the_finding_of_a_refused_key() {
     let mut known = Known::ended(refused(PollFailure::Unauthorized));
-    known.status.last_well_at = Some(ago(48));
+    known.status.failing_since = Some(ago(48));
     known.snapshot.repositories[0].condition = testing::stale(ago(48), None);
     known.status.running = running(NOW, false, 0);
     assert_eq!(known.kinds()[0], ProblemKind::ApiKey);

@@ -13,9 +13,7 @@ struct Judged {
 
 impl Judged {
     fn new(known: Known) -> Self {
-        let mut judged = Self { known, now: NOW };
-        judged.known.status.last_well_at = Some(NOW);
-        judged
+        Self { known, now: NOW }
     }
 
     /// Restarts the process with the state file.
@@ -52,10 +50,14 @@ impl Judged {
 
     fn polled(&mut self, outcome: PollOutcome) {
         self.known.status.running = None;
-        if outcome.is_well() {
-            self.known.status.last_well_at = Some(self.now);
-        }
-        self.known.status.last = Some(outcome);
+        let status = &mut self.known.status;
+        let before = status.last.as_ref().map_or(self.now, |last| last.ended_at);
+        let since = status.failing_since.unwrap_or(before);
+        status.failing_since = Some(since).filter(|_| !outcome.is_well());
+        status.last = Some(PollOutcome {
+            ended_at: self.now,
+            ..outcome
+        });
     }
 }
 
@@ -172,7 +174,7 @@ fn a_start_after_a_stop_of_days_is_no_problem_once_the_api_answers() {
 #[test]
 fn a_success_dated_in_the_future_does_not_silence_failing_polls() {
     let mut judged = Judged::new(Known::new());
-    judged.known.status.last_well_at = Some(NOW.saturating_add(HOUR * 24));
+    judged.known.status.failing_since = Some(NOW.saturating_add(HOUR * 24));
     judged.polled(ended_early(PollFailure::Unavailable));
     assert_eq!(
         judged.problems(),
@@ -182,8 +184,9 @@ fn a_success_dated_in_the_future_does_not_silence_failing_polls() {
 }
 
 #[test]
-fn restarts_do_not_hide_a_first_poll_that_never_ends() {
+fn restarts_do_not_hide_failing_polls() {
     let mut judged = Judged::new(Known::new());
+    judged.polled(ended_early(PollFailure::Unavailable));
     judged.restart();
     for _ in 0..5 {
         assert_eq!(judged.after(3), [""; 0]);

@@ -1,7 +1,12 @@
 //! Saves during a poll, and the restored state after a restart.
 
 use super::*;
-use crate::state::StateFile;
+use crate::{
+    diagnosis::findings,
+    domain::{ProblemKind, Severity, document::Document},
+    metrics::instruments::Facts,
+    state::StateFile,
+};
 use globset::{Glob, GlobSet};
 use std::path::Path;
 
@@ -65,6 +70,37 @@ async fn the_last_success_of_all_survives_a_restart_and_a_chosen_poll() {
     bench.poller = setup.build();
     assert_eq!(bench.poll().await.read, 1);
     assert_eq!(bench.saved().last_success_at, Some(START));
+}
+
+#[tokio::test(start_paused = true)]
+async fn only_polls_that_failed_count_as_failing_not_the_time_without_a_process() {
+    let alarm = |bench: &Bench| {
+        let poller = &bench.poller;
+        let document = Document::judge(&poller.snapshot(), poller.status(), None);
+        let findings = findings(&document, &Facts::default(), poller.clock.now());
+        let mut failing = findings
+            .iter()
+            .filter(|finding| finding.kind == ProblemKind::PollsFailing);
+        failing.next().and_then(|finding| finding.alarm)
+    };
+    let mut bench = Bench::new();
+    bench.poll().await;
+    bench.restart(START.saturating_add(72 * HOUR));
+    bench.change(|api| {
+        api.listing_breaks = true;
+        api.is_unreachable = true;
+    });
+    bench.poll().await;
+    assert_eq!(alarm(&bench), Some(Severity::Info), "nobody polled before");
+    pass(20).await;
+    bench.poll().await;
+    assert_eq!(alarm(&bench), Some(Severity::Warning));
+    bench.restart(bench.poller.clock.now());
+    bench.poll().await;
+    assert_eq!(alarm(&bench), Some(Severity::Warning), "after a restart");
+    bench.change(|api| (api.listing_breaks, api.is_unreachable) = (false, false));
+    bench.poll().await;
+    assert_eq!(alarm(&bench), None);
 }
 
 #[tokio::test(start_paused = true)]

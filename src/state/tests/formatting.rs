@@ -17,7 +17,7 @@ fn the_types_of_the_ledger_are_the_format() {
     saved.repositories[0].failing_since = Some(time(16));
     let expected = concat!(
         r#"{"format":"translation-exporter state","version":3,"#,
-        r#""base_url":"https://api.example.com/","state":{"last_success_at":6,"last_well_at":7,"#,
+        r#""base_url":"https://api.example.com/","state":{"last_success_at":6,"failing_since":7,"#,
         r#""repositories":["#,
         r#"{"repository":{"id":7,"name":"owner/repo","private":true,"created_at":1600000000000},"#,
         r#""last_attempt":0,"failures":0,"failing_since":16,"#,
@@ -220,14 +220,14 @@ fn any_state() -> impl Strategy<Value = SavedState> {
     let departed = collection::btree_map((any_id(), any_text()), (known, any_time()), 0..5);
     let polls = (option::of(any_time()), option::of(any_time()));
     (polls, repositories, missed, departed).prop_map(
-        |((last_success_at, last_well_at), repositories, missed, departed)| {
+        |((last_success_at, failing_since), repositories, missed, departed)| {
             let mut all = Departed::default();
             for ((id, code), (record, left_at)) in departed {
                 all.keep(id, &coded(&code, record), left_at);
             }
             SavedState {
                 last_success_at,
-                last_well_at,
+                failing_since,
                 repositories,
                 missed,
                 departed: all,
