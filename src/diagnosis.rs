@@ -42,7 +42,7 @@ pub struct Finding {
     /// The severity of its series of `translation_exporter_problem`; `None` for a few repositories
     /// that fail, which the page alone names.
     pub alarm: Option<Severity>,
-    /// The number of repositories that fail, if the finding is about single ones; otherwise 0.
+    /// The number of repositories, if the finding is about single ones; otherwise 0.
     pub repositories: usize,
     /// The beginning; `None` if it is unknown.
     pub since: Option<Timestamp>,

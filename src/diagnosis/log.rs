@@ -22,8 +22,8 @@ struct Present {
 
 impl ProblemLog {
     /// Logs the changes since the last call. Dates the findings whose beginning is unknown to the
-    /// time at which they were first seen. A finding that counts repositories is logged once two
-    /// calls in a row have the same count.
+    /// time at which they were first seen. A finding that counts repositories waits until two
+    /// calls in a row have the same count; changes of the count after its line are not logged.
     pub fn observe(&mut self, findings: &mut [Finding], now: Timestamp) {
         let mut seen = BTreeSet::new();
         for finding in findings {
