@@ -53,7 +53,7 @@ pub async fn once(options: &Options, arguments: Once) -> Result<(), RunError> {
     }
     let selection = Selection::new(&arguments.repositories, &arguments.languages)
         .map_err(|error| anyhow!("cannot use the globs of the command line: {error}"))?;
-    let mut since = match arguments.since.clone() {
+    let since = match arguments.since.clone() {
         Some(path) => Some(off_the_runtime(move || Since::read(&path)).await?),
         None => None,
     };
@@ -67,37 +67,18 @@ pub async fn once(options: &Options, arguments: Once) -> Result<(), RunError> {
     let drawn = spawn_blocking(move || runtime.block_on(draw(bar, progress)));
     let mut signals = StopSignals::listen()?;
     let result = poll(&mut poller, &instruments, &mut signals).await;
-    let mut snapshot = poller.snapshot();
-    if let Some(ratio) = arguments.require {
-        snapshot.targets = Arc::new(Targets::everything_at(ratio));
-    }
-    let status = PollStatus {
-        last: Some(result.outcome),
-        ..poller.status()
-    };
-    let all = Document::judge(&snapshot, status, None);
-    let all_languages = Selection {
-        languages: GlobSet::empty(),
-        ..selection.clone()
-    };
-    let unmatched = unmatched(&arguments, &all_languages.of(&all));
-    let document = Arc::new(selection.of(&all));
-    let foreign = since.take_if(|since| since.is_foreign(&document));
-    if let Some(since) = &mut since {
-        since.select(&selection);
-    }
-    let is_whole = result.signal.is_none() && document.is_complete();
-    let unmatched = unmatched.or(foreign.map(|_| FOREIGN.to_owned()));
+    let signal = result.signal;
+    let report = report(
+        &poller,
+        result,
+        &arguments,
+        &selection,
+        since,
+        api_host(&config),
+    );
     let results = Arc::new(Results {
-        exposition: Exposition::new(Arc::clone(&document)),
-        report: Report {
-            document,
-            findings: result.findings,
-            api: api_host(&config),
-            unmatched: unmatched.filter(|_| is_whole),
-            since: since.map(Arc::new),
-            max_size: arguments.max_size,
-        },
+        exposition: Exposition::new(Arc::clone(&report.document)),
+        report,
         instruments,
     });
     drop(poller);
@@ -114,11 +95,51 @@ pub async fn once(options: &Options, arguments: Once) -> Result<(), RunError> {
     };
     tokio::select! {
         finished = finish(saving, drawn, print) => finished?,
-        signal = give_up(result.signal, &mut signals) => {
+        signal = give_up(signal, &mut signals) => {
             return Err(anyhow!("stopped by {signal} while saving or printing the result").into());
         }
     }
-    verdict(&results, result.signal, &arguments, &selection)
+    verdict(&results, signal, &arguments, &selection)
+}
+
+/// Judges what the poll has read, and selects what the command line asks for.
+fn report(
+    poller: &Poller<Client>,
+    result: PollResult,
+    arguments: &Once,
+    selection: &Selection,
+    mut since: Option<Since>,
+    api: Arc<str>,
+) -> Report {
+    let mut snapshot = poller.snapshot();
+    if let Some(ratio) = arguments.require {
+        snapshot.targets = Arc::new(Targets::everything_at(ratio));
+    }
+    let status = PollStatus {
+        last: Some(result.outcome),
+        ..poller.status()
+    };
+    let all = Document::judge(&snapshot, status, None);
+    let all_languages = Selection {
+        languages: GlobSet::empty(),
+        ..selection.clone()
+    };
+    let unmatched = unmatched(arguments, &all_languages.of(&all));
+    let document = Arc::new(selection.of(&all));
+    let foreign = since.take_if(|since| since.is_foreign(&document));
+    if let Some(since) = &mut since {
+        since.select(selection);
+    }
+    let is_whole = result.signal.is_none() && document.is_complete();
+    let unmatched = unmatched.or(foreign.map(|_| FOREIGN.to_owned()));
+    Report {
+        document,
+        findings: result.findings,
+        api,
+        unmatched: unmatched.filter(|_| is_whole),
+        since: since.map(Arc::new),
+        max_size: arguments.max_size,
+    }
 }
 
 /// Opens the state file and makes the poller. Also returns the task that saves.
