@@ -241,14 +241,6 @@ pub struct SavedRepository {
     pub languages: Option<Arc<Languages>>,
 }
 
-/// Finds the record of a language. The records must be sorted by code.
-pub fn find<'a>(records: &'a [Record], code: &str) -> Option<&'a Record> {
-    let index = records
-        .binary_search_by(|record| (*record.language.code).cmp(code))
-        .ok()?;
-    records.get(index)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

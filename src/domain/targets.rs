@@ -127,9 +127,18 @@ impl Targets {
         })])
     }
 
-    /// Returns the repositories that entries name, apart from resting ones. Each is required.
-    pub fn required_repositories(&self) -> impl Iterator<Item = &str> {
-        let entries = self.0.iter().filter(|entry| !entry.target.rests());
+    /// Returns the repositories that entries name, apart from resting ones and from those that name
+    /// other languages alone. Each is required.
+    pub fn required_repositories(
+        &self,
+        has_language: impl Fn(&str) -> bool,
+    ) -> impl Iterator<Item = &str> {
+        let entries = self.0.iter().filter(move |entry| {
+            let (all, named) = (&entry.languages, &entry.named.languages);
+            let are_literal = !all.is_empty() && named.len() == all.len();
+            let is_other = are_literal && !named.iter().any(|code| has_language(code));
+            !entry.target.rests() && !is_other
+        });
         let names = entries.flat_map(|entry| &entry.named.repositories);
         names.map(String::as_str)
     }
@@ -174,10 +183,6 @@ impl<'a> RepositoryTargets<'a> {
         codes
             .filter(|(entry, code)| self.entry(code) == Some(entry))
             .map(|(_, code)| code)
-    }
-
-    pub fn have_dates(&self) -> bool {
-        self.0.iter().any(|entry| entry.target.due.is_some())
     }
 
     /// Returns the target of a language, or `None` if no entry applies to it.

@@ -41,6 +41,9 @@ pub struct JsonDocument {
     poll: Option<JsonPoll>,
     /// The number of repositories left out by the filters, or for a duplicate name.
     filtered: usize,
+    /// The number of repositories of this document without data, which `summary` leaves out: their
+    /// `languages` are null.
+    unread: usize,
     /// The totals of all repositories of this document.
     summary: Summary,
     /// The repositories, sorted by name.
@@ -196,7 +199,9 @@ pub fn json(
     selection: Selection,
     since: Option<Arc<Since>>,
 ) -> impl Iterator<Item = String> + Send + use<> {
-    let head = head(&document, &selection.totals(&document));
+    let is_unread = |row: &&Row| !row.is_read() && selection.has_repository(row.name());
+    let unread = document.rows.iter().filter(is_unread).count();
+    let head = head(&document, &selection.totals(&document), unread);
     let mut next = 0;
     let mut separator = "\n";
     let mut opening = Some(head);
@@ -224,7 +229,7 @@ pub fn json(
 }
 
 /// Encodes the document up to its first repository.
-fn head(document: &Document, totals: &Totals) -> String {
+fn head(document: &Document, totals: &Totals, unread: usize) -> String {
     let poll = document.status.last.as_ref();
     let head = JsonDocument {
         version: 1,
@@ -247,6 +252,7 @@ fn head(document: &Document, totals: &Totals) -> String {
             unreached: poll.unreached,
         }),
         filtered: document.filtered,
+        unread,
         summary: summary(totals),
         repositories: Vec::new(),
     };

@@ -148,8 +148,11 @@ impl Since {
     }
 
     /// Returns what became ready by the targets of today, what is no longer ready and what is no
-    /// longer listed, each under its heading.
+    /// longer shown, each under its heading; nothing while no ratio can be trusted.
     pub fn changes(&self, document: &Document) -> Vec<(String, Vec<String>)> {
+        if document.is_scale_suspect {
+            return Vec::new();
+        }
         let (mut ready, mut behind) = (Vec::new(), Vec::new());
         for (row, one) in document.translations() {
             let Some(earlier) = self.ratio(document, row, one) else {
@@ -160,7 +163,7 @@ impl Since {
             let item = format!("{}{} of {}", one.code(), points(change), row.name());
             if one.is_ready() && !was_ready {
                 ready.push((change, item));
-            } else if one.is_behind() && was_ready && !document.is_scale_suspect {
+            } else if one.is_behind() && was_ready {
                 behind.push((change, item));
             }
         }
@@ -169,7 +172,9 @@ impl Since {
             items.into_iter().map(|(_, item)| item).collect::<Vec<_>>()
         };
         let time = format!("{:.16} UTC", self.taken_at.replace('T', " "));
-        let became = if ready.is_empty() {
+        let became = if ready.is_empty() && !(document.is_listed() && document.unread() == 0) {
+            format!("No translation that was read became ready since {time}.")
+        } else if ready.is_empty() {
             format!("No translation became ready since {time}.")
         } else {
             format!("Became ready since {time}, with the change in points:")
@@ -177,7 +182,7 @@ impl Since {
         let mut changes = vec![(became, sorted(ready))];
         for (heading, items) in [
             ("No longer ready:", sorted(behind)),
-            ("No longer listed:", self.departed(document)),
+            ("No longer shown:", self.departed(document)),
         ] {
             if !items.is_empty() {
                 changes.push((heading.to_owned(), items));
@@ -186,7 +191,7 @@ impl Since {
         changes
     }
 
-    /// Names the earlier translations that are no longer listed. A repository that was not read,
+    /// Names the earlier translations that have left or that the filters leave out. A repository that was not read,
     /// or not listed, may still have its languages.
     fn departed(&self, document: &Document) -> Vec<String> {
         let mut departed = Vec::new();

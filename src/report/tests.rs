@@ -475,6 +475,40 @@ fn a_badge_is_green_only_if_everything_was_read_and_is_ready() {
     }
     let nothing = badge(&report(&snapshot(Vec::new()), &poll(0)));
     assert!(nothing.contains("\"unknown\""), "{nothing}");
+    let mut beside_resting = resting_and(&[("de", None)], 50.0);
+    let unknown = badge(&report(&beside_resting, &poll(0)));
+    assert!(unknown.contains("\"unknown\""), "{unknown}");
+    // A language that only rests is nothing to ship.
+    beside_resting = resting_and(&[("de", Some(100.0))], 50.0);
+    assert_eq!(languages(&report(&beside_resting, &poll(0))), "de\n");
+    // Without a judgement, no scale is in doubt.
+    let suspect = resting_and(&[], 0.5);
+    assert!(verdict(&suspect, None).is_ok());
+}
+
+#[test]
+fn the_gate_asks_for_repositories_with_the_chosen_languages_alone() {
+    let mut snapshot = snapshot(vec![read(1, "acme/app", &[("fr", Some(100.0))])]);
+    snapshot.targets = Arc::new(Targets(vec![entry(&["acme/gone"], &["de"], 1.0, "")]));
+    let report = report(&snapshot, &poll(0));
+    for (language, is_missing) in [("de", true), ("fr", false)] {
+        let gate = Gate {
+            document: &report.document,
+            selection: &Selection::new(&[], &[globset::Glob::new(language).unwrap()]).unwrap(),
+            required: None,
+        };
+        let verdict = gate.verdict();
+        let error = matches!(verdict, Err(NotReady::NoRepository(_)));
+        assert_eq!(error, is_missing, "{verdict:?}");
+    }
+}
+
+/// Returns a repository with these languages and one that rests.
+fn resting_and(others: &[(&str, Option<f64>)], resting: f64) -> Snapshot {
+    let all = [others, &[("eo", Some(resting))]].concat();
+    let mut snapshot = snapshot(vec![read(1, "acme/app", &all)]);
+    snapshot.targets = Arc::new(Targets(vec![entry(&[], &["eo"], 0.0, "")]));
+    snapshot
 }
 
 #[test]

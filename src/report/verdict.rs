@@ -112,7 +112,8 @@ impl Gate<'_> {
     /// Names the chosen repositories that `targets` requires and that are not listed.
     fn missing_repositories(&self) -> Option<String> {
         let Document { targets, rows, .. } = self.document;
-        let required = targets.required_repositories();
+        let has_language = |code: &str| self.selection.has_language(code);
+        let required = targets.required_repositories(has_language);
         let missing = required.filter(|name| {
             self.selection.has_repository(name) && !rows.iter().any(|row| row.name() == *name)
         });

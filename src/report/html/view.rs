@@ -20,6 +20,7 @@ use crate::{
     },
 };
 use askama::Template;
+use std::collections::BTreeMap;
 
 /// The stylesheet, which is part of the page.
 pub const STYLE: &str = include_str!("style.css");
@@ -79,6 +80,8 @@ struct PageTemplate<'a> {
     /// The languages, the furthest behind first.
     languages: Vec<(&'a str, Totals)>,
     grid: Grid<'a>,
+    /// The names of the languages by code.
+    names: BTreeMap<&'a str, &'a str>,
 }
 
 /// A date with the translations that are due.
@@ -120,6 +123,7 @@ impl View<'_> {
             stalled,
             languages,
             grid: Grid::new(&chosen.rows, query, size),
+            names: self.document.language_names(),
         };
         page.render()
     }
@@ -311,12 +315,10 @@ impl<'a> PageTemplate<'a> {
 
     /// Returns the name of a language with its code, or the code alone if the API reports no name.
     fn language_name(&self, code: &str) -> String {
-        let mut translations = self.view.document.translations();
-        match translations.find(|(_, one)| one.code() == code && !one.language.name.is_empty()) {
-            Some((_, one)) if *one.language.name != *code => {
-                format!("{} ({code})", one.language.name)
-            }
-            _ => code.to_owned(),
+        match self.names.get(code) {
+            None | Some(&"") => code.to_owned(),
+            Some(name) if *name == code => code.to_owned(),
+            Some(name) => format!("{name} ({code})"),
         }
     }
 }
@@ -335,12 +337,6 @@ fn meaning(kind: TranslationProblem) -> &'static str {
         TranslationProblem::Overdue => "not ready, the date has passed",
         TranslationProblem::AtRisk => "too slow for the date",
     }
-}
-
-/// Returns the latest known progress in a repository.
-fn last_progress(row: &Row) -> Option<Timestamp> {
-    let translations = row.translations().iter();
-    translations.filter_map(Translation::known_progress).max()
 }
 
 /// Returns the class of a mean. A mean beside unknown completions is never coloured as ready.

@@ -41,7 +41,7 @@ Became ready since 2023-11-07 22:13 UTC, with the change in points:
 No longer ready:
   tr -1 of acme/app
 
-No longer listed:
+No longer shown:
   sv of acme/app
   de of acme/gone
 
@@ -62,7 +62,7 @@ No longer ready:
 
 - tr -1 of acme/app
 
-No longer listed:
+No longer shown:
 
 - sv of acme/app
 - de of acme/gone
@@ -158,4 +158,23 @@ fn absurd_changes_and_long_lists_of_them_fit_the_markdown() {
     assert!(text.contains("- l00 &gt;+999 of nnn"), "{text}");
     assert!(text.contains("- and 39 more"), "{text}");
     assert!(text.contains("de <0% &lt;-999 |"), "{text}");
+}
+
+#[test]
+fn no_change_is_named_or_denied_where_it_is_unknown() {
+    let (mut snapshot, since) = compared();
+    let since = Some(Arc::new(since));
+    let text = |snapshot: &Snapshot| {
+        let report = Report {
+            since: since.clone(),
+            ..report(snapshot, &poll(0))
+        };
+        table(&report, plain(80))
+    };
+    snapshot.repositories = vec![failed(1, "acme/app", "GET 1: 404", "wait")];
+    let unread = text(&snapshot);
+    assert!(unread.starts_with("No translation that was read became ready since"));
+    snapshot.repositories = vec![read(1, "acme/app", &[("de", Some(1.0))])];
+    let suspect = text(&snapshot);
+    assert!(!suspect.contains("since"), "{suspect}");
 }
