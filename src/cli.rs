@@ -7,11 +7,10 @@
 
 use crate::{
     config::{KEYS, Key, Options, Takes, repository_glob},
-    support::{glob::glob, hint::nearest},
+    support::{glob::glob, logging},
 };
 use clap::{
-    Arg, ArgAction, ArgMatches, Args, FromArgMatches as _, Subcommand, ValueEnum,
-    error::{ContextKind, ErrorKind},
+    Arg, ArgAction, ArgMatches, Args, FromArgMatches as _, Subcommand, ValueEnum, error::ErrorKind,
     value_parser,
 };
 use globset::Glob;
@@ -177,13 +176,6 @@ const DISPLAY_NAME: &str = "translation-exporter,";
 
 /// The complete command line, also for help, completions and a man page.
 pub fn command() -> clap::Command {
-    let file = Arg::new(CONFIG_FILE)
-        .long(CONFIG_FILE)
-        .global(true)
-        .value_name("FILE")
-        .value_parser(value_parser!(OsString))
-        .help_heading("Configuration")
-        .help("YAML configuration file");
     let command = clap::Command::new("translation-exporter")
         .display_name(DISPLAY_NAME)
         .version(VERSION)
@@ -195,16 +187,21 @@ pub fn command() -> clap::Command {
              Each key of the file has an environment variable:\n\
              $TRANSLATION_EXPORTER_<SECTION>__<KEY>.",
         )
-        .args(KEYS.iter().filter_map(option).chain([file]));
+        .args(options());
     // After the commands, which overwrite it with the doc of their type.
     let about = "Prometheus exporter for the translation progress of code repositories";
     let command = Command::augment_subcommands(command).about(about);
     command.mut_subcommands(|command| {
-        let example = example(command.get_name());
+        let name = command.get_name().to_owned();
+        let options = options().map(|option| {
+            let is_used = is_used(&name, option.get_id().as_str());
+            option.hide(!is_used)
+        });
         command
             .display_name(DISPLAY_NAME)
             .version(VERSION)
-            .after_help(example)
+            .args(options)
+            .after_help(example(&name))
     })
 }
 
@@ -219,7 +216,29 @@ fn example(command: &str) -> String {
     format!("Example: translation-exporter {command} {words}")
 }
 
-/// Returns the option of a key, if it has one. It may stand before or after the command.
+/// Returns true if the command uses the key. `demo` has an API of its own, and `once` serves
+/// nothing.
+fn is_used(command: &str, path: &str) -> bool {
+    match command {
+        "demo" => !path.starts_with("api."),
+        "once" => !path.starts_with("web."),
+        _ => true,
+    }
+}
+
+/// Returns the options of the program, which each command has as well: clap would drop the items of
+/// a global list that stand before the command.
+fn options() -> impl Iterator<Item = Arg> {
+    let file = Arg::new(CONFIG_FILE)
+        .long(CONFIG_FILE)
+        .value_name("FILE")
+        .value_parser(value_parser!(OsString))
+        .help_heading("Configuration")
+        .help("YAML configuration file");
+    KEYS.iter().filter_map(option).chain([file])
+}
+
+/// Returns the option of a key, if it has one.
 fn option(key: &Key) -> Option<Arg> {
     let flag = key.flag.as_ref()?;
     let default = match key.default {
@@ -228,7 +247,6 @@ fn option(key: &Key) -> Option<Arg> {
     };
     let option = Arg::new(key.path)
         .long(flag.name.trim_start_matches('-'))
-        .global(true)
         .value_name(flag.value_name)
         .help(format!("{}{default}", flag.help))
         .help_heading(match key.split().0 {
@@ -246,16 +264,22 @@ fn option(key: &Key) -> Option<Arg> {
     })
 }
 
-/// Collects the options; an empty option means none.
+/// Collects the options; an empty option means none. After the command, an option wins over the
+/// same one before it, and a list has the items of both.
 fn typed(matches: &ArgMatches) -> Options {
-    let file = matches.get_one::<OsString>(CONFIG_FILE);
-    let mut options = Options {
-        config_file: file.filter(|file| !file.is_empty()).map(Into::into),
-        ..Options::default()
-    };
-    for key in KEYS.iter().filter(|key| key.flag.is_some()) {
-        if let Some(typed) = matches.get_many::<String>(key.path) {
-            let typed: Vec<_> = typed.map(String::as_str).collect();
+    let mut options = Options::default();
+    let command = matches.subcommand().map(|(_, matches)| matches);
+    for matches in [matches].into_iter().chain(command) {
+        if let Some(file) = matches.get_one::<OsString>(CONFIG_FILE) {
+            options.config_file = (!file.is_empty()).then(|| file.into());
+        }
+        for key in KEYS.iter().filter(|key| key.flag.is_some()) {
+            let Some(typed) = matches.get_many::<String>(key.path) else {
+                continue;
+            };
+            let earlier = options.flags.remove(key.path);
+            let earlier = earlier.filter(|_| matches!(key.takes, Takes::List(..)));
+            let typed: Vec<_> = earlier.iter().chain(typed).map(String::as_str).collect();
             options.flags.insert(key.path, typed.join(","));
         }
     }
@@ -271,10 +295,8 @@ pub fn parse() -> Cli {
         }
         // One prefix for all errors.
         let message = error.render().to_string();
-        eprint!(
-            "translation-exporter: {}",
-            message.trim_start_matches("error: ")
-        );
+        let message = message.trim_start_matches("error: ");
+        logging::print(format!("translation-exporter: {message}"));
         std::process::exit(error.exit_code())
     })
 }
@@ -287,14 +309,14 @@ pub fn parse_from(
     words: impl IntoIterator<Item = impl Into<OsString> + Clone>,
 ) -> Result<Cli, clap::Error> {
     let mut parser = command();
-    let matches =
-        parser.try_get_matches_from_mut(words).map_err(|error| {
-            match key_without_option(&error).or_else(|| option_of_once(&error, &parser)) {
-                Some(message) => parser.error(ErrorKind::UnknownArgument, message),
-                None => error,
-            }
-        })?;
+    let matches = parser.try_get_matches_from_mut(words)?;
     let options = typed(&matches);
+    let name = matches.subcommand_name().unwrap_or_default();
+    let unused = options.flags.keys().find(|path| !is_used(name, path));
+    if let Some(flag) = unused.and_then(|path| Key::find(path)?.flag.as_ref()) {
+        let message = format!("`{name}` does not use {}; leave it out", flag.name);
+        return Err(parser.error(ErrorKind::ArgumentConflict, message));
+    }
     let command = match matches.subcommand() {
         None => Command::Serve,
         Some(_) => Command::from_arg_matches(&matches)?,
@@ -307,40 +329,6 @@ pub fn parse_from(
         }
     }
     Ok(Cli { options, command })
-}
-
-/// Returns the remedy for an unknown option that is a key of the configuration without an option.
-fn key_without_option(error: &clap::Error) -> Option<String> {
-    let argument = error.get(ContextKind::InvalidArg)?.to_string();
-    let path = argument.strip_prefix("--")?.replace('-', "_");
-    let key = KEYS
-        .iter()
-        .find(|key| key.flag.is_none() && key.path == path)?;
-    let instead = match key.takes {
-        Takes::Secret => "the list of processes would show it; use --api.key-file",
-        _ => "set it in the file of --config.file",
-    };
-    let (path, variable) = (key.path, key.variable());
-    Some(format!(
-        "{path} has no option: {instead}, or set {variable}"
-    ))
-}
-
-/// Returns the proposal for an unknown option that resembles one of `once`, if clap has none.
-fn option_of_once(error: &clap::Error, parser: &clap::Command) -> Option<String> {
-    let suggested = [ContextKind::SuggestedArg, ContextKind::Suggested];
-    if error.kind() != ErrorKind::UnknownArgument
-        || suggested.iter().any(|kind| error.get(*kind).is_some())
-    {
-        return None;
-    }
-    let argument = error.get(ContextKind::InvalidArg)?.to_string();
-    let once = parser.find_subcommand("once")?;
-    let options = once.get_arguments().filter_map(Arg::get_long);
-    let near = nearest(argument.strip_prefix("--")?, options)?;
-    Some(format!(
-        "unexpected argument {argument}; did you mean `once --{near}`?"
-    ))
 }
 
 #[cfg(test)]

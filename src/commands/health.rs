@@ -20,31 +20,41 @@ pub async fn check(options: Options) -> Result<(), RunError> {
         .install_default()
         .ok();
     let asked = async {
-        let url = off_the_runtime(move || url(&options)).await?;
-        ask(&url)
-            .await
-            .with_context(|| format!("{url} does not say that the exporter is healthy"))
+        let (schemes, host) = off_the_runtime(move || port(&options)).await?;
+        let mut answered = Ok(());
+        for scheme in schemes {
+            let url = format!("{scheme}://{host}/-/healthy");
+            answered = ask(&url)
+                .await
+                .with_context(|| format!("{url} does not say that the exporter is healthy"));
+            if answered.is_ok() {
+                break;
+            }
+        }
+        answered
     };
     let answered = timeout(LIMIT, asked).await;
     Ok(answered
         .unwrap_or_else(|_| bail!("no response in time, neither of a disk nor of a port"))?)
 }
 
-/// Returns the URL to request: of the first address, with the scheme of the web configuration file.
-/// An exporter whose file is invalid now keeps its active configuration, which may have TLS.
-fn url(options: &Options) -> anyhow::Result<String> {
+/// Returns the first address, and the scheme of the web configuration file; both schemes if that is
+/// invalid now, because the exporter keeps its active configuration.
+fn port(options: &Options) -> anyhow::Result<(Vec<&'static str>, String)> {
     let (addresses, web_file) = config::load_address(options, &environment())?;
     // The configuration has at least one.
     let address = &addresses[0];
-    let file = web_config::WebConfigFile::load(web_file.as_deref());
-    let scheme = file.map_or("https", |file| file.scheme());
+    let schemes = match web_config::WebConfigFile::load(web_file.as_deref()) {
+        Ok(file) => vec![file.scheme()],
+        Err(_) => vec!["https", "http"],
+    };
     // A connection to 0.0.0.0 or [::] reaches loopback on Linux.
     let host = if address.starts_with(':') {
         "0.0.0.0"
     } else {
         ""
     };
-    Ok(format!("{scheme}://{host}{address}/-/healthy"))
+    Ok((schemes, format!("{host}{address}")))
 }
 
 async fn ask(url: &str) -> anyhow::Result<()> {

@@ -52,7 +52,7 @@ pub struct Reloader {
     pub instruments: Arc<Instruments>,
     pub requests: mpsc::Receiver<ReloadRequest>,
     /// True if the last full reload was refused.
-    pub is_refused: bool,
+    pub is_refused: watch::Sender<bool>,
 }
 
 impl Reloader {
@@ -107,10 +107,18 @@ impl Reloader {
         read: Result<WebConfigFile, WebConfigError>,
     ) -> anyhow::Result<()> {
         // The web file comes first: a mistake elsewhere must not delay a renewed certificate.
-        let outcome = read
-            .context("web.config_file")
-            .and_then(|web_file| self.apply(None, web_file));
-        if self.is_refused {
+        let active = self.server.protection();
+        let outcome = match read.context("web.config_file") {
+            // A reload was faster, or names another file now.
+            Ok(web_file)
+                if web_file.files == active.file.files
+                    || web_file.files.web_config() != self.config.web.config_file.as_deref() =>
+            {
+                Ok(())
+            }
+            read => read.and_then(|web_file| self.apply(None, web_file)),
+        };
+        if *self.is_refused.borrow() {
             // The change may have corrected the refused configuration. Otherwise a mistake in the
             // web file itself is reported first.
             let all = self.reload().await;
@@ -134,7 +142,7 @@ impl Reloader {
         let outcome = read
             .await
             .and_then(|(config, client, web_file)| self.apply(Some((config, client)), web_file));
-        self.is_refused = outcome.is_err();
+        self.is_refused.send_replace(outcome.is_err());
         outcome
     }
 

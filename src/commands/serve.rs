@@ -110,7 +110,8 @@ fn start(options: Options, announce: Option<Announce>) -> Result<Started, RunErr
     let server = new_server(web_file, &state, &instruments, &stop);
     let (changed, web_file_changed) = mpsc::channel(1);
     tasks.spawn(server::run(listeners, server.clone()));
-    let follow = server::follow(server.clone(), changed);
+    let is_refused = watch::Sender::new(false);
+    let follow = server::follow(server.clone(), is_refused.subscribe(), changed);
     let stopped = stop.clone();
     tasks.spawn(async move {
         stopped.run_until_cancelled(follow).await;
@@ -127,7 +128,7 @@ fn start(options: Options, announce: Option<Announce>) -> Result<Started, RunErr
         logs,
         instruments,
         requests,
-        is_refused: false,
+        is_refused,
     };
     Ok(Started {
         stop,

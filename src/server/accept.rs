@@ -52,6 +52,7 @@ async fn accept(listener: TcpListener, server: Server, tasks: TaskTracker) {
                     match server.supervisor.open(peer) {
                         Some(connection) => break connection,
                         // All answers are being made. One of them makes room.
+                        None if server.stop.is_cancelled() => return,
                         None => sleep(BUSY_DELAY).await,
                     }
                 };

@@ -472,6 +472,12 @@ fn a_name_cannot_steer_the_terminal() {
 }
 
 #[test]
+fn a_bad_command_line_is_refused_even_if_nobody_can_read_why() {
+    let setup = Setup::new(&["--bad"]).after("exec 2> /dev/full");
+    assert_eq!(setup.run().code, Some(2));
+}
+
+#[test]
 fn the_demo_prints_where_it_is_served() {
     let demo = Setup::new(&["demo"])
         .set("web.listen_addresses", "127.0.0.1:0")
