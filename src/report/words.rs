@@ -54,9 +54,10 @@ pub fn span(duration: Duration) -> String {
 
 /// Counts the ready translations; `?` if that is unknown of each.
 pub fn ready_count(totals: &Totals) -> String {
-    match totals.all > 0 && totals.unknown == totals.all {
-        true => "?".to_owned(),
-        false => grouped(totals.ready),
+    if totals.all > 0 && totals.unknown == totals.all {
+        "?".to_owned()
+    } else {
+        grouped(totals.ready)
     }
 }
 

@@ -137,6 +137,10 @@ fn nothing(view: &View<'_>, chosen: &Document) -> String {
         ),
         (account, "Nothing to ship: the account has no repositories"),
         (
+            rows == 0 && !document.is_listed(),
+            "Unknown: no repository and language listed so far matches",
+        ),
+        (
             rows == 0,
             "Nothing to ship: no repository and language matches",
         ),

@@ -189,6 +189,8 @@ async fn nothing_is_claimed_before_the_end_of_the_first_poll() {
     fixture.show(snapshot(vec![shown(1, "a/a", restored)]));
     let answer = "\u{25cb} Not known now: 1 of 1 translation ready at the last read";
     assert!(words_of(&fixture).await.starts_with(answer));
+    let none = words(&body(fixture.ask("GET /?language=sv").await).await);
+    assert!(none.contains("Unknown: no repository and language listed so far"));
 }
 
 #[tokio::test(start_paused = true)]
