@@ -97,7 +97,10 @@ fn a_suspect_scale_makes_everything_unknown_unless_it_is_set() {
     for output in ["--output=table", "--output=markdown"] {
         let output = printed(output).stdout;
         assert!(output.contains("No completion is above 1"), "{output}");
-        assert!(output.contains("2 not judged because"), "{output}");
+        assert!(
+            output.contains("2 not judged: the completion scale is suspect"),
+            "{output}"
+        );
     }
     let chosen = Setup::for_api(&api)
         .set("api.completion_scale", "100")
