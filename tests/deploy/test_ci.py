@@ -184,7 +184,7 @@ def test_the_action_gates_shows_and_verifies(account, served, tmp_path):
     expect(f"a gate that must not fail: {log}", (code, outputs["ready"]), (0, "false"))
     assert "::warning::A translation is below" in heeded(log), log
     compared(use, folder, api)
-    code, _, outputs, log = use(repositories="evil/*", require="0")
+    code, _, outputs, log = use(repositories="evil/*", require="0.01")
     expect(f"hostile codes: {log}", (code, json.loads(outputs["languages"])), (0, ["::add-mask::x", 'q"\\']))
     code, _, outputs, log = use(repositories="acme/*", require="0.3", pages="true")
     expect_ready_page(Path(uploaded(outputs)) / "index.html")
