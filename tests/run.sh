@@ -29,8 +29,9 @@ check() {
 # tally NAME STATUS: adds up a log of cargo or pytest. A run that failed without naming a test counts as one failure.
 tally() {
     local ok bad
-    ok=$(grep -oE '[0-9]+ passed' "$logs/$1" | awk '{ sum += $1 } END { print sum + 0 }')
-    bad=$(grep -oE '[0-9]+ (failed|error)' "$logs/$1" | awk '{ sum += $1 } END { print sum + 0 }')
+    grep -E '^(test result: |=+ .* in [0-9.]+s)' "$logs/$1" >"$logs/results"
+    ok=$(grep -oE '[0-9]+ passed' "$logs/results" | awk '{ sum += $1 } END { print sum + 0 }')
+    bad=$(grep -oE '[0-9]+ (failed|error)' "$logs/results" | awk '{ sum += $1 } END { print sum + 0 }')
     [ "$2" = 0 ] || [ "$bad" -gt 0 ] || bad=1
     passed=$((passed + ok)) failed=$((failed + bad))
     mapfile -O "${#broken[@]}" -t broken < <(grep -E '^(test .* FAILED|FAILED|ERROR) ?' "$logs/$1" | sort -u)
