@@ -10,7 +10,9 @@ use crate::{
     diagnosis::Finding,
     domain::{
         ProblemKind, Severity, TranslationProblem,
-        document::{Cause, Document, Due, Row, Totals, Translation, furthest_first, languages},
+        document::{
+            Cause, Document, Due, NotJudged, Row, Totals, Translation, furthest_first, languages,
+        },
         snapshot::Condition,
     },
     report::words::{date, day, days, ready_count, span},

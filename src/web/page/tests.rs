@@ -286,7 +286,7 @@ async fn a_page_has_200_rows_and_one_beyond_the_last_is_the_last() {
 
 #[tokio::test(start_paused = true)]
 async fn first_sights_are_no_progress_and_nothing_unknown_counts_as_none() {
-    let too_early = "not judged: it is too early to tell";
+    let too_early = "Too early to tell if ";
     for (days, is_known) in [(1, false), (9, true)] {
         let snapshot = snapshot_of(&[("a/a", Some(50.0), days)]);
         let page = page_of(&snapshot, "/?language=de").await;
