@@ -10,7 +10,8 @@ use crate::{
     support::{glob::glob, logging},
 };
 use clap::{
-    Arg, ArgAction, ArgMatches, Args, FromArgMatches as _, Subcommand, ValueEnum, error::ErrorKind,
+    Arg, ArgAction, ArgMatches, Args, FromArgMatches as _, Subcommand, ValueEnum,
+    error::{ContextKind, ErrorKind},
     value_parser,
 };
 use globset::Glob;
@@ -301,6 +302,23 @@ pub fn parse() -> Cli {
     })
 }
 
+/// Returns the remedy for an unknown option that is a key of the configuration without an option.
+fn key_without_option(error: &clap::Error) -> Option<String> {
+    let argument = error.get(ContextKind::InvalidArg)?.to_string();
+    let path = argument.strip_prefix("--")?.replace('-', "_");
+    let key = KEYS
+        .iter()
+        .find(|key| key.flag.is_none() && key.path == path)?;
+    let instead = match key.takes {
+        Takes::Secret => "the list of processes would show it; use --api.key-file",
+        _ => "set it in the file of --config.file",
+    };
+    let (path, variable) = (key.path, key.variable());
+    Some(format!(
+        "{path} has no option: {instead}, or set {variable}"
+    ))
+}
+
 /// Reads a command line; its first word is the program.
 ///
 /// # Errors
@@ -309,7 +327,13 @@ pub fn parse_from(
     words: impl IntoIterator<Item = impl Into<OsString> + Clone>,
 ) -> Result<Cli, clap::Error> {
     let mut parser = command();
-    let matches = parser.try_get_matches_from_mut(words)?;
+    let matches =
+        parser.try_get_matches_from_mut(words).map_err(|error| {
+            match key_without_option(&error) {
+                Some(message) => parser.error(ErrorKind::UnknownArgument, message),
+                None => error,
+            }
+        })?;
     let options = typed(&matches);
     let name = matches.subcommand_name().unwrap_or_default();
     let unused = options.flags.keys().find(|path| !is_used(name, path));

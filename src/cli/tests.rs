@@ -257,3 +257,13 @@ fn version_reads_like_that_of_a_prometheus_exporter() {
     );
     assert!(text.contains("\n  rustc version:    "), "{text}");
 }
+
+#[test]
+fn the_error_for_a_key_without_an_option_says_where_it_goes() {
+    let error = read(&["--api.page-size=3"]).unwrap_err();
+    assert!(error.contains("api.page_size has no option"), "{error}");
+    assert!(
+        error.contains("TRANSLATION_EXPORTER_API__PAGE_SIZE"),
+        "{error}"
+    );
+}

@@ -199,7 +199,7 @@ fn first_poll(document: &Document) -> Option<String> {
         matches!(condition, Condition::Restored(_) | Condition::Failing(..))
     };
     let progress = if document.count(is_restored) > 0 {
-        ": repositories that it has not read yet are shown as before the restart".to_owned()
+        ": repositories that it has not read yet are shown as they were known before".to_owned()
     } else if all > 0 {
         format!(": {} of {} read", grouped(read), repositories(all))
     } else {

@@ -123,12 +123,12 @@ fn a_first_poll_counts_repositories_unless_data_were_restored() {
         }
         (known.status.last, known.status.running) = (None, running(NOW, true, 0));
     });
-    assert!(known.headline().contains("as before the restart"));
+    assert!(known.headline().contains("as they were known before"));
     for shown in &mut known.snapshot.repositories {
         shown.condition =
             Condition::Failing(read_at(ago(3), 50.0), failed_for(Reason::ServerError));
     }
-    assert!(known.headline().contains("as before the restart"));
+    assert!(known.headline().contains("as they were known before"));
     for shown in &mut known.snapshot.repositories {
         shown.condition = Condition::Pending(None);
     }
