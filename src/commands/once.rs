@@ -22,7 +22,7 @@ use crate::{
     metrics::{exposition::Exposition, instruments::Instruments},
     poller::{Poller, Saver},
     report::{Gate, Report, Since},
-    support::clock::Clock,
+    support::{clock::Clock, logging::LogSettings},
 };
 use anyhow::{Context as _, anyhow, bail};
 use globset::{Glob, GlobSet};
@@ -34,6 +34,7 @@ use tokio::{
     task::{JoinHandle, spawn, spawn_blocking},
     time::{sleep, timeout},
 };
+use tracing::Level;
 
 /// The time for saving and printing after a signal has ended the poll: a disk or a reader of stdout
 /// may hang.
@@ -58,7 +59,15 @@ pub async fn once(options: &Options, arguments: Once) -> Result<(), RunError> {
         None => None,
     };
     let bar = progress_bar()?;
-    start_logging(&config.log, Some(bar.clone()))?;
+    // The result says what an info line would.
+    let log = LogSettings {
+        level: match config.log.level {
+            Level::INFO => Level::WARN,
+            level => level,
+        },
+        ..config.log.clone()
+    };
+    start_logging(&log, Some(bar.clone()))?;
     let instruments = Arc::new(Instruments::of_one_poll());
     instruments.config_loaded(Ok(()), Clock::system().moment());
     let (mut poller, saving) = new_poller(&config, &selection, &instruments)?;

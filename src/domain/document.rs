@@ -175,7 +175,7 @@ impl NotJudged {
             Self::SuspectScale => "the completion scale is suspect",
             Self::OldData => "the data are too old",
             Self::NoCompletion => "no completion is reported",
-            Self::TooEarly => "it is too early to tell",
+            Self::TooEarly => "pace not known yet",
         }
     }
 }

@@ -87,7 +87,7 @@ acme/done    ██████████ 100%  2/2
 ? no completion reported
 2 of 6 translations ready, 80 % on average
 1 not judged: no completion is reported
-3 not judged: it is too early to tell
+3 not judged: pace not known yet
 3 repositories, 3 languages
 ";
     assert_eq!(shown(repositories, 80), expected);
@@ -402,7 +402,7 @@ fn markdown_lists_the_furthest_behind_first_and_the_dates_last() {
     });
     let expected = "\
 **1 of 4 translations ready**, 66 % on average; 1 not judged: no completion is reported; 2 not \
-judged: it is too early to tell.
+judged: pace not known yet.
 
 **Not everything could be read.** 1 repository could not be read.
 

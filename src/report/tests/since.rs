@@ -51,7 +51,7 @@ acme/app    ████████··  85%  4/7    fr 39% -0.5  ko 62% +12.3 
     assert!(text.starts_with(expected), "{text}");
     let text = markdown(&report);
     let expected = "\
-**4 of 7 translations ready**, 85 % on average; 3 not judged: it is too early to tell.
+**4 of 7 translations ready**, 85 % on average; 3 not judged: pace not known yet.
 
 Became ready since 2023-11-07 22:13 UTC, with the change in points:
 
