@@ -137,8 +137,8 @@ impl PollSession {
         let config = &self.client.config;
         let status = response.status();
         if status != StatusCode::OK {
-            // A date is measured against the response's own Date. This clock stands in for a missing
-            // one: the poller's own offset comes from that header, too.
+            // A date is measured against the response's own Date. This clock stands in for a
+            // missing one: the poller's own offset comes from that header, too.
             let wait = retry_after::wait(response.headers(), SystemTime::now());
             drain(response).await;
             let wait = wait.map(|wait| wait.min(config.max_retry_after));

@@ -18,9 +18,9 @@ const LARGEST: u64 = 16 * 1024;
 pub const HIDDEN: &str = "(its name is not shown, since it might be the API key itself)";
 
 /// Returns true for a path that may be the key itself, pasted there by mistake, so that no message
-/// may show it: it is relative, nothing exists there, and it has none of the extensions of the files
-/// that the configuration names. `written` is the path as the user wrote it; `path` begins at the
-/// folder of the configuration file.
+/// may show it: it is relative, nothing exists there, and it has none of the extensions of the
+/// files that the configuration names. `written` is the path as the user wrote it; `path` begins at
+/// the folder of the configuration file.
 pub fn may_be_key(written: &Path, path: &Path) -> bool {
     let extension = path.extension().and_then(OsStr::to_str);
     let is_named = matches!(extension, Some("json" | "pem" | "crt" | "yml" | "yaml"));

@@ -240,8 +240,8 @@ pub(super) fn languages_gone(gone: &BTreeMap<Arc<str>, Vec<Arc<str>>>) -> Option
     })
 }
 
-/// Returns a finding if refusals slowed or ended a last poll that read something. Refusals of an API
-/// that answers nothing else are an outage.
+/// Returns a finding if refusals slowed or ended a last poll that read something. Refusals of an
+/// API that answers nothing else are an outage.
 pub(super) fn rate_limited(status: &PollStatus) -> Option<Finding> {
     let last = status.last.as_ref().filter(|last| last.read > 0)?;
     let (what, hint) = match (last.failure(), status.slowed_to) {

@@ -111,8 +111,8 @@ pub struct PollStatus {
     pub last: Option<PollOutcome>,
     /// The end of the last poll that read everything, of an earlier process if this one had none.
     pub last_success_at: Option<Timestamp>,
-    /// The end of the last poll that [went well](PollOutcome::is_well), or of the first poll; `None`
-    /// unless a poll has failed since. The time without a process fails no polls.
+    /// The end of the last poll that [went well](PollOutcome::is_well), or of the first poll;
+    /// `None` unless a poll has failed since. The time without a process fails no polls.
     pub failing_since: Option<Timestamp>,
     /// The end of the hold that Retry-After demanded; `None` without a hold.
     pub held_until: Option<Timestamp>,
@@ -157,7 +157,7 @@ impl PollStatus {
     }
 
     /// Returns whether the API or the key failed as a whole in the last poll, or the first poll has
-    /// not shown yet that it did not. Which repositories fail by themselves is then unknown.
+    /// not shown yet that it did not. The failures of single repositories are then unknown.
     pub fn is_outage(&self) -> bool {
         self.last.as_ref().is_none_or(|last| last.stop.is_some())
     }

@@ -3,8 +3,8 @@
 use super::{Report, cell};
 use crate::domain::document::languages as totals;
 
-/// Lists the codes that are ready in every repository that has them, unless they rest in it. A repository that was
-/// not read or not listed may have any language, so that none is listed then.
+/// Lists the codes that are ready in every repository that has them, unless they rest in it. A
+/// repository that was not read or not listed may have any language, so that none is listed then.
 pub fn languages(report: &Report) -> String {
     let document = &*report.document;
     if !document.is_complete() || document.unread() > 0 {

@@ -191,8 +191,8 @@ impl Since {
         changes
     }
 
-    /// Names the earlier translations that have left or that the filters leave out. A repository that was not read,
-    /// or not listed, may still have its languages.
+    /// Names the earlier translations that have left or that the filters leave out. A repository
+    /// that was not read, or not listed, may still have its languages.
     fn departed(&self, document: &Document) -> Vec<String> {
         let mut departed = Vec::new();
         let rows = document.rows.iter();

@@ -1,9 +1,9 @@
 //! The follower of the web configuration file. It reads the file, and every file that it names, at
 //! an interval.
 //!
-//! Content that two reads in a row agree on, and that differs from the active one, goes to the owner
-//! of the active configuration, once. While a reload stands refused, the active content does too: a
-//! mistake that only the reload has seen may be gone.
+//! Content that two reads in a row agree on, and that differs from the active one, goes to the
+//! owner of the active configuration, once. While a reload stands refused, the active content does
+//! too: a mistake that only the reload has seen may be gone.
 
 use crate::server::{
     active::Server,

@@ -69,7 +69,8 @@ fn the_largest_responses_take_a_bounded_multiple_of_their_size() {
         });
         write!(described, "{what}: {} KiB; ", exporter.memory("VmHWM")).unwrap();
     }
-    // Three at a time, at 7 times their size: so eight of 1 MiB fit into the 128 MiB of the manifests.
+    // Three at a time, at 7 times their size: so eight of 1 MiB fit into the 128 MiB of the
+    // manifests.
     let grown = exporter.memory("VmHWM") - before;
     assert!(grown < 21 * 1024, "{grown} KiB more; {described}");
 }
