@@ -36,7 +36,7 @@ use std::{
     io::{IsTerminal as _, stdout},
     sync::Arc,
 };
-use words::{percent, ready_count};
+use words::{day, percent, ready_count};
 
 /// The document of a poll, with the choices of the command line.
 #[derive(Debug, Clone)]
@@ -59,14 +59,16 @@ impl Report {
     /// Returns the change of a translation in points; nothing without earlier data.
     fn points(&self, row: &Row, translation: &Translation) -> String {
         let since = self.since.as_ref();
-        let change = since.and_then(|since| since.change(&self.document, row, translation));
-        since::points(change)
+        since::points(since.and_then(|since| since.change(row, translation)))
     }
 
-    /// Returns headings, each with the changes since the earlier data; nothing without them.
-    fn changes(&self) -> Vec<(String, Vec<String>)> {
-        let since = self.since.as_ref();
-        since.map_or_else(Vec::new, |since| since.changes(&self.document))
+    /// Returns a heading and the changes since the earlier data, if there are such data.
+    fn changes(&self) -> Option<(String, Vec<String>)> {
+        let since = self.since.as_ref()?;
+        let changes = since.changes(&self.document);
+        let none = if changes.is_empty() { " none seen" } else { "" };
+        let heading = format!("Changes since {}:{none}", day(since.taken_at));
+        Some((heading, changes))
     }
 }
 

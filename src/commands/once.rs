@@ -43,10 +43,6 @@ const SHUTDOWN: Duration = Duration::from_secs(3);
 /// The time that a disk or a terminal may hold up the result.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// The clause about a file of `--since` that has none of the repositories.
-const FOREIGN: &str = "the file of --since has none of these repositories; it may be of another \
-                       account";
-
 pub async fn once(options: &Options, arguments: Once) -> Result<(), RunError> {
     let (config, _) = load(options, Uses::State)?;
     for output in &arguments.outputs {
@@ -55,7 +51,11 @@ pub async fn once(options: &Options, arguments: Once) -> Result<(), RunError> {
     let selection = Selection::new(&arguments.repositories, &arguments.languages)
         .map_err(|error| anyhow!("cannot use the globs of the command line: {error}"))?;
     let since = match arguments.since.clone() {
-        Some(path) => Some(off_the_runtime(move || Since::read(&path)).await?),
+        Some(path) => {
+            let selection = selection.clone();
+            let read = move || Since::read(&path, &selection);
+            Some(Arc::new(off_the_runtime(read).await?))
+        }
         None => None,
     };
     let bar = progress_bar()?;
@@ -117,7 +117,7 @@ fn report(
     result: PollResult,
     arguments: &Once,
     selection: &Selection,
-    mut since: Option<Since>,
+    since: Option<Arc<Since>>,
     api: Arc<str>,
 ) -> Report {
     let mut snapshot = poller.snapshot();
@@ -135,18 +135,13 @@ fn report(
     };
     let unmatched = unmatched(arguments, &all_languages.of(&all));
     let document = Arc::new(selection.of(&all));
-    let foreign = since.take_if(|since| since.is_foreign(&document));
-    if let Some(since) = &mut since {
-        since.select(selection);
-    }
     let is_whole = result.signal.is_none() && document.is_complete();
-    let unmatched = unmatched.or(foreign.map(|_| FOREIGN.to_owned()));
     Report {
         document,
         findings: result.findings,
         api,
         unmatched: unmatched.filter(|_| is_whole),
-        since: since.map(Arc::new),
+        since,
         max_size: arguments.max_size,
     }
 }

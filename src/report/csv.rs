@@ -25,28 +25,39 @@ const COLUMNS: [&str; 13] = [
 ];
 
 /// Writes a header and a line for each language of each repository. An unknown value is empty. With
-/// earlier data, the last column is the change of the ratio.
+/// earlier data, the last columns are the change of the ratio and the state that the language
+/// entered, and languages that are no longer listed follow.
 ///
 /// # Errors
 /// Fails if `out` cannot be written.
 pub fn csv(report: &Report, out: impl io::Write) -> io::Result<()> {
-    let (document, since) = (&*report.document, report.since.as_ref());
+    let (document, since) = (&*report.document, report.since.as_deref());
     let mut writer = WriterBuilder::new()
         .terminator(Terminator::CRLF)
         .from_writer(out);
-    writer.write_record(COLUMNS.into_iter().chain(since.map(|_| "change")))?;
+    let changes = since.map_or(&[][..], |_| &["change", "became"]);
+    writer.write_record(COLUMNS.iter().chain(changes))?;
     for (row, translation) in document.translations() {
-        let change = since.map(|since| or_empty(since.change(document, row, translation)));
-        let record = record(document, row, translation);
-        writer.write_record(record.into_iter().chain(change))?;
+        let mut record = record(document, row, translation);
+        if let Some(since) = since {
+            record.push(or_empty(since.change(row, translation)));
+            record.push(or_empty(since.became(row, translation)));
+        }
+        writer.write_record(record)?;
+    }
+    for (id, name, code) in since.iter().flat_map(|since| since.unlisted(document)) {
+        let mut record = vec![String::new(); COLUMNS.len() + changes.len()];
+        (record[0], record[1], record[2]) = (text(name), id.to_owned(), text(code));
+        record[COLUMNS.len() + 1] = "unlisted".to_owned();
+        writer.write_record(record)?;
     }
     writer.flush()
 }
 
-fn record(document: &Document, row: &Row, translation: &Translation) -> [String; 13] {
+fn record(document: &Document, row: &Row, translation: &Translation) -> Vec<String> {
     let mut problems = translation.kinds();
     problems.extend(translation.problems.not_judged.map(|_| "not_judged"));
-    [
+    vec![
         text(row.name()),
         row.repository.id.to_string(),
         text(translation.code()),
@@ -67,19 +78,9 @@ fn or_empty(value: Option<impl ToString>) -> String {
     value.map_or_else(String::new, |value| value.to_string())
 }
 
-/// The characters that begin a formula in a spreadsheet, four of them in their full-width form.
-const FORMULA: [char; 8] = [
-    '=', '+', '-', '@', '\u{ff1d}', '\u{ff0b}', '\u{ff0d}', '\u{ff20}',
-];
-
-/// Makes text from the API safe for a cell: an apostrophe turns a formula into text. In some
-/// countries, spreadsheets separate columns at semicolons, and take the quotes after one away.
+/// Makes text from the API safe for a cell: an apostrophe turns a formula into text.
 fn text(text: &str) -> String {
     let text = cell(text);
-    let parts = text.split(';').map(|part| {
-        let begin = part.trim_start_matches(|c: char| c.is_whitespace() || c == '"');
-        let is_formula = begin.starts_with(FORMULA);
-        format!("{}{part}", if is_formula { "'" } else { "" })
-    });
-    parts.collect::<Vec<_>>().join(";")
+    let is_formula = text.trim_start().starts_with(['=', '+', '-', '@']);
+    format!("{}{text}", if is_formula { "'" } else { "" })
 }

@@ -76,7 +76,7 @@ fn failure(document: &Document) -> String {
 /// Lists the changes since the earlier data in about a quarter of [`Report::max_size`].
 fn changes(report: &Report) -> String {
     let mut text = String::new();
-    for (heading, items) in report.changes() {
+    if let Some((heading, items)) = report.changes() {
         let _ = write!(text, "\n{heading}\n\n");
         for (named, item) in items.iter().enumerate() {
             let line = format!("- {}\n", escaped(item));

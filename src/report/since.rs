@@ -2,11 +2,11 @@
 
 use crate::{
     domain::{
-        Completion,
-        document::{Document, Row, Selection, Translation, furthest_first},
+        document::{Document, Readiness, Row, Selection, Translation},
+        targets::parse_due,
         twelve_decimals,
     },
-    support::hint::SetupError,
+    support::{clock::Timestamp, hint::SetupError},
 };
 use serde::Deserialize;
 use std::{collections::BTreeMap, fs, path::Path};
@@ -22,7 +22,6 @@ struct OldDocument {
 #[derive(Debug, Deserialize)]
 struct OldRepository {
     id: String,
-    #[serde(default)]
     name: String,
     languages: Option<Vec<OldLanguage>>,
 }
@@ -30,24 +29,19 @@ struct OldRepository {
 #[derive(Debug, Deserialize)]
 struct OldLanguage {
     code: String,
-    completion: Option<f64>,
+    ratio: Option<f64>,
+    ready: Option<bool>,
     #[serde(default)]
     missing: bool,
 }
 
-/// A repository of an earlier time.
-#[derive(Debug)]
-struct Earlier {
-    name: String,
-    /// By code.
-    completions: BTreeMap<String, Option<Completion>>,
-}
-
-/// The completions of an earlier time, by id and code, so that a rename changes nothing.
+/// The translations of an earlier time.
 #[derive(Debug)]
 pub struct Since {
-    taken_at: String,
-    repositories: BTreeMap<String, Earlier>,
+    pub taken_at: Timestamp,
+    /// Each with the name of its repository, by the id of that and its code, so that a rename
+    /// changes nothing.
+    translations: BTreeMap<(String, String), (String, OldLanguage)>,
 }
 
 /// Formats a change of a ratio in percentage points after a space, such as ` +2.5`; nothing if
@@ -63,11 +57,11 @@ pub fn points(change: Option<f64>) -> String {
 }
 
 impl Since {
-    /// Reads the file.
+    /// Reads the selected translations of the file.
     ///
     /// # Errors
     /// Fails if the file cannot be read, is no such JSON, or has no repository.
-    pub fn read(path: &Path) -> Result<Self, SetupError> {
+    pub fn read(path: &Path, selection: &Selection) -> Result<Self, SetupError> {
         let bad = |what| {
             let what = format!("--since {}: {what}", path.display());
             let hint = "give an earlier output of `once --output json`, or a copy of \
@@ -75,143 +69,103 @@ impl Since {
             SetupError::new(what, hint)
         };
         let text = fs::read(path).map_err(|error| bad(format!("cannot be read: {error}")))?;
-        Self::parse(&text).map_err(bad)
+        Self::parse(&text, selection).map_err(bad)
     }
 
     /// Reads the text of the file.
-    pub(super) fn parse(text: &[u8]) -> Result<Self, String> {
-        let OldDocument {
-            version,
-            taken_at,
-            repositories,
-        } = serde_json::from_slice(text).map_err(|error| format!("is damaged: {error}"))?;
-        if version != 1 {
-            return Err(format!("has version {version}, not 1"));
+    pub(super) fn parse(text: &[u8], selection: &Selection) -> Result<Self, String> {
+        let old: OldDocument =
+            serde_json::from_slice(text).map_err(|error| format!("is damaged: {error}"))?;
+        if old.version != 1 {
+            return Err(format!("has version {}, not 1", old.version));
         }
-        let taken_at: jiff::Timestamp = taken_at
-            .parse()
-            .map_err(|error| format!("is damaged: taken_at: {error}"))?;
-        if repositories.is_empty() {
+        let taken_at = parse_due(&old.taken_at).ok_or("is damaged: taken_at is no time")?;
+        if old.repositories.is_empty() {
             return Err("has no repository".to_owned());
         }
-        let repositories = repositories.into_iter().map(|repository| {
-            let languages = repository.languages.into_iter().flatten();
-            let listed = languages.filter(|language| !language.missing);
-            let completions = listed.map(|language| {
-                let completion = language.completion.and_then(Completion::new);
-                (language.code, completion)
-            });
-            let earlier = Earlier {
-                name: repository.name,
-                completions: completions.collect(),
-            };
-            (repository.id, earlier)
-        });
+        let mut translations = BTreeMap::new();
+        for OldRepository {
+            id,
+            name,
+            languages,
+        } in old.repositories
+        {
+            for language in languages.into_iter().flatten() {
+                let code = &language.code;
+                if !language.missing
+                    && selection.has_repository(&name)
+                    && selection.has_language(code)
+                {
+                    let key = (id.clone(), code.clone());
+                    translations.insert(key, (name.clone(), language));
+                }
+            }
+        }
         Ok(Self {
-            taken_at: taken_at.to_string(),
-            repositories: repositories.collect(),
+            taken_at,
+            translations,
         })
     }
 
-    /// Keeps the chosen repositories and languages.
-    pub fn select(&mut self, selection: &Selection) {
-        self.repositories.retain(|_, earlier| {
-            let codes = &mut earlier.completions;
-            codes.retain(|code, _| selection.has_language(code));
-            selection.has_repository(&earlier.name)
-        });
-    }
-
-    /// Returns whether there are repositories and the earlier data have none of them.
-    pub fn is_foreign(&self, document: &Document) -> bool {
-        let rows = &document.rows;
-        let is_known = |row: &Row| self.of(row).is_some();
-        !rows.is_empty() && !rows.iter().any(is_known)
-    }
-
-    fn of(&self, row: &Row) -> Option<&Earlier> {
-        self.repositories.get(&row.repository.id.to_string())
-    }
-
-    /// Returns the earlier ratio, by today's scale, so that only the completion counts; `None` if
-    /// the translation is new, and `Some(None)` if its completion was unknown.
-    #[expect(clippy::option_option, reason = "both are different from a ratio")]
-    fn ratio(&self, document: &Document, row: &Row, one: &Translation) -> Option<Option<f64>> {
-        let earlier = *self.of(row)?.completions.get(one.code())?;
-        Some(earlier.map(|completion| completion.ratio(document.completion_scale)))
+    fn of(&self, row: &Row, one: &Translation) -> Option<&OldLanguage> {
+        let key = (row.repository.id.to_string(), one.code().to_owned());
+        let (_, earlier) = self.translations.get(&key)?;
+        Some(earlier)
     }
 
     /// Returns the ratio minus the earlier one; `None` if one of the two is unknown.
-    pub fn change(&self, document: &Document, row: &Row, one: &Translation) -> Option<f64> {
-        let earlier = self.ratio(document, row, one)??;
-        Some(twelve_decimals(one.ratio? - earlier))
+    pub fn change(&self, row: &Row, one: &Translation) -> Option<f64> {
+        Some(twelve_decimals(one.ratio? - self.of(row, one)?.ratio?))
     }
 
-    /// Returns what became ready by the targets of today, what is no longer ready and what is no
-    /// longer shown, each under its heading; nothing while no ratio can be trusted.
-    pub fn changes(&self, document: &Document) -> Vec<(String, Vec<String>)> {
-        if document.is_scale_suspect {
-            return Vec::new();
+    /// Returns the state that a translation entered: `ready`, or `unready` after it was ready.
+    pub fn became(&self, row: &Row, one: &Translation) -> Option<&'static str> {
+        let was_ready = self.of(row, one)?.ready == Some(true);
+        match one.readiness {
+            Readiness::Ready if !was_ready => Some("ready"),
+            Readiness::Behind if was_ready => Some("unready"),
+            _ => None,
         }
-        let (mut ready, mut behind) = (Vec::new(), Vec::new());
-        for (row, one) in document.translations() {
-            let Some(earlier) = self.ratio(document, row, one) else {
-                continue;
-            };
-            let was_ready = one.target().is_met(earlier) == Some(true);
-            let change = self.change(document, row, one);
-            let item = format!("{}{} of {}", one.code(), points(change), row.name());
-            if one.is_ready() && !was_ready {
-                ready.push((change, item));
-            } else if one.is_behind() && was_ready {
-                behind.push((change, item));
-            }
-        }
-        let sorted = |mut items: Vec<(Option<f64>, String)>| {
-            furthest_first(&mut items, |(change, _)| change.map(f64::abs));
-            items.into_iter().map(|(_, item)| item).collect::<Vec<_>>()
-        };
-        let time = format!("{:.16} UTC", self.taken_at.replace('T', " "));
-        let became = if ready.is_empty() && !(document.is_listed() && document.unread() == 0) {
-            format!("No translation that was read became ready since {time}.")
-        } else if ready.is_empty() {
-            format!("No translation became ready since {time}.")
-        } else {
-            format!("Became ready since {time}, with the change in points:")
-        };
-        let mut changes = vec![(became, sorted(ready))];
-        for (heading, items) in [
-            ("No longer ready:", sorted(behind)),
-            ("No longer shown:", self.departed(document)),
-        ] {
-            if !items.is_empty() {
-                changes.push((heading.to_owned(), items));
-            }
-        }
-        changes
     }
 
-    /// Names the earlier translations that have left or that the filters leave out. A repository
-    /// that was not read, or not listed, may still have its languages.
-    fn departed(&self, document: &Document) -> Vec<String> {
-        let mut departed = Vec::new();
+    /// Returns id, repository and code of the earlier translations that have left or that the
+    /// filters leave out. A repository that was not read, or not listed, may still have its
+    /// languages.
+    pub fn unlisted<'a>(
+        &'a self,
+        document: &'a Document,
+    ) -> impl Iterator<Item = (&'a str, &'a str, &'a str)> {
         let rows = document.rows.iter();
         let rows: BTreeMap<_, _> = rows
             .map(|row| (row.repository.id.to_string(), row))
             .collect();
-        for (id, earlier) in &self.repositories {
-            let (name, row) = match rows.get(id) {
-                Some(row) if row.is_read() => (row.name(), Some(row)),
-                None if document.is_listed() => (&*earlier.name, None),
-                _ => continue,
+        let earlier = self.translations.iter();
+        earlier.filter_map(move |((id, code), (name, _))| {
+            let name = match rows.get(id) {
+                Some(row) => {
+                    let now = row.language(code);
+                    let has_left = row.is_read() && now.is_none_or(|one| one.is_missing);
+                    has_left.then(|| row.name())
+                }
+                None => document.is_listed().then_some(&**name),
             };
-            for code in earlier.completions.keys() {
-                let now = row.and_then(|row| row.language(code));
-                if now.is_none_or(|one| one.is_missing) {
-                    departed.push(format!("{code} of {name}"));
+            Some((&**id, name?, &**code))
+        })
+    }
+
+    /// Says which translations became ready, then which are no longer ready or listed.
+    pub fn changes(&self, document: &Document) -> Vec<String> {
+        let mut changes = Vec::new();
+        for state in ["ready", "unready"] {
+            for (row, one) in document.translations() {
+                if self.became(row, one) == Some(state) {
+                    let (code, change) = (one.code(), points(self.change(row, one)));
+                    changes.push(format!("{code}{change} of {} became {state}", row.name()));
                 }
             }
         }
-        departed
+        let unlisted = self.unlisted(document);
+        changes.extend(unlisted.map(|(_, name, code)| format!("{code} of {name} became unlisted")));
+        changes
     }
 }

@@ -39,7 +39,7 @@ pub fn table(report: &Report, terminal: Terminal) -> String {
     let document = &*report.document;
     let digest = Digest::of(report);
     let mut lines = Vec::new();
-    for (heading, items) in report.changes() {
+    if let Some((heading, items)) = report.changes() {
         lines.push(heading);
         lines.extend(items.iter().map(|item| cell(&format!("  {item}"))));
         lines.push(String::new());

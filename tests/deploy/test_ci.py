@@ -250,7 +250,7 @@ def compared(use, folder, api):
     assert "+12.5" in summary and "+21" in summary and "-10" in summary, summary
     code, summary, outputs, log = use(repositories="acme/*", require="0.6", since=since)
     expect(f"one that became ready: {log}", (code, outputs["ready"]), (0, "true"))
-    assert "Became ready since" in summary and "de +21 of acme/webshop" in summary and Path(outputs["json"]).exists(), summary
+    assert "de +21 of acme/webshop became ready" in summary and Path(outputs["json"]).exists(), summary
     code, summary, _, log = use(repositories="acme/*", require="nothing", since=since, max_size="2000")
     assert code == 0 and len(summary.encode()) <= 2000 and "acme" in summary, (log, summary)
     api.put((1, "acme/webshop", {"de": 40, "fr": 100}), DOCS)

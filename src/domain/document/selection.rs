@@ -67,15 +67,4 @@ impl Selection {
             ..document.clone()
         }
     }
-
-    /// Returns the totals of the chosen translations.
-    pub fn totals(&self, document: &Document) -> Totals {
-        let mut totals = Totals::default();
-        for (row, one) in document.translations() {
-            if self.has_repository(row.name()) && self.has_language(one.code()) {
-                totals.add(one);
-            }
-        }
-        totals
-    }
 }

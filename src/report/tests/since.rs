@@ -2,13 +2,17 @@
 
 use super::*;
 
-/// The earlier data of repository 1, at other targets and under another name.
+/// The earlier data of repository 1 under another name.
 const EARLIER: &str = r#"{"version":1,"taken_at":"2023-11-07T22:13:20.5Z","repositories":[
-    {"id":"1","name":"old/name","languages":[{"code":"de","completion":92.5},
-        {"code":"fr","completion":40,"ready":true},{"code":"it","completion":null},
-        {"code":"ko","completion":50},{"code":"pl","completion":100},{"code":"sv","completion":9},
-        {"code":"tr","completion":100}]},
-    {"id":"2","name":"acme/gone","languages":[{"code":"de","completion":1}]}]}"#;
+    {"id":"1","name":"old/name","languages":[{"code":"de","ratio":0.925},
+        {"code":"fr","ratio":0.4,"ready":false},{"code":"it","ratio":null},
+        {"code":"ko","ratio":0.5},{"code":"pl","ratio":1,"ready":true},
+        {"code":"sv","ratio":0.09},{"code":"tr","ratio":1,"ready":true}]},
+    {"id":"2","name":"acme/gone","languages":[{"code":"de","ratio":0.01}]}]}"#;
+
+fn parse(text: &str) -> Result<Since, String> {
+    Since::parse(text.as_bytes(), &Selection::default())
+}
 
 fn compared() -> (Snapshot, Since) {
     let languages = [
@@ -20,7 +24,7 @@ fn compared() -> (Snapshot, Since) {
         ("pl", Some(100.0)),
         ("tr", Some(99.0)),
     ];
-    let since = Since::parse(EARLIER.as_bytes()).unwrap();
+    let since = parse(EARLIER).unwrap();
     (snapshot(vec![read(1, "acme/app", &languages)]), since)
 }
 
@@ -34,16 +38,12 @@ fn changes_since_earlier_data_name_first_what_became_ready() {
     };
     let text = table(&report, plain(80));
     let expected = "\
-Became ready since 2023-11-07 22:13 UTC, with the change in points:
-  de +7.5 of acme/app
-  it of acme/app
-
-No longer ready:
-  tr -1 of acme/app
-
-No longer shown:
-  sv of acme/app
-  de of acme/gone
+Changes since 2023-11-07 22:13 UTC:
+  de +7.5 of acme/app became ready
+  it of acme/app became ready
+  tr -1 of acme/app became unready
+  sv of acme/app became unlisted
+  de of acme/gone became unlisted
 
 REPOSITORY  COMPLETION       READY  NOT READY
 acme/app    ████████··  85%  4/7    fr 39% -0.5  ko 62% +12.3  tr 99% -1
@@ -53,19 +53,13 @@ acme/app    ████████··  85%  4/7    fr 39% -0.5  ko 62% +12.3 
     let expected = "\
 **4 of 7 translations ready**, 85 % on average; 3 not judged: pace not known yet.
 
-Became ready since 2023-11-07 22:13 UTC, with the change in points:
+Changes since 2023-11-07 22:13 UTC:
 
-- de +7.5 of acme/app
-- it of acme/app
-
-No longer ready:
-
-- tr -1 of acme/app
-
-No longer shown:
-
-- sv of acme/app
-- de of acme/gone
+- de +7.5 of acme/app became ready
+- it of acme/app became ready
+- tr -1 of acme/app became unready
+- sv of acme/app became unlisted
+- de of acme/gone became unlisted
 
 | Repository | Completion | Ready | Not ready |
 |:--|--:|--:|:--|
@@ -75,7 +69,7 @@ No longer shown:
 }
 
 #[test]
-fn csv_and_json_have_the_change_of_each_known_ratio() {
+fn csv_and_json_have_the_changes_as_well() {
     let (snapshot, since) = compared();
     let mut text = Vec::new();
     let report = Report {
@@ -84,30 +78,50 @@ fn csv_and_json_have_the_change_of_each_known_ratio() {
     };
     csv(&report, &mut text).unwrap();
     let text = String::from_utf8(text).unwrap();
-    let last = text.lines().map(|line| line.rsplit(',').next().unwrap());
-    let last: Vec<_> = last.collect();
-    assert_eq!(
-        last,
-        ["change", "0.075", "-0.005", "", "0.123", "", "0", "-0.01"]
-    );
+    let ends = text.lines().map(|line| {
+        let cells: Vec<_> = line.split(',').collect();
+        (cells[0], cells[2], cells[13], cells[14])
+    });
+    let expected = [
+        ("repository", "language", "change", "became"),
+        ("acme/app", "de", "0.075", "ready"),
+        ("acme/app", "fr", "-0.005", ""),
+        ("acme/app", "it", "", "ready"),
+        ("acme/app", "ko", "0.123", ""),
+        ("acme/app", "new", "", ""),
+        ("acme/app", "pl", "0", ""),
+        ("acme/app", "tr", "-0.01", "unready"),
+        ("acme/app", "sv", "", "unlisted"),
+        ("acme/gone", "de", "", "unlisted"),
+    ];
+    assert_eq!(ends.collect::<Vec<_>>(), expected);
+
     let text = json_of(&report);
     let value: serde_json::Value = serde_json::from_str(&text).unwrap();
     let languages = value["repositories"][0]["languages"].as_array().unwrap();
-    let changes: Vec<_> = languages.iter().map(|one| one.get("change")).collect();
+    let changes = languages
+        .iter()
+        .map(|one| (one.get("change"), one.get("became")));
     let [de, fr, ko, pl, tr] = [0.075, -0.005, 0.123, 0.0, -0.01].map(serde_json::Value::from);
+    let [ready, unready] = ["ready", "unready"].map(serde_json::Value::from);
     assert_eq!(
-        changes,
+        changes.collect::<Vec<_>>(),
         [
-            Some(&de),
-            Some(&fr),
-            None,
-            Some(&ko),
-            None,
-            Some(&pl),
-            Some(&tr)
+            (Some(&de), Some(&ready)),
+            (Some(&fr), None),
+            (None, Some(&ready)),
+            (Some(&ko), None),
+            (None, None),
+            (Some(&pl), None),
+            (Some(&tr), Some(&unready)),
         ]
     );
-    Since::parse(text.as_bytes()).unwrap();
+    let expected = serde_json::json!([
+        {"repository": "acme/app", "language": "sv"},
+        {"repository": "acme/gone", "language": "de"},
+    ]);
+    assert_eq!(value["unlisted"], expected);
+    parse(&text).unwrap();
 }
 
 #[test]
@@ -124,7 +138,7 @@ fn damaged_earlier_data_are_refused_with_the_reason() {
             "has no repository",
         ),
     ] {
-        let error = Since::parse(text.as_bytes()).unwrap_err();
+        let error = parse(text).unwrap_err();
         assert!(error.starts_with(reason), "{text}: {error}");
     }
 }
@@ -147,7 +161,7 @@ fn absurd_changes_and_long_lists_of_them_fit_the_markdown() {
         read(2, "acme/b", &[("de", Some(1.0))]),
     ]);
     let before = json_of(&report(&before, &poll(0)));
-    let since = Since::parse(before.as_bytes()).unwrap();
+    let since = parse(&before).unwrap();
     let poll = poll(0);
     let text = markdown(&Report {
         since: Some(Arc::new(since)),
@@ -155,7 +169,7 @@ fn absurd_changes_and_long_lists_of_them_fit_the_markdown() {
         ..report(&now, &poll)
     });
     assert!(text.len() <= 2000, "{}", text.len());
-    assert!(text.contains("- l00 &gt;+999 of nnn"), "{text}");
+    assert!(text.contains("became ready"), "{text}");
     assert!(text.contains("- and 39 more"), "{text}");
     assert!(text.contains("de <0% &lt;-999 |"), "{text}");
 }
@@ -173,8 +187,15 @@ fn no_change_is_named_or_denied_where_it_is_unknown() {
     };
     snapshot.repositories = vec![failed(1, "acme/app", "GET 1: 404", "wait")];
     let unread = text(&snapshot);
-    assert!(unread.starts_with("No translation that was read became ready since"));
+    assert!(
+        unread.contains("de of acme/gone became unlisted"),
+        "{unread}"
+    );
+    assert!(!unread.contains("of acme/app became"), "{unread}");
     snapshot.repositories = vec![read(1, "acme/app", &[("de", Some(1.0))])];
     let suspect = text(&snapshot);
-    assert!(!suspect.contains("since"), "{suspect}");
+    let is_judged = ["became ready", "became unready"]
+        .iter()
+        .any(|words| suspect.contains(words));
+    assert!(!is_judged, "{suspect}");
 }
