@@ -12,7 +12,6 @@
 
 mod error;
 mod pace;
-mod proxy;
 mod retry_after;
 mod session;
 mod tls;
@@ -31,8 +30,7 @@ use crate::{
 };
 use reqwest::Url;
 use std::sync::Arc;
-use tls::Connector;
-use tokio::{task::spawn_blocking, time::timeout};
+use tokio::task::spawn_blocking;
 
 /// The poller's view of [`Client`], which its tests replace.
 pub trait Api: Send + Sync + 'static {
@@ -74,18 +72,18 @@ pub struct Client {
 }
 
 impl Client {
-    /// Creates a client, and checks that its certificates and its proxy can be used.
+    /// Creates a client, and checks that its certificates can be used.
     ///
     /// # Errors
     ///
-    /// Fails if the certificates or the proxy cannot be used.
+    /// Fails if the certificates cannot be used.
     pub fn new(config: &ApiConfig, instruments: Arc<Instruments>) -> Result<Self, SetupError> {
         let mut repositories = config.base_url.clone();
         repositories.set_path(&format!(
             "{}/v1/repositories",
             config.base_url.path().trim_end_matches('/')
         ));
-        Connector::load(config)?.client()?;
+        tls::http_client(config, &tls::read_roots(config)?)?;
         Ok(Self {
             repositories,
             config: config.clone(),
@@ -99,7 +97,7 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// Fails if the certificates or the proxy cannot be used.
+    /// Fails if the certificates cannot be used.
     pub fn reconfigured(&self, config: &ApiConfig) -> Result<Self, SetupError> {
         let mut client = Self::new(config, Arc::clone(&self.instruments))?;
         client.pace = Arc::clone(&self.pace);
@@ -110,43 +108,32 @@ impl Client {
     pub fn activate_rate(&self) {
         self.pace.configure(self.config.requests_per_second);
     }
-
-    /// Reads a file that may be on a disk that hangs. `what` names it.
-    async fn read_file<T: Send + 'static>(
-        &self,
-        what: &str,
-        read: impl FnOnce(&ApiConfig) -> Result<T, SetupError> + Send + 'static,
-    ) -> Result<T, SetupError> {
-        let config = self.config.clone();
-        let reading = spawn_blocking(move || read(&config));
-        match timeout(self.config.timeout, reading).await {
-            Ok(Ok(read)) => read,
-            Ok(Err(panic)) => std::panic::resume_unwind(panic.into_panic()),
-            Err(_) => Err(SetupError::new(
-                format!("{what} could not be read within api.timeout"),
-                "check why the disk does not respond",
-            )),
-        }
-    }
 }
 
 impl Api for Client {
     type Session = PollSession;
 
     async fn begin(&self, now: Timestamp) -> Result<PollSession, Stop> {
-        let stop = |reason, SetupError { what, hint }| Stop {
+        let config = self.config.clone();
+        // The files may be on a disk that hangs.
+        let read = spawn_blocking(move || {
+            let key = read_key(&config.key).map_err(|error| (PollFailure::KeyFile, error))?;
+            let roots = tls::read_roots(&config);
+            Ok((
+                key,
+                roots.map_err(|error| (PollFailure::Unavailable, error))?,
+            ))
+        });
+        let read =
+            (read.await).unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()));
+        read.and_then(|(key, roots)| {
+            let session = PollSession::new(self.clone(), key, roots);
+            session.map_err(|error| (PollFailure::Unavailable, error))
+        })
+        .map_err(|(reason, SetupError { what, hint })| Stop {
             reason,
             failure: Failure::new(what, hint, now),
-        };
-        let key = self.read_file("the API key file", |config| read_key(&config.key));
-        let key = key
-            .await
-            .map_err(|error| stop(PollFailure::KeyFile, error))?;
-        let connector = self.read_file("the trusted certificates", Connector::load);
-        connector
-            .await
-            .and_then(|connector| PollSession::new(self.clone(), key, connector))
-            .map_err(|error| stop(PollFailure::Unavailable, error))
+        })
     }
 
     fn pace(&self) -> &Pace {

@@ -1,9 +1,8 @@
 //! The failures of requests to the API.
 
-use super::wire::DecodeError;
 use crate::{
     domain::{Failure, Operation, Reason},
-    support::{clock::Timestamp, hint::os_hint},
+    support::clock::Timestamp,
 };
 use reqwest::{StatusCode, Url};
 use std::{error::Error, io, iter::successors, time::Duration};
@@ -27,9 +26,6 @@ pub struct RequestFailure {
     pub hold: Option<Duration>,
 }
 
-/// The beginning of hyper-util's message about a proxy. The type of that error is private.
-const TUNNEL: &str = "tunnel error: ";
-
 impl RequestFailure {
     pub fn new(reason: Reason, what: impl Into<String>) -> Self {
         let is_momentary = matches!(
@@ -44,35 +40,6 @@ impl RequestFailure {
             status: None,
             hold: None,
         }
-    }
-
-    /// Creates the failure of a body in another encoding than Accept-Encoding allows.
-    pub fn encoding() -> Self {
-        let what = "the body has a Content-Encoding that was not asked for";
-        Self {
-            hint: "let the API, or the proxy in front of it, obey Accept-Encoding: gzip",
-            ..Self::new(Reason::Decode, what)
-        }
-    }
-
-    /// Creates the failure of a body above `limit` bytes, decompressed.
-    pub fn too_large(limit: u64) -> Self {
-        let what = format!("the body is larger than {limit} bytes");
-        Self::new(Reason::TooLarge, what)
-    }
-
-    /// Creates the failure of a response that cannot be decoded.
-    pub fn decode(error: &DecodeError) -> Self {
-        let reason = match error {
-            DecodeError::Html | DecodeError::NotAnArray(_) => Reason::Decode,
-            DecodeError::Truncated => Reason::Truncated,
-            DecodeError::TooMany(..) => Reason::TooLarge,
-        };
-        let mut failed = Self::new(reason, error.to_string());
-        if let DecodeError::TooMany(_, hint) = error {
-            failed.hint = hint;
-        }
-        failed
     }
 
     /// Creates the failure of a response whose status is not 200. Only 429 and 503 can hold
@@ -135,50 +102,47 @@ impl RequestFailure {
         }
         self
     }
+}
 
-    /// Creates the failure of a request without a response, or with an incomplete body.
-    pub fn transport(error: &reqwest::Error) -> Self {
-        let is_body = error.is_body() || error.is_decode();
-        let reason = if find_source::<rustls::Error>(error).is_some() {
+/// Converts the failure of a request without a response, or with an incomplete body.
+impl From<reqwest::Error> for RequestFailure {
+    fn from(error: reqwest::Error) -> Self {
+        let tls = causes(&error).find_map(<dyn Error>::downcast_ref::<rustls::Error>);
+        let reason = if tls.is_some() {
             Reason::Tls
-        } else if error.is_timeout() {
+        } else if error.is_timeout() && !error.is_connect() {
             Reason::Timeout
-        } else if is_body && !is_corrupt(error) {
+        } else if error.is_body() || error.is_decode() {
             Reason::Truncated
-        } else if is_body || find_source::<hyper::Error>(error).is_some_and(hyper::Error::is_parse)
-        {
-            Reason::Decode
         } else {
             Reason::Connect
         };
-        let mut failed = Self::new(reason, innermost(error));
-        // The failed TLS handshake may have been with the proxy, so the proxy comes first.
-        if let Some(tunnel) = causes(error)
-            .map(ToString::to_string)
-            .find(|cause| cause.starts_with(TUNNEL))
-        {
-            let why = &tunnel[TUNNEL.len()..];
-            failed.what = format!(
-                "the proxy in HTTPS_PROXY cannot be used ({why}: {})",
-                failed.what
-            );
-            failed.hint = "check HTTPS_PROXY (http://user:password@host:port) and whether the proxy \
-                           lets requests to the API pass, or put the host of api.base_url into \
-                           NO_PROXY to bypass it";
-        } else if let Some(hint) = find_source(error).and_then(os_hint) {
-            failed.hint = hint;
-        } else if let Some(error) = find_source::<rustls::Error>(error) {
-            of_tls(&mut failed, error);
+        // The innermost cause: the outer ones only say that a request failed. reqwest's own error
+        // would repeat the URL of the surrounding message.
+        let what = match causes(&error).last() {
+            Some(cause) if !error.is_timeout() => cause.to_string(),
+            _ => "no answer in time".to_owned(),
+        };
+        let failed = Self::new(reason, what);
+        match tls {
+            Some(error) => of_tls(failed, error),
+            None => failed,
         }
-        failed
     }
 }
 
 fn hint(reason: Reason) -> &'static str {
     match reason {
         Reason::Timeout => "raise api.timeout, or check why the API is slow",
-        Reason::Connect => "check api.base_url, the network, and HTTPS_PROXY if there is a proxy",
-        Reason::Tls => "check the certificate of api.base_url; a private CA belongs in api.ca_file",
+        Reason::Connect => {
+            "check api.base_url, the network, and HTTPS_PROXY if there is a proxy \
+             (http://user:password@host:port, and it lets requests to the API pass)"
+        }
+        Reason::Tls => {
+            "check the certificate of api.base_url; a private CA belongs in api.ca_file, and so \
+             does a self-signed certificate, which has to be made with CA:FALSE (`openssl req \
+             -x509 -addext basicConstraints=critical,CA:FALSE`)"
+        }
         Reason::Redirect => {
             "set api.base_url to the address that the API redirects to; redirects are not followed"
         }
@@ -209,13 +173,13 @@ fn hint(reason: Reason) -> &'static str {
     }
 }
 
-/// Sets the hint, and sometimes the words, for a failed TLS handshake.
-fn of_tls(failed: &mut RequestFailure, error: &rustls::Error) {
+/// Returns the failure of a TLS handshake, with the hint for its cause.
+fn of_tls(mut failed: RequestFailure, error: &rustls::Error) -> RequestFailure {
     use rustls::{CertificateError as Bad, Error};
     failed.hint = match error {
         Error::InvalidMessage(_) => {
             failed.what = "the server at this address does not speak TLS".into();
-            "check the scheme and the port of api.base_url"
+            "check the scheme and the port of api.base_url, and of HTTPS_PROXY if there is a proxy"
         }
         Error::InvalidCertificate(Bad::Expired | Bad::ExpiredContext { .. }) => {
             "renew the certificate of the API's server; if it is valid, set the clock of this \
@@ -229,26 +193,9 @@ fn of_tls(failed: &mut RequestFailure, error: &rustls::Error) {
             "put the certificate of its issuer into api.ca_file, or the certificate itself if it \
              is self-signed"
         }
-        // The text alone tells this error of webpki, whose types are not rustls' own. It is what
-        // `openssl req -x509` makes without further options.
-        Error::InvalidCertificate(Bad::Other(cause))
-            if cause.to_string().contains("CaUsedAsEndEntity") =>
-        {
-            "make the self-signed certificate of the API's server with CA:FALSE (`openssl req \
-             -x509 -addext basicConstraints=critical,CA:FALSE`), and put it into api.ca_file"
-        }
         _ => failed.hint,
     };
-}
-
-/// Returns whether the body is corrupt, not just cut short.
-fn is_corrupt(error: &reqwest::Error) -> bool {
-    find_source::<io::Error>(error).is_some_and(|error| {
-        matches!(
-            error.kind(),
-            io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput
-        )
-    })
+    failed
 }
 
 /// Returns the causes of an error from the outside in, with the errors that I/O errors wrap and
@@ -261,21 +208,4 @@ fn causes(error: &reqwest::Error) -> impl Iterator<Item = &(dyn Error + 'static)
             None => error.source(),
         }
     })
-}
-
-/// Returns the outermost cause of type `E`.
-fn find_source<E: Error + 'static>(error: &reqwest::Error) -> Option<&E> {
-    causes(error).find_map(<dyn Error>::downcast_ref)
-}
-
-/// Returns the innermost cause. The outer causes only say that a request failed.
-fn innermost(error: &reqwest::Error) -> String {
-    if error.is_timeout() && error.is_connect() {
-        return "no connection within api.connect_timeout".to_owned();
-    }
-    // reqwest's own error would repeat the URL of the surrounding message.
-    let cause = causes(error)
-        .last()
-        .filter(|cause| !cause.is::<reqwest::Error>());
-    cause.map_or_else(|| "the request failed".to_owned(), ToString::to_string)
 }

@@ -29,9 +29,6 @@ const LOWEST: f64 = 0.5;
 /// grown back to it, it is unlimited again.
 const UNLIMITED: f64 = 100.0;
 
-/// The delay of a permit that later permits may make up for: above the timer's granularity of 1 ms,
-/// but too short for a burst.
-const CATCH_UP: Duration = Duration::from_millis(10);
 /// The time within which a waiting request follows a reload of the rate.
 const FOLLOW_WITHIN: Duration = Duration::from_secs(1);
 
@@ -40,7 +37,7 @@ const FOLLOW_WITHIN: Duration = Duration::from_secs(1);
 pub struct Pace {
     /// Guards the rate and the hold; never held across an await.
     state: Mutex<Pacing>,
-    /// The due time of the last request. Requests queue for this lock; a cancelled request leaves
+    /// The time of the last request. Requests queue for this lock; a cancelled request leaves
     /// the queue without a permit.
     last_permit: tokio::sync::Mutex<Option<Instant>>,
 }
@@ -172,19 +169,16 @@ impl Pace {
     /// left.
     async fn permit(&self) {
         let mut last_permit = self.last_permit.lock().await;
-        let due = loop {
+        loop {
             let spaced = last_permit.map(|last| last + self.state().spacing());
             // The timer counts milliseconds, and would sleep for up to 1 ms even if the time has
             // passed.
             let now = Instant::now();
             match spaced.max(self.held_until()).filter(|due| *due > now) {
                 Some(due) => sleep_until(due.min(now + FOLLOW_WITHIN)).await,
-                None => break spaced,
+                None => break *last_permit = Some(now),
             }
-        };
-        let now = Instant::now();
-        let earliest = now.checked_sub(CATCH_UP).unwrap_or(now);
-        *last_permit = Some(due.unwrap_or(now).max(earliest));
+        }
     }
 }
 

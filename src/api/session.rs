@@ -1,56 +1,41 @@
 //! The session of one poll: its key, its connections and its requests.
 
-use super::{
-    Client, Session,
-    error::RequestFailure,
-    retry_after,
-    tls::Connector,
-    wire::{self, Absent, DecodeError},
-};
+use super::{Client, Session, error::RequestFailure, retry_after, tls, wire};
 use crate::{
     domain::{LanguageList, Operation, Page, Reason, RepositoryId},
     metrics::instruments::definition,
-    support::{clock::Timestamp, hint::SetupError, lock::lock},
+    support::{hint::SetupError, lock::lock},
 };
 use reqwest::{
-    Response, StatusCode, Url,
-    header::{ACCEPT, CONTENT_ENCODING},
+    StatusCode, Url,
+    header::{ACCEPT, CONTENT_ENCODING, HeaderMap},
 };
+use rustls::ClientConfig;
 use secrecy::{ExposeSecret, SecretString};
-use std::{
-    sync::Mutex,
-    time::{Duration, SystemTime},
-};
-use tokio::time::{Instant, timeout, timeout_at};
+use std::sync::Mutex;
+use tokio::time::Instant;
 
 /// The maximum size in bytes of the languages of a repository: thousands of languages. The requests
 /// for them run concurrently, so that the memory is bounded by `api.concurrency` times this.
 const LARGEST_LANGUAGES: u64 = 1 << 20;
-
-/// The maximum number of chunks, of some 16 KiB each, to read from the body of an error response.
-const DRAINED_CHUNKS: u32 = 16;
 
 /// A session of a [`Client`]: the requests of one poll.
 #[derive(Debug)]
 pub struct PollSession {
     client: Client,
     key: SecretString,
-    connector: Connector,
+    tls: ClientConfig,
     /// Guards the current connections; never locked across an await.
     http: Mutex<reqwest::Client>,
 }
 
 impl PollSession {
-    pub fn new(
-        client: Client,
-        key: SecretString,
-        connector: Connector,
-    ) -> Result<Self, SetupError> {
-        let http = Mutex::new(connector.client()?);
+    pub fn new(client: Client, key: SecretString, tls: ClientConfig) -> Result<Self, SetupError> {
+        let http = Mutex::new(tls::http_client(&client.config, &tls)?);
         Ok(Self {
             client,
             key,
-            connector,
+            tls,
             http,
         })
     }
@@ -61,23 +46,35 @@ impl PollSession {
         operation: Operation,
         repository: Option<RepositoryId>,
         url: Url,
-        decode: impl Fn(&[u8], Option<Timestamp>) -> Result<T, DecodeError>,
+        decode: impl Fn(&[u8], &HeaderMap) -> Result<T, RequestFailure>,
     ) -> Result<T, RequestFailure> {
+        let client = &self.client;
         let request = async {
-            let result = self.send(operation, url.clone(), decode).await;
+            let (started, mut status) = (Instant::now(), None);
+            let result = self.send(operation, &url, &mut status, decode).await;
+            let took = started.elapsed();
+            client.instruments.api_request(operation, status, took);
+            let failure = result.as_ref().err().map(|failure| failure.reason.label());
+            let seconds = took.as_secs_f64();
+            tracing::debug!(
+                operation = operation.label(),
+                status,
+                duration = format_args!("{seconds:.3}s"),
+                failure,
+                "request"
+            );
             result.map_err(|failure| failure.of(operation, &url))
         };
-        let result = self.client.pace.run(repository, request).await;
+        let result = client.pace.run(repository, request).await;
         if let Err(failure) = &result {
-            let instruments = &self.client.instruments;
-            instruments.count(
+            client.instruments.count(
                 &definition::API_REQUEST_FAILURES,
                 &[operation.label(), failure.reason.label()],
             );
             // Other idle connections may be as dead as the one that timed out. If no new client can
             // be built, the next request uses the old one.
             if failure.reason == Reason::Timeout
-                && let Ok(http) = self.connector.client()
+                && let Ok(http) = tls::http_client(&client.config, &self.tls)
             {
                 *lock(&self.http) = http;
             }
@@ -85,88 +82,54 @@ impl PollSession {
         result
     }
 
-    async fn send<T>(
-        &self,
-        operation: Operation,
-        url: Url,
-        decode: impl Fn(&[u8], Option<Timestamp>) -> Result<T, DecodeError>,
-    ) -> Result<T, RequestFailure> {
-        let started = Instant::now();
-        let http = lock(&self.http).clone();
-        let request = http
-            .get(url)
-            .header(ACCEPT, "application/json")
-            .bearer_auth(self.key.expose_secret());
-        let limit = match operation {
-            Operation::ListRepositories => self.client.config.max_response_size,
-            Operation::ListLanguages => LARGEST_LANGUAGES,
-        };
-        let deadline = started + self.client.config.timeout;
-        let (status, result) = match before(deadline, request.send()).await {
-            Ok(response) => (
-                Some(response.status().as_u16()),
-                self.receive(response, deadline, limit, decode).await,
-            ),
-            Err(failure) => (None, Err(failure)),
-        };
-        let took = started.elapsed();
-        self.client.instruments.api_request(operation, status, took);
-        let failure = result.as_ref().err().map(|failure| failure.reason.label());
-        let seconds = took.as_secs_f64();
-        tracing::debug!(
-            operation = operation.label(),
-            status,
-            duration = format_args!("{seconds:.3}s"),
-            failure,
-            "request"
-        );
-        result
-    }
-
-    /// Reads and decodes a response.
+    /// Sends a request, reads the response and decodes it. Sets its `status` as soon as it is
+    /// known.
     ///
     /// Decoding blocks this thread, even for a large body. Polls have a thread of their own, so
     /// that no scrape waits.
-    async fn receive<T>(
+    async fn send<T>(
         &self,
-        mut response: Response,
-        deadline: Instant,
-        limit: u64,
-        decode: impl Fn(&[u8], Option<Timestamp>) -> Result<T, DecodeError>,
+        operation: Operation,
+        url: &Url,
+        status: &mut Option<u16>,
+        decode: impl Fn(&[u8], &HeaderMap) -> Result<T, RequestFailure>,
     ) -> Result<T, RequestFailure> {
         let config = &self.client.config;
-        let status = response.status();
-        if status != StatusCode::OK {
-            // A date is measured against the response's own Date. This clock stands in for a
-            // missing one: the poller's own offset comes from that header, too.
-            let wait = retry_after::wait(response.headers(), SystemTime::now());
-            drain(response).await;
+        let http = lock(&self.http).clone();
+        let request = http
+            .get(url.clone())
+            .header(ACCEPT, "application/json")
+            .bearer_auth(self.key.expose_secret())
+            .timeout(config.timeout);
+        let mut response = request.send().await?;
+        *status = Some(response.status().as_u16());
+        if response.status() != StatusCode::OK {
+            let wait = retry_after::wait(response.headers());
             let wait = wait.map(|wait| wait.min(config.max_retry_after));
-            return Err(RequestFailure::status(status, wait));
+            return Err(RequestFailure::status(response.status(), wait));
         }
-        let sent_at = retry_after::date(response.headers());
         // reqwest removes the header of what it decompresses.
         let encoding = response.headers().get(CONTENT_ENCODING);
         if encoding.is_some_and(|name| !name.as_bytes().eq_ignore_ascii_case(b"identity")) {
-            return Err(RequestFailure::encoding());
+            let what = "the body has a Content-Encoding that was not asked for";
+            return Err(RequestFailure {
+                hint: "let the API, or the proxy in front of it, obey Accept-Encoding: gzip",
+                ..RequestFailure::new(Reason::Decode, what)
+            });
         }
+        let limit = match operation {
+            Operation::ListRepositories => config.max_response_size,
+            Operation::ListLanguages => LARGEST_LANGUAGES,
+        };
         let mut body = Vec::new();
-        while let Some(chunk) = before(deadline, response.chunk()).await? {
+        while let Some(chunk) = response.chunk().await? {
             if (body.len() + chunk.len()) as u64 > limit {
-                return Err(RequestFailure::too_large(limit));
+                let what = format!("the body is larger than {limit} bytes");
+                return Err(RequestFailure::new(Reason::TooLarge, what));
             }
             body.extend_from_slice(&chunk);
         }
-        decode(&body, sent_at).map_err(|error| RequestFailure::decode(&error))
-    }
-
-    /// Returns the meaning of an absent field.
-    fn absent(&self) -> Absent {
-        if self.client.config.omits_zeros {
-            Absent::Zero
-        } else {
-            Absent::Unknown
-        }
+        decode(&body, response.headers())
     }
 }
 
@@ -179,8 +142,9 @@ impl Session for PollSession {
             url.query_pairs_mut()
                 .append_pair("after", &after.to_string());
         }
-        let decode = |body: &[u8], sent_at| {
-            let page = wire::decode_page(body, self.absent())?;
+        let decode = |body: &[u8], headers: &HeaderMap| {
+            let page = wire::decode_page(body, self.client.config.omits_zeros)?;
+            let sent_at = retry_after::date(headers);
             Ok(Page { sent_at, ..page })
         };
         self.get(Operation::ListRepositories, None, url, decode)
@@ -190,36 +154,9 @@ impl Session for PollSession {
     async fn list_languages(&self, id: RepositoryId) -> Result<LanguageList, RequestFailure> {
         let mut url = self.client.repositories.clone();
         url.set_path(&format!("{}/{id}/languages", url.path()));
-        let decode = |body: &[u8], _| wire::decode_languages(body, self.absent());
+        let omits_zeros = self.client.config.omits_zeros;
+        let decode = |body: &[u8], _: &HeaderMap| wire::decode_languages(body, omits_zeros);
         self.get(Operation::ListLanguages, Some(id), url, decode)
             .await
     }
-}
-
-/// Waits for a part of a response until `deadline`.
-async fn before<T>(
-    deadline: Instant,
-    part: impl Future<Output = reqwest::Result<T>>,
-) -> Result<T, RequestFailure> {
-    match timeout_at(deadline, part).await {
-        Ok(part) => part.map_err(|error| RequestFailure::transport(&error)),
-        Err(_) => Err(RequestFailure::new(
-            Reason::Timeout,
-            "no complete answer in time",
-        )),
-    }
-}
-
-/// Reads the rest of an unused response if it is short, so that the next request can reuse the
-/// connection.
-async fn drain(mut response: Response) {
-    let rest = async {
-        for _ in 0..DRAINED_CHUNKS {
-            if !matches!(response.chunk().await, Ok(Some(_))) {
-                break;
-            }
-        }
-    };
-    // A new connection is cheaper than a longer wait.
-    let _ = timeout(Duration::from_millis(200), rest).await;
 }

@@ -1,12 +1,11 @@
 //! The connections to the API: certificates, proxy, timeouts.
 //!
-//! Each poll loads a new [`Connector`], so that a replaced `api.ca_file` and renewed system roots
-//! are trusted without a reload. Connections use HTTP/1.1 only: over HTTP/2 all requests share one
+//! Each poll reads the roots again, so that a replaced `api.ca_file` and renewed system roots are
+//! trusted without a reload. Connections use HTTP/1.1 only: over HTTP/2 all requests share one
 //! connection, and a dead connection would fail every retry.
 
-use super::proxy::https_proxy;
 use crate::{config::ApiConfig, support::hint::SetupError};
-use reqwest::{Proxy, redirect::Policy};
+use reqwest::redirect::Policy;
 use rustls::{
     ClientConfig, RootCertStore,
     pki_types::{CertificateDer, pem::PemObject},
@@ -17,61 +16,36 @@ use std::{path::Path, time::Duration};
 /// theirs.
 const LONGEST_IDLE: Duration = Duration::from_secs(4);
 
-/// A factory of HTTP clients that trust the same certificates and use the same proxy.
-#[derive(Debug, Clone)]
-pub struct Connector {
-    /// `None` for an API without TLS.
-    tls: Option<ClientConfig>,
-    proxy: Option<Proxy>,
-    connect_timeout: Duration,
-    concurrency: usize,
+/// Creates an HTTP client without open connections. An API with TLS is reached through the proxy of
+/// the environment; a proxy for plain HTTP would see the key.
+pub fn http_client(config: &ApiConfig, tls: &ClientConfig) -> Result<reqwest::Client, SetupError> {
+    let builder = reqwest::Client::builder()
+        .tls_backend_preconfigured(tls.clone())
+        .http1_only()
+        .user_agent(concat!(
+            env!("CARGO_PKG_NAME"),
+            "/",
+            env!("CARGO_PKG_VERSION")
+        ))
+        .redirect(Policy::none())
+        .retry(reqwest::retry::never())
+        .gzip(true)
+        .connect_timeout(config.connect_timeout)
+        .pool_idle_timeout(LONGEST_IDLE)
+        .pool_max_idle_per_host(config.concurrency);
+    let builder = if is_https(config) {
+        builder
+    } else {
+        builder.no_proxy()
+    };
+    builder.build().map_err(|error| {
+        let what = format!("the HTTP client cannot be set up: {error:?}");
+        SetupError::new(what, "report this: it is a bug")
+    })
 }
 
-impl Connector {
-    /// Reads `api.ca_file`, the system's roots and the proxy of the environment.
-    pub fn load(config: &ApiConfig) -> Result<Self, SetupError> {
-        let is_https = config.base_url.scheme() == "https";
-        Ok(Self {
-            tls: is_https.then(|| tls_config(config)).transpose()?,
-            // Only HTTPS_PROXY is honoured: a proxy for http would see the key.
-            proxy: if is_https { https_proxy()? } else { None },
-            connect_timeout: config.connect_timeout,
-            concurrency: config.concurrency,
-        })
-    }
-
-    /// Creates a client without open connections.
-    pub fn client(&self) -> Result<reqwest::Client, SetupError> {
-        let mut builder = reqwest::Client::builder()
-            .tls_backend_preconfigured(self.tls.clone().unwrap_or_else(without_roots))
-            .http1_only()
-            .user_agent(concat!(
-                env!("CARGO_PKG_NAME"),
-                "/",
-                env!("CARGO_PKG_VERSION")
-            ))
-            .redirect(Policy::none())
-            .no_proxy()
-            .retry(reqwest::retry::never())
-            .gzip(true)
-            .connect_timeout(self.connect_timeout)
-            .pool_idle_timeout(LONGEST_IDLE)
-            .pool_max_idle_per_host(self.concurrency);
-        if let Some(proxy) = &self.proxy {
-            builder = builder.proxy(proxy.clone());
-        }
-        builder.build().map_err(|error| {
-            let what = format!("the HTTP client cannot be set up: {error:?}");
-            SetupError::new(what, "report this: it is a bug")
-        })
-    }
-}
-
-/// Returns a TLS configuration that trusts nothing. reqwest asks for one even if it is never used.
-fn without_roots() -> ClientConfig {
-    ClientConfig::builder()
-        .with_root_certificates(RootCertStore::empty())
-        .with_no_client_auth()
+fn is_https(config: &ApiConfig) -> bool {
+    config.base_url.scheme() == "https"
 }
 
 /// Checks that `api.ca_file` holds certificates that can be trusted.
@@ -102,18 +76,17 @@ fn trust(path: &Path, roots: &mut RootCertStore) -> Result<(), SetupError> {
     Ok(())
 }
 
-fn tls_config(config: &ApiConfig) -> Result<ClientConfig, SetupError> {
+/// Reads the certificates to trust: those of `api.ca_file` and of the system.
+pub fn read_roots(config: &ApiConfig) -> Result<ClientConfig, SetupError> {
     let mut roots = RootCertStore::empty();
     let system = rustls_native_certs::load_native_certs();
     roots.add_parsable_certificates(system.certs);
     if let Some(path) = &config.ca_file {
         trust(path, &mut roots)?;
     }
-    if roots.is_empty() {
-        let mut what = "no trusted certificates were found on this system".to_owned();
-        for error in system.errors {
-            what = format!("{what}; {error}");
-        }
+    if roots.is_empty() && is_https(config) {
+        let errors = system.errors;
+        let what = format!("no trusted certificates were found on this system: {errors:?}");
         let hint = "install them (Debian: ca-certificates) or set api.ca_file";
         return Err(SetupError::new(what, hint));
     }

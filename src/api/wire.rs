@@ -8,26 +8,26 @@
 //!
 //! - Unknown fields are ignored at any depth.
 //! - A null field counts as missing.
-//! - An object in which a known field appears twice is bad, because the right value is unclear.
 //! - `null` in place of the array is an empty list, as servers written in Go send it.
 //!
 //! # Memory
 //!
-//! Entries are read one by one, so that the bounds below also bound the memory of any response.
+//! Entries are parsed one by one, so that the bounds below also bound the memory of any response.
 
+use super::RequestFailure;
 use crate::{
     domain::{
-        Completion, Defect, Language, LanguageList, Listing, Next, Page, ReportedLanguage,
+        Completion, Defect, Language, LanguageList, Next, Page, Reason, ReportedLanguage,
         Repository, RepositoryId, ZeroCount,
     },
     support::clock::Timestamp,
 };
 use serde::{
-    Deserialize, Deserializer,
+    Deserializer as _,
     de::{SeqAccess, Visitor},
 };
 use serde_json::value::RawValue;
-use std::{borrow::Cow, fmt, sync::Arc};
+use std::{collections::BTreeMap, fmt, sync::Arc};
 
 /// The maximum length of a name or code, in bytes. A longer one is bad.
 const MAX_TEXT: usize = 1000;
@@ -36,187 +36,133 @@ const MAX_REPOSITORIES: usize = 100_000;
 /// The maximum number of languages of a repository.
 const MAX_LANGUAGES: usize = 1000;
 
-/// The reason why a response cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub enum DecodeError {
-    #[error("the body is HTML instead of JSON: a maintenance page, a login or a proxy?")]
-    Html,
-    /// The message holds only the position, because the text of the error may quote the body.
-    #[error("the body is not a JSON array (line {}, column {})", .0.line(), .0.column())]
-    NotAnArray(#[source] serde_json::Error),
-    #[error("the body breaks off")]
-    Truncated,
-    /// The bound, and the hint for it.
-    #[error("the answer has more than {0}")]
-    TooMany(&'static str, &'static str),
-}
+/// The fields of one object, as raw JSON. Of a field that appears twice, the last counts.
+type Fields<'a> = BTreeMap<String, &'a RawValue>;
 
-/// The meaning of an absent `completion` or `private`. An explicit null is unknown in any case.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Absent {
-    Unknown,
-    /// `api.omits_zeros`: the API leaves out 0 and false.
-    Zero,
-}
-
-impl Absent {
-    /// Parses a field, or returns `zero` for an absent field that stands for it.
-    fn or<T>(self, raw: Option<&str>, zero: T, parse: impl Fn(&str) -> Option<T>) -> Option<T> {
-        match raw {
-            None if self == Self::Zero => Some(zero),
-            raw => raw.and_then(parse),
-        }
-    }
-
-    /// Counts an absent field, or an explicit zero.
-    fn count(self, raw: Option<&str>, is_zero: bool) -> ZeroCount {
-        match self {
-            Self::Unknown => ZeroCount {
-                absent: usize::from(raw.is_none()),
-                spelled_out: usize::from(raw.is_some() && is_zero),
-            },
-            Self::Zero => ZeroCount::default(),
-        }
-    }
-}
-
-/// Reads a page of the listing.
+/// Reads a page of the listing. With `omits_zeros`, an absent `private` is false.
 ///
 /// # Errors
 ///
 /// Fails if the body is not a JSON array in UTF-8, or has too many entries for a page.
-pub fn decode_page(body: &[u8], absent: Absent) -> Result<Page, DecodeError> {
+pub fn decode_page(body: &[u8], omits_zeros: bool) -> Result<Page, RequestFailure> {
     let mut page = Page::default();
-    read_entries(body, |place, entry| {
-        if page.listing.count() <= MAX_REPOSITORIES {
-            page.next = match add_repository(&mut page.listing, place, entry, absent) {
-                Some(id) => Next::After(id),
-                None => Next::Unreadable,
-            };
+    let listing = &mut page.listing;
+    let hint = "report it to the API's operators: it has to obey `limit`, which is api.page_size";
+    for (place, entry) in (1..).zip(entries(body, MAX_REPOSITORIES, hint)?) {
+        page.next = Next::Unreadable;
+        let Ok(fields) = serde_json::from_str::<Fields<'_>>(entry.get()) else {
+            listing.bad.add(Defect::NotAnObject, Some(place), "");
+            continue;
+        };
+        let raw = |name: &str| fields.get(name).map(|raw| raw.get());
+        let id = raw("id").and_then(parse_id);
+        let name = raw("name").and_then(parse_nonempty);
+        let parse = |raw: &str| raw.parse().ok();
+        let private = or_zero(
+            raw("private"),
+            false,
+            omits_zeros,
+            &mut listing.zeros,
+            parse,
+        );
+        let created_at = raw("created_at").and_then(parse_time);
+        for (defect, is_found) in [
+            (Defect::Private, is_bad(raw("private"), private.is_some())),
+            (Defect::CreatedAt, created_at.is_none()),
+            (Defect::Id, id.is_none()),
+            (Defect::Name, name.is_none()),
+        ] {
+            if is_found {
+                let shown = |name| raw(name).unwrap_or("none");
+                let identity = format_args!("id {:.20}, {:.100}", shown("id"), shown("name"));
+                listing.bad.add(defect, Some(place), identity);
+            }
         }
-    })?;
-    if page.listing.count() > MAX_REPOSITORIES {
-        return Err(DecodeError::TooMany(
-            "100,000 repositories",
-            "report it to the API's operators: it has to obey `limit`, which is api.page_size",
-        ));
+        let Some(id) = id else { continue };
+        page.next = Next::After(id);
+        match name {
+            Some(name) => listing.add(Arc::new(Repository {
+                id,
+                name: name.into(),
+                private,
+                created_at,
+            })),
+            None => drop(listing.nameless.insert(id)),
+        }
     }
     Ok(page)
 }
 
-/// Adds one entry to the listing, and returns its id if it is valid.
-fn add_repository(
-    listing: &mut Listing,
-    place: usize,
-    entry: Option<RawEntry<'_>>,
-    absent: Absent,
-) -> Option<RepositoryId> {
-    let Some(entry) = entry else {
-        listing.bad.add(Defect::NotAnObject, Some(place), "");
-        return None;
-    };
-    let id = entry.id.and_then(parse_id);
-    let name = entry.name.and_then(parse_nonempty);
-    let private = absent.or(entry.private, false, |raw| raw.parse().ok());
-    listing
-        .zeros
-        .add(absent.count(entry.private, private == Some(false)));
-    let created_at = entry.created_at.and_then(parse_time);
-    for (defect, is_found) in [
-        (Defect::Private, is_bad(entry.private, private.is_some())),
-        (Defect::CreatedAt, created_at.is_none()),
-        (Defect::Id, id.is_none()),
-        (Defect::Name, name.is_none()),
-    ] {
-        if is_found {
-            let identity = match (id, &name) {
-                (Some(id), Some(name)) => format!("id {id}, {name:?}"),
-                (Some(id), None) => format!("id {id}"),
-                (None, Some(name)) => format!("{name:?}"),
-                (None, None) => String::new(),
-            };
-            listing.bad.add(defect, Some(place), identity);
-        }
-    }
-    match (id, name) {
-        (Some(id), Some(name)) => listing.add(Arc::new(Repository {
-            id,
-            name: (*name).into(),
-            private,
-            created_at,
-        })),
-        (Some(id), None) => drop(listing.nameless.insert(id)),
-        (None, _) => {}
-    }
-    id
-}
-
-/// Reads the languages of a repository.
+/// Reads the languages of a repository. With `omits_zeros`, an absent `completion` is 0.
 ///
 /// # Errors
 ///
 /// Fails if the body is not a JSON array in UTF-8, or has too many languages for a repository.
-pub fn decode_languages(body: &[u8], absent: Absent) -> Result<LanguageList, DecodeError> {
+pub fn decode_languages(body: &[u8], omits_zeros: bool) -> Result<LanguageList, RequestFailure> {
     let mut list = LanguageList::default();
-    read_entries(body, |place, entry| {
-        if list.languages.len() <= MAX_LANGUAGES {
-            add_language(&mut list, place, entry, absent);
+    let LanguageList {
+        languages,
+        zeros,
+        bad,
+    } = &mut list;
+    let hint = "report it to the API's operators, or leave the repository out with filter.exclude";
+    for (place, entry) in (1..).zip(entries(body, MAX_LANGUAGES, hint)?) {
+        let place = Some(place);
+        let Ok(fields) = serde_json::from_str::<Fields<'_>>(entry.get()) else {
+            bad.add(Defect::NotAnObject, place, "");
+            continue;
+        };
+        let raw = |name: &str| fields.get(name).map(|raw| raw.get());
+        let Some(code) = raw("code").and_then(parse_nonempty) else {
+            bad.add(Defect::Code, place, "");
+            continue;
+        };
+        let identity = format_args!("{code:?}");
+        let Err(at) = languages.binary_search_by(|known| (*known.language.code).cmp(&code)) else {
+            bad.add(Defect::DuplicateCode, place, identity);
+            continue;
+        };
+        let name = raw("name").and_then(parse_string);
+        if is_bad(raw("name"), name.is_some()) {
+            bad.add(Defect::Name, place, identity);
         }
-    })?;
-    if list.languages.len() > MAX_LANGUAGES {
-        return Err(DecodeError::TooMany(
-            "1,000 languages",
-            "report it to the API's operators, or leave the repository out with filter.exclude",
-        ));
+        // The parser of std turns an overflow into infinity, which `Completion` refuses.
+        let parse = |raw: &str| raw.parse().ok().and_then(Completion::new);
+        let zero = Completion::ZERO;
+        let completion = or_zero(raw("completion"), zero, omits_zeros, zeros, parse);
+        if is_bad(raw("completion"), completion.is_some()) {
+            bad.add(Defect::Completion, place, identity);
+        }
+        let language = Arc::new(Language {
+            name: name.unwrap_or_default().into(),
+            code: code.into(),
+        });
+        languages.insert(
+            at,
+            ReportedLanguage {
+                language,
+                completion,
+            },
+        );
     }
     Ok(list)
 }
 
-/// Adds one entry to the list.
-fn add_language(
-    LanguageList {
-        languages,
-        zeros,
-        bad,
-    }: &mut LanguageList,
-    place: usize,
-    entry: Option<RawEntry<'_>>,
-    absent: Absent,
-) {
-    let place = Some(place);
-    let Some(entry) = entry else {
-        bad.add(Defect::NotAnObject, place, "");
-        return;
+/// Parses a field. If it is absent, it is `zero` if the API omits zeros, and unknown otherwise.
+fn or_zero<T: Copy + PartialEq>(
+    raw: Option<&str>,
+    zero: T,
+    omits_zeros: bool,
+    zeros: &mut ZeroCount,
+    parse: impl Fn(&str) -> Option<T>,
+) -> Option<T> {
+    let Some(raw) = raw else {
+        zeros.absent += usize::from(!omits_zeros);
+        return omits_zeros.then_some(zero);
     };
-    let Some(code) = entry.code.and_then(parse_nonempty) else {
-        bad.add(Defect::Code, place, "");
-        return;
-    };
-    let identity = format_args!("{code:?}");
-    let Err(at) = languages.binary_search_by(|known| (*known.language.code).cmp(&code)) else {
-        bad.add(Defect::DuplicateCode, place, identity);
-        return;
-    };
-    let name = entry.name.and_then(parse_string);
-    if is_bad(entry.name, name.is_some()) {
-        bad.add(Defect::Name, place, identity);
-    }
-    let completion = absent.or(entry.completion, Completion::ZERO, parse_completion);
-    zeros.add(absent.count(entry.completion, completion == Some(Completion::ZERO)));
-    if is_bad(entry.completion, completion.is_some()) {
-        bad.add(Defect::Completion, place, identity);
-    }
-    let language = Arc::new(Language {
-        code: (*code).into(),
-        name: (*name.unwrap_or_default()).into(),
-    });
-    languages.insert(
-        at,
-        ReportedLanguage {
-            language,
-            completion,
-        },
-    );
+    let value = parse(raw);
+    zeros.spelled_out += usize::from(value == Some(zero));
+    value
 }
 
 /// Returns whether an optional field is present, but has no usable value.
@@ -224,35 +170,21 @@ fn is_bad(raw: Option<&str>, has_value: bool) -> bool {
     !has_value && !matches!(raw, None | Some("null"))
 }
 
-/// Parses an id: an integer, or a string with an integer in plain decimal digits (API specification
-/// 2.1).
+/// Parses an id: an integer, or a string with one (API specification 2.1).
 fn parse_id(raw: &str) -> Option<RepositoryId> {
-    let digits = parse_string(raw).unwrap_or(Cow::Borrowed(raw));
-    let id = RepositoryId::new(digits.parse().ok()?)?;
-    // +7 and 007 are not plain decimal digits.
-    (id.to_string() == digits).then_some(id)
+    let digits = parse_string(raw).unwrap_or_else(|| raw.to_owned());
+    RepositoryId::new(digits.parse().ok()?)
 }
 
-fn parse_nonempty(raw: &str) -> Option<Cow<'_, str>> {
+fn parse_nonempty(raw: &str) -> Option<String> {
     parse_string(raw).filter(|text| !text.is_empty())
 }
 
 /// Parses a JSON string of at most [`MAX_TEXT`] bytes, which may be empty. Returns `None` for other
 /// values, and for strings that are not text, such as half a surrogate pair.
-fn parse_string(raw: &str) -> Option<Cow<'_, str>> {
-    let text = raw.strip_prefix('"')?.strip_suffix('"')?;
-    let text = if text.contains('\\') {
-        Cow::Owned(serde_json::from_str(raw).ok()?)
-    } else {
-        Cow::Borrowed(text)
-    };
+fn parse_string(raw: &str) -> Option<String> {
+    let text: String = serde_json::from_str(raw).ok()?;
     Some(text).filter(|text| text.len() <= MAX_TEXT)
-}
-
-/// Parses a JSON number. The parser of std rounds correctly, and turns an overflow into infinity,
-/// which [`Completion`] refuses.
-fn parse_completion(raw: &str) -> Option<Completion> {
-    raw.parse().ok().and_then(Completion::new)
 }
 
 /// Parses a time in the format of RFC 3339.
@@ -261,70 +193,65 @@ fn parse_time(raw: &str) -> Option<Timestamp> {
     Some(Timestamp::from_millis(time.as_millisecond()))
 }
 
-/// Passes the entries of a JSON array to `take` one by one, each with its place, counted from 1. An
-/// entry that is not an object is `None`.
-fn read_entries<'a>(
+/// Returns the entries of a JSON array. More than `most` are a failure with this hint.
+fn entries<'a>(
     body: &'a [u8],
-    take: impl FnMut(usize, Option<RawEntry<'a>>),
-) -> Result<(), DecodeError> {
+    most: usize,
+    hint: &'static str,
+) -> Result<Vec<&'a RawValue>, RequestFailure> {
     // RFC 8259 allows readers to ignore a byte order mark.
     let body = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body);
     if body.trim_ascii() == b"null" {
-        return Ok(());
+        return Ok(Vec::new());
     }
     let mut array = serde_json::Deserializer::from_slice(body);
-    let read = array.deserialize_seq(EachEntry(take));
-    match read.and_then(|()| array.end()) {
-        Ok(()) => Ok(()),
-        Err(_) if body.trim_ascii_start().starts_with(b"<") => Err(DecodeError::Html),
-        Err(error) if error.is_eof() => Err(DecodeError::Truncated),
-        Err(error) => Err(DecodeError::NotAnArray(error)),
+    let read = array.deserialize_seq(Entries { most });
+    match read.and_then(|entries| array.end().map(|()| entries)) {
+        Ok(entries) if entries.len() > most => Err(RequestFailure {
+            hint,
+            ..RequestFailure::new(
+                Reason::TooLarge,
+                format!("the answer has more than {most} entries"),
+            )
+        }),
+        Ok(entries) => Ok(entries),
+        Err(error) if error.is_eof() => Err(RequestFailure::new(
+            Reason::Truncated,
+            "the body breaks off",
+        )),
+        // The text of the error may quote the body.
+        Err(error) => Err(RequestFailure::new(
+            Reason::Decode,
+            format!(
+                "the body is not a JSON array (line {}, column {})",
+                error.line(),
+                error.column()
+            ),
+        )),
     }
 }
 
-struct EachEntry<F>(F);
+/// A visitor that reads an array, and keeps one entry more than allowed.
+struct Entries {
+    most: usize,
+}
 
-impl<'de, F: FnMut(usize, Option<RawEntry<'de>>)> Visitor<'de> for EachEntry<F> {
-    type Value = ();
+impl<'de> Visitor<'de> for Entries {
+    type Value = Vec<&'de RawValue>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("an array")
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(mut self, mut array: A) -> Result<(), A::Error> {
-        let mut place = 0;
-        while let Some(entry) = array.next_element::<&RawValue>()? {
-            place += 1;
-            // A derived implementation reads an array, too.
-            let object = Some(entry.get()).filter(|raw| raw.starts_with('{'));
-            (self.0)(place, object.and_then(|raw| serde_json::from_str(raw).ok()));
+    fn visit_seq<A: SeqAccess<'de>>(self, mut array: A) -> Result<Self::Value, A::Error> {
+        let mut entries = Vec::new();
+        while let Some(entry) = array.next_element()? {
+            if entries.len() <= self.most {
+                entries.push(entry);
+            }
         }
-        Ok(())
+        Ok(entries)
     }
-}
-
-/// The known fields of one object, as raw JSON; `None` is a missing field. An object with one of
-/// them twice is refused.
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct RawEntry<'a> {
-    #[serde(deserialize_with = "present")]
-    id: Option<&'a str>,
-    #[serde(deserialize_with = "present")]
-    name: Option<&'a str>,
-    #[serde(deserialize_with = "present")]
-    private: Option<&'a str>,
-    #[serde(deserialize_with = "present")]
-    created_at: Option<&'a str>,
-    #[serde(deserialize_with = "present")]
-    code: Option<&'a str>,
-    #[serde(deserialize_with = "present")]
-    completion: Option<&'a str>,
-}
-
-/// Reads a present field. `Option` alone would take null for a missing one.
-fn present<'de, D: Deserializer<'de>>(field: D) -> Result<Option<&'de str>, D::Error> {
-    <&RawValue>::deserialize(field).map(|raw| Some(raw.get()))
 }
 
 #[cfg(test)]

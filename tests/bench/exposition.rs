@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 use translation_exporter::{
-    api::wire::{Absent, decode_languages, decode_page},
+    api::wire::{decode_languages, decode_page},
     domain::{
         Completion, Language, Repository, RepositoryId,
         document::Document,
@@ -137,7 +137,7 @@ fn decode() {
     };
     let languages = (0..LANGUAGES).map(language).collect::<Value>().to_string();
     measure("decode/languages", LANGUAGES, || {
-        decode_languages(black_box(languages.as_bytes()), Absent::Unknown).expect("an array")
+        decode_languages(black_box(languages.as_bytes()), false).expect("an array")
     });
     let repository = |id: u64| {
         let (id, name) = (id.to_string(), format!("organisation/project-{id}"));
@@ -145,7 +145,7 @@ fn decode() {
     };
     let page = (1..=1000).map(repository).collect::<Value>().to_string();
     measure("decode/repositories", 1000, || {
-        decode_page(black_box(page.as_bytes()), Absent::Unknown).expect("an array")
+        decode_page(black_box(page.as_bytes()), false).expect("an array")
     });
 }
 

@@ -38,22 +38,6 @@ fn a_file_that_is_not_utf_8_is_refused_with_the_remedy() {
     }
 }
 
-#[test]
-fn a_proxy_of_another_scheme_than_http_or_https_is_refused() {
-    for (proxy, code) in [
-        ("ftp://proxy:3128", 2),
-        ("socks5://proxy:1080", 2),
-        ("proxy:3128", 0),
-        ("HTTPS://proxy", 0),
-    ] {
-        let output = check(Some(GOOD), &[("HTTPS_PROXY", proxy)], &[]);
-        let message = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(output.status.code(), Some(code), "{message}");
-        let hint = "http://proxy.example.com:3128";
-        assert!(code == 0 || message.contains("HTTPS_PROXY") && message.contains(hint));
-    }
-}
-
 /// Values, files, folders and addresses are checked in one go; `once` listens on no address and
 /// reads no web configuration file.
 #[test]

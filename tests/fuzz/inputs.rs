@@ -14,7 +14,7 @@ use translation_exporter::{
 
 /// Decodes a page of the listing.
 pub fn decode_page(bytes: &[u8]) {
-    let Ok(page) = wire::decode_page(bytes, wire::Absent::Unknown) else {
+    let Ok(page) = wire::decode_page(bytes, false) else {
         return;
     };
     let listing = page.listing;
@@ -30,7 +30,7 @@ pub fn decode_page(bytes: &[u8]) {
 
 /// Decodes the languages of a repository.
 pub fn decode_languages(bytes: &[u8]) {
-    let Ok(list) = wire::decode_languages(bytes, wire::Absent::Unknown) else {
+    let Ok(list) = wire::decode_languages(bytes, false) else {
         return;
     };
     assert!(

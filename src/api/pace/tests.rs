@@ -75,19 +75,6 @@ async fn a_cancelled_request_takes_no_permit() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_waiting_request_follows_a_reload_of_the_rate() {
-    let pace = Pace::new(Some(0.001));
-    let start = Instant::now();
-    send(&pace).await;
-    let reload = async {
-        tokio::time::sleep(Duration::from_millis(4500)).await;
-        pace.configure(Some(1.0));
-    };
-    tokio::join!(send(&pace), reload);
-    assert_eq!(start.elapsed().as_secs(), 5);
-}
-
-#[tokio::test(start_paused = true)]
 async fn two_refusals_in_five_of_three_repositories_halve_the_rate() {
     for refusal in [429, 503] {
         let pace = Pace::new(Some(10.0));

@@ -119,7 +119,7 @@ impl Session for Account {
         };
         Ok(wire::decode_page(
             page.map(entry).collect::<Value>().to_string().as_bytes(),
-            wire::Absent::Unknown,
+            false,
         )
         .unwrap())
     }
@@ -136,7 +136,7 @@ impl Session for Account {
             json!({"code": code, "name": name, "completion": completion})
         };
         let body = languages.iter().map(entry).collect::<Value>().to_string();
-        Ok(wire::decode_languages(body.as_bytes(), wire::Absent::Unknown).unwrap())
+        Ok(wire::decode_languages(body.as_bytes(), false).unwrap())
     }
 }
 

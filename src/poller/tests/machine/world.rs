@@ -5,7 +5,7 @@ use super::{
     model::{Filters, Model},
 };
 use crate::{
-    api::{Pace, RequestFailure, Session, wire::DecodeError},
+    api::{Pace, RequestFailure, Session},
     domain::{
         Completion, Language, LanguageList, Listing, Next, Page, Reason, ReportedLanguage,
         Repository, RepositoryId, Stop,
@@ -235,7 +235,7 @@ impl World {
             How::Timeout => RequestFailure::new(Reason::Timeout, "no complete answer in time"),
             How::Connect => RequestFailure::new(Reason::Connect, "refused"),
             How::Truncated => RequestFailure::new(Reason::Truncated, "cut short"),
-            How::Html => RequestFailure::decode(&DecodeError::Html),
+            How::Html => RequestFailure::new(Reason::Decode, "HTML"),
         })
     }
 
