@@ -1,4 +1,4 @@
-//! The diagnosis: a list of findings, worst first.
+//! The diagnosis: a list of findings, causes before their consequences.
 //!
 //! [`findings`] is a pure function of the document, the exporter's own facts and the time. It
 //! remembers nothing: the state file keeps the times of reads, so that a restart in the middle of
@@ -12,14 +12,14 @@ mod polling;
 
 pub use data::{nothing_selected, scale};
 pub use log::{ProblemLog, log};
-pub use polling::{headline, why_not_ready};
+pub use polling::{headline, progress};
 
 use crate::{
     domain::{Failure, ProblemKind, Severity, document::Document},
     metrics::instruments::Facts,
     support::{
         clock::{Timestamp, WrongClock},
-        humanize::{Rough, grouped},
+        humanize::counted,
     },
 };
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
@@ -86,7 +86,7 @@ impl Finding {
     }
 }
 
-/// Returns the findings at `now`, worst first.
+/// Returns the findings at `now`, in the order of their kinds: causes before consequences.
 pub fn findings(document: &Document, facts: &Facts, now: Timestamp) -> Vec<Finding> {
     let status = &document.status;
     let mut findings: Vec<_> = [
@@ -125,17 +125,7 @@ pub fn findings(document: &Document, facts: &Facts, now: Timestamp) -> Vec<Findi
         // A beginning may have been recorded while the wall clock was ahead.
         finding.since = finding.since.map(|since| since.min(now));
     }
-    // Failed reads, as the cause of stale data, come before them.
-    let is_stale = findings
-        .iter()
-        .any(|one| one.kind == ProblemKind::DataStale);
-    findings.sort_by_key(|finding| {
-        let severity = match finding.kind {
-            ProblemKind::PollsFailing if is_stale => Severity::Error,
-            _ => finding.severity,
-        };
-        (severity, finding.kind, finding.alarm.is_none())
-    });
+    findings.sort_by_key(|finding| finding.kind);
     findings
 }
 
@@ -188,13 +178,8 @@ fn of_facts(facts: &Facts, now: Timestamp) -> impl Iterator<Item = Finding> {
 fn log_lines_dropped(facts: &Facts, now: Timestamp) -> Option<Finding> {
     let at = facts.log_lines_dropped_at?;
     let lines = usize::try_from(facts.log_lines_dropped).unwrap_or(usize::MAX);
-    let what = match lines {
-        1 => "1 line of the log was dropped because stderr was blocked".to_owned(),
-        _ => format!(
-            "{} lines of the log were dropped because stderr was blocked",
-            grouped(lines)
-        ),
-    };
+    let lines = counted(lines, "line of the log was", "lines of the log were");
+    let what = format!("{lines} dropped because stderr was blocked");
     let hint = "check the program that reads stderr, such as a log driver that hangs";
     (now.since(at) < AFTER_DROPPED_LINE)
         .then(|| Finding::new(ProblemKind::LogLinesDropped, what, hint))
@@ -202,23 +187,17 @@ fn log_lines_dropped(facts: &Facts, now: Timestamp) -> Option<Finding> {
 
 fn certificate(facts: &Facts, now: Timestamp) -> Option<Finding> {
     let at = facts.certificate_expires_at?;
-    let left = at.since(now);
-    if left > CERTIFICATE_WARNING {
-        return None;
-    }
+    let (severity, since, verb) = match at.since(now) {
+        _ if at <= now => (Severity::Error, Some(at), "expired"),
+        left if left <= CERTIFICATE_WARNING => (Severity::Warning, None, "expires"),
+        _ => return None,
+    };
+    let what = format!("The exporter's TLS certificate {verb} at {at}");
     let hint = "renew it; the exporter reloads the files of web.config_file when they change";
-    let finding = |what| Finding::new(ProblemKind::Certificate, what, hint);
-    Some(if at <= now {
-        Finding {
-            severity: Severity::Error,
-            since: Some(at),
-            ..finding(format!("The exporter's TLS certificate expired at {at}"))
-        }
-    } else {
-        let left = Rough(left);
-        finding(format!(
-            "The exporter's TLS certificate expires at {at}, in {left}"
-        ))
+    Some(Finding {
+        severity,
+        since,
+        ..Finding::new(ProblemKind::Certificate, what, hint)
     })
 }
 

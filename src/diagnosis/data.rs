@@ -1,9 +1,6 @@
 //! Findings about the data that are shown.
 
-use super::{
-    Finding,
-    polling::{cause, raised},
-};
+use super::{Finding, polling::raised};
 use crate::{
     domain::{
         Operation, PollFailure, ProblemKind, Reason, Severity, ZeroCount,
@@ -37,42 +34,27 @@ const UNREAD: Duration = Duration::from_secs(60 * 60);
 pub(super) fn stale(document: &Document, now: Timestamp) -> Option<Finding> {
     let status = &document.status;
     let limit = UNREAD.max(status.interval.saturating_mul(3));
-    let (mut stale, mut unread, mut since) = (0, 0, now);
-    for row in &document.rows {
-        match &row.condition {
-            Condition::Stale { languages, .. } => {
-                stale += 1;
-                let stale_at = languages.read_at.saturating_add(status.stale_after);
-                since = since.min(stale_at);
-            }
-            // The finding about the outage covers the failures that come with it.
-            Condition::Pending(Some(failure))
-                if !status.is_outage() && now.since(failure.since) > limit =>
-            {
-                unread += 1;
-                since = since.min(failure.since);
-            }
-            _ => {}
+    let begins = document.rows.iter().filter_map(|row| match &row.condition {
+        Condition::Stale { languages, .. } => {
+            Some(languages.read_at.saturating_add(status.stale_after))
         }
-    }
-    let what = match (stale, unread) {
-        (0, 0) => return None,
-        (0, unread) => format!("{} could never be read", repositories(unread)),
-        (stale, 0) => format!(
-            "The data of {} are stale and no longer shown",
-            repositories(stale)
-        ),
-        (stale, unread) => format!(
-            "The data of {} are stale and no longer shown, and {} could never be read",
-            repositories(stale),
-            grouped(unread)
-        ),
-    };
+        // The finding about the outage covers the failures that come with it.
+        Condition::Pending(Some(failure)) if !status.is_outage() => {
+            Some(failure.since).filter(|since| now.since(*since) > limit)
+        }
+        _ => None,
+    });
+    let begins: Vec<_> = begins.collect();
+    let what = format!(
+        "The data of {} are stale and no longer shown, or were never read",
+        repositories(begins.len())
+    );
+    let hint = "this ends with its cause: the failed reads";
     Some(Finding {
         severity: Severity::Error,
-        repositories: stale + unread,
-        since: Some(since),
-        ..Finding::new(ProblemKind::DataStale, what, &cause(status, now))
+        repositories: begins.len(),
+        since: Some(*begins.iter().min()?),
+        ..Finding::new(ProblemKind::DataStale, what, hint)
     })
 }
 
@@ -143,59 +125,48 @@ pub(super) fn unconfirmed(document: &Document) -> Option<Finding> {
     ))
 }
 
-/// Returns a finding while the current responses deviate from the specification.
+/// Returns a finding while the current responses deviate from the specification. It is of severity
+/// info if all figures are known.
 pub(super) fn shape(document: &Document) -> Option<Finding> {
     let status = &document.status;
-    let defects = status
-        .defects
-        .iter()
-        .filter(|(_, defect)| defect.is_deviation());
-    let failures = document.rows.iter();
-    let failures = failures
-        .filter_map(|row| row.condition.failure()?.reason)
-        .map(|reason| (Operation::ListLanguages, reason));
+    let defects = status.defects.iter();
+    let defects = defects
+        .filter(|(_, defect)| defect.is_deviation())
+        .map(|(operation, defect)| {
+            let costs_completion = defect.costs_completion(*operation);
+            (operation.label(), defect.label(), costs_completion)
+        });
+    let rows = document.rows.iter();
+    let failures =
+        rows.filter_map(|row| Some((Operation::ListLanguages, row.condition.failure()?)));
     let last = status.last.as_ref();
-    let listing = last.and_then(|last| last.listing_failure.as_ref()?.reason);
-    let listing = listing.map(|reason| (Operation::ListRepositories, reason));
-    let bad_responses: BTreeSet<_> = failures
-        .chain(listing)
-        .filter(|(_, reason)| matches!(reason, Reason::Decode | Reason::Cursor))
+    let listing = last.and_then(|last| last.listing_failure.as_ref());
+    let listing = listing.map(|failure| (Operation::ListRepositories, failure));
+    let responses = failures.chain(listing).filter_map(|(operation, failure)| {
+        let reason = failure.reason?;
+        let is_bad = matches!(reason, Reason::Decode | Reason::Cursor);
+        is_bad.then(|| (operation.label(), reason.label(), true))
+    });
+    let shapes: BTreeSet<_> = defects.chain(responses).collect();
+    let labels = shapes.iter();
+    let labels: Vec<_> = labels
+        .map(|(operation, label, _)| format!("{label} ({operation})"))
         .collect();
-    let costs_completion = !bad_responses.is_empty()
-        || defects
-            .clone()
-            .any(|(operation, defect)| defect.costs_completion(*operation));
-    let defects = defects.map(|(operation, defect)| (*operation, defect.label()));
-    let shapes: Vec<_> = defects
-        .chain(
-            bad_responses
-                .iter()
-                .map(|(operation, reason)| (*operation, reason.label())),
-        )
-        .map(|(operation, label)| format!("{label} ({})", operation.label()))
-        .collect();
-    if shapes.is_empty() {
-        return None;
-    }
-    let what = if costs_completion {
-        "Responses of the API deviate from its specification, and completions may be missing"
-    } else {
-        "Responses of the API deviate from its specification, but no completion is missing"
+    let (severity, effect) = match shapes
+        .iter()
+        .any(|(.., costs_completion)| *costs_completion)
+    {
+        _ if shapes.is_empty() => return None,
+        true => (Severity::Warning, "and completions may be missing"),
+        false => (Severity::Info, "but no completion is missing"),
     };
+    let what = format!("Responses of the API deviate from its specification, {effect}");
     let hint =
         "report the entries that the log names to the API's operators, or update this exporter";
-    let finding = Finding {
-        detail: Some(shapes.join(", ").into()),
+    Some(Finding {
+        severity,
+        detail: Some(labels.join(", ").into()),
         ..Finding::new(ProblemKind::ApiShape, what, hint)
-    };
-    Some(if costs_completion {
-        finding
-    } else {
-        // All figures are known.
-        Finding {
-            severity: Severity::Info,
-            ..finding
-        }
     })
 }
 

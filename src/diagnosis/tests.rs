@@ -209,22 +209,6 @@ fn nothing_is_wrong_after_a_poll_that_read_everything() {
 }
 
 #[test]
-fn unreadiness_names_only_findings_that_keep_data_away() {
-    let known = Known::with(|known| {
-        (known.status.last, known.status.has_data) = (None, false);
-        known.snapshot.repositories.clear();
-        known.facts.state_discarded = Some(failure());
-        known.facts.certificate_expires_at = Some(ago(1));
-    });
-    let findings = known.findings();
-    assert_eq!(findings[0].kind, ProblemKind::Certificate);
-    assert_eq!(
-        why_not_ready(&findings, &known.document()),
-        "The first poll has not ended yet; nothing to do: wait for the poll to end"
-    );
-}
-
-#[test]
 fn a_listing_without_names_is_not_an_empty_account() {
     let known = Known::with(|known| {
         known.snapshot.repositories.clear();
@@ -287,7 +271,7 @@ fn a_line_holds_trouble_error_and_next_step() {
     let known = Known::ended(refused(PollFailure::Unauthorized));
     assert_eq!(
         known.findings()[0].line(),
-        "The API refuses the key; the data shown are from earlier polls: \
+        "The API refused the key; unread repositories are shown as they were before: \
          GET https://api.test/v1/repositories: it failed; do something"
     );
     let known = Known::with(|known| known.snapshot.repositories.clear());

@@ -139,18 +139,20 @@ async fn ready(State(state): State<Arc<AppState>>) -> Response {
     if document.status.has_data {
         return "ready\n".into_response();
     }
-    let why = diagnosis::why_not_ready(&current.findings, document);
-    let mut message = format!("not ready: {why}");
+    let mut message = format!("not ready: {}", diagnosis::progress(document));
     if let Some(at) = document.status.next_poll_at {
         message = format!("{message}; the next poll begins at {at}");
+    }
+    for finding in &current.findings {
+        message = format!("{message}\n{}", finding.line());
     }
     (StatusCode::SERVICE_UNAVAILABLE, message + "\n").into_response()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{Fixture, NOW, body, status};
-    use crate::domain::polling::{PollOutcome, Running};
+    use super::super::testing::{Fixture, body, status};
+    use crate::domain::polling::PollOutcome;
     use crate::{
         domain::{Failure, PollFailure, Stop},
         support::clock::Timestamp,
@@ -298,24 +300,11 @@ mod tests {
         fixture.publish(|status| status.has_data = false);
         assert_eq!(
             body(fixture.ask("GET /-/ready").await).await,
-            "not ready: The first poll has not ended yet; nothing to do: wait for the poll to end\n"
-        );
-        fixture.publish(|status| {
-            status.running = Some(Running {
-                since: NOW,
-                silent_since: NOW,
-                ..Running::default()
-            });
-        });
-        assert_eq!(
-            body(fixture.ask("GET /-/ready").await).await,
-            "not ready: The first poll has not ended yet; nothing to do: wait for the poll to end \
-             (since 2026-11-23T00:00:00Z)\n"
+            "not ready: The first poll has not ended yet: 0 of 0 repositories read\n"
         );
         let what = "GET /v1/repositories: 401 Unauthorized";
         let failure = Failure::new(what, "check api.key_file", Timestamp::from_millis(0));
         fixture.publish(|status| {
-            status.running = None;
             status.next_poll_at = Some(Timestamp::from_millis(300_000));
             status.last = Some(PollOutcome {
                 ended_at: Timestamp::from_millis(1000),
@@ -333,9 +322,10 @@ mod tests {
         });
         assert_eq!(
             body(fixture.ask("GET /-/ready").await).await,
-            "not ready: The API refuses the key; there are no data to show: \
-             GET /v1/repositories: 401 Unauthorized; check api.key_file (since \
-             1970-01-01T00:00:00Z); the next poll begins at 1970-01-01T00:05:00Z\n"
+            "not ready: The last poll did not read everything; \
+             the next poll begins at 1970-01-01T00:05:00Z\n\
+             The API refused the key; there are no data to show: \
+             GET /v1/repositories: 401 Unauthorized; check api.key_file\n"
         );
         fixture.publish(|status| status.has_data = true);
         assert_eq!(

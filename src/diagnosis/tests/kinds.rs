@@ -25,17 +25,17 @@ fn failed_polls() -> Vec<Case> {
         (
             ProblemKind::ApiKey,
             Known::ended(refused(PollFailure::Unauthorized)),
-            &["refuses the key", "from earlier polls"],
+            &["refused the key", "shown as they were before"],
         ),
         (
             ProblemKind::ApiKey,
             Known::ended(refused(PollFailure::KeyFile)),
-            &["from its file", "no requests are sent"],
+            &["from its file", "no requests were sent"],
         ),
         (
             ProblemKind::PollsFailing,
             Known::ended(ended_early(PollFailure::Unavailable)),
-            &["unavailable", "the last poll read 1 repository"],
+            &["unavailable", "shown as they were before"],
         ),
         (
             ProblemKind::PollsFailing,
@@ -43,14 +43,14 @@ fn failed_polls() -> Vec<Case> {
                 listing_failure: Some(failure()),
                 ..poll()
             }),
-            &["could not be read completely", "are from the last poll"],
+            &["could not be read completely"],
         ),
         (
             ProblemKind::PollsFailing,
             Known::with(|known| {
                 known.status.running = running(ago(1), true, 1);
             }),
-            &["has had no response for 1 h", "are from the last poll"],
+            &["has had no response for 1 h"],
         ),
     ]
 }
@@ -72,13 +72,9 @@ fn stale_and_failing_data() -> Vec<Case> {
         (
             ProblemKind::PollsFailing,
             Known::with(|known| {
-                known.status.last = Some(PollOutcome {
-                    read: 1,
-                    ..ended_early(PollFailure::Held)
-                });
-                known.status.held_until = Some(NOW.saturating_add(HOUR));
+                known.status.last = Some(ended_early(PollFailure::Held));
             }),
-            &["until 2026-11-21T02:30:45Z", "the others show older data"],
+            &["by Retry-After"],
         ),
         (
             ProblemKind::PollsFailing,
@@ -176,7 +172,7 @@ fn exporter_warnings() -> Vec<Case> {
             Known::with(|known| {
                 known.facts.certificate_expires_at = Some(NOW.saturating_add(HOUR * 24 * 13));
             }),
-            &["expires", "in 13 d"],
+            &["expires"],
         ),
     ]
 }

@@ -171,7 +171,7 @@ async fn an_outage_of_two_hours_logs_three_lines_and_so_does_its_end() {
     }
     let begin = log.take();
     assert_eq!(count(&begin, "cannot read languages"), 0);
-    assert_eq!(count(&begin, "The API is unavailable"), 1, "{begin:#?}");
+    assert_eq!(count(&begin, "The API was unavailable"), 1, "{begin:#?}");
     assert_eq!(
         count(&begin, "stale and no longer shown"),
         1,
@@ -237,7 +237,7 @@ async fn no_line_says_that_a_problem_ended_while_an_outage_hides_it() {
         observe(&mut problems, &bench);
         let lines = log.take();
         assert_eq!(
-            [begins, "The API is unavailable", ends].map(|words| count(&lines, words)),
+            [begins, "The API was unavailable", ends].map(|words| count(&lines, words)),
             [1, 1, 0],
             "{lines:#?}"
         );
