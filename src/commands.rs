@@ -20,7 +20,7 @@ use crate::{
     config::{self, Config, ConfigError, Options},
     domain::Failure,
     metrics::instruments::Instruments,
-    poller::{LiveSettings, PollSettings, Settings},
+    poller::Settings,
     report::NotReady,
     server::{listen, web_config::WebConfigFile},
     state::{DEMO, SavedState, StateFile},
@@ -212,30 +212,26 @@ fn warnings(config: &Config) -> Vec<String> {
 
 /// Returns the poller's settings. `only` selects the repositories to read; an empty set selects
 /// all.
-fn poller_settings(config: &Config, api: Client, only: GlobSet) -> Settings<Client> {
+fn poller_settings(config: &Config, api: Client, only: GlobSet) -> Arc<Settings<Client>> {
     for warning in warnings(config) {
         tracing::warn!("{warning}");
     }
-    Settings {
-        live: Arc::new(LiveSettings {
-            interval: config.poll.interval,
-            targets: Arc::clone(&config.targets),
-            excluded_languages: config.excluded_languages.clone(),
-            links: Arc::clone(&config.links),
-            thresholds: config.thresholds,
-        }),
-        poll: Arc::new(PollSettings {
-            api,
-            concurrency: config.api.concurrency,
-            max_attempts: config.api.max_attempts,
-            stale_after: config.poll.stale_after,
-            max_repositories: config.api.max_repositories,
-            filter: config.filter.clone(),
-            completion_scale: config.api.completion_scale,
-            is_scale_chosen: config.api.is_scale_chosen,
-            only,
-        }),
-    }
+    Arc::new(Settings {
+        api,
+        interval: config.poll.interval,
+        concurrency: config.api.concurrency,
+        max_attempts: config.api.max_attempts,
+        stale_after: config.poll.stale_after,
+        max_repositories: config.api.max_repositories,
+        filter: config.filter.clone(),
+        only,
+        excluded_languages: config.excluded_languages.clone(),
+        completion_scale: config.api.completion_scale,
+        is_scale_chosen: config.api.is_scale_chosen,
+        targets: Arc::clone(&config.targets),
+        thresholds: config.thresholds,
+        links: Arc::clone(&config.links),
+    })
 }
 
 #[cfg(test)]

@@ -1,11 +1,14 @@
 //! The poller: reads every repository at an interval, publishes snapshots, and saves the state.
 //!
-//! - [`PollLoop`] decides when a poll begins.
+//! - [`Poller::run`] decides when a poll begins: one interval after the start of the previous one, or
+//!   after its end if that poll ended early, and never while Retry-After holds all requests. Until
+//!   the first language is read, a poll that ended early is repeated sooner: the API may start after
+//!   the exporter.
 //! - [`poll`] reads the listing, then the languages of each repository. Its [`queue`] decides which
 //!   request is next, and when to stop.
 //! - [`ledger`] keeps what the polls have read.
 //! - [`Poller`] publishes the ledger as a snapshot with the status of polling, also during a poll.
-//! - [`save`] decides when the ledger is saved, and writes the state file on a task of its own.
+//! - [`save`] writes the state file on a task of its own.
 //!
 //! The poller knows no HTTP. Its requests go through [`Api`].
 
@@ -14,12 +17,10 @@ mod log;
 mod poll;
 mod queue;
 mod save;
-mod schedule;
 mod settings;
 
 pub use save::Saver;
-pub use schedule::PollLoop;
-pub use settings::{LiveSettings, PollSettings, Settings};
+pub use settings::Settings;
 
 use crate::{
     api::Api,
@@ -33,22 +34,33 @@ use crate::{
     support::clock::Clock,
 };
 use ledger::Ledger;
-use save::Saving;
 use std::{sync::Arc, time::Duration};
-use tokio::{sync::watch, time::Instant};
+use tokio::{
+    sync::watch,
+    time::{Instant, interval, sleep, sleep_until},
+};
+
+/// The wait before a poll that ended early is repeated, while no language is known.
+const RETRY: Duration = Duration::from_secs(30);
+
+/// The time between two heartbeats.
+const HEARTBEAT: Duration = Duration::from_secs(5);
+
+/// The time between two publications without a poll: dates pass, data become stale, translations
+/// stall, and clocks are set.
+const PUBLISH_EVERY: Duration = Duration::from_secs(60);
 
 /// A function that publishes. It must not block.
 pub type Publish = Box<dyn Fn(Arc<Snapshot>, PollStatus) + Send + Sync>;
 
 /// The state of polling, and the way to publish and save it.
 pub struct Poller<A> {
-    settings: watch::Receiver<Settings<A>>,
-    /// The settings of the poll under way, or of the last one.
-    poll_settings: Arc<PollSettings<A>>,
+    settings: watch::Receiver<Arc<Settings<A>>>,
     clock: Clock,
     instruments: Arc<Instruments>,
     ledger: Ledger,
-    saving: Saving,
+    /// `None` without a state file.
+    saver: Option<Saver>,
     publish: Publish,
     /// The part of the status that lasts from poll to poll.
     status: PollStatus,
@@ -65,7 +77,7 @@ pub struct Poller<A> {
 impl<A: Api> Poller<A> {
     /// `state` is the content of the state file, if there is any.
     pub fn new(
-        settings: watch::Receiver<Settings<A>>,
+        settings: watch::Receiver<Arc<Settings<A>>>,
         state: Option<SavedState>,
         saver: Option<Saver>,
         clock: Clock,
@@ -74,8 +86,6 @@ impl<A: Api> Poller<A> {
     ) -> Self {
         let state = state.unwrap_or_default();
         let now = clock.moment();
-        let poll_settings = Arc::clone(&settings.borrow().poll);
-        let saving = Saving::new(saver);
         let status = PollStatus {
             last_success_at: state.last_success_at,
             failing_since: state.failing_since,
@@ -83,14 +93,13 @@ impl<A: Api> Poller<A> {
         };
         let mut ledger = Ledger::restore(state, now.wall);
         // The process that saved the state may have had other filters.
-        ledger.reselect(&poll_settings.filter, now.wall);
+        ledger.reselect(&settings.borrow().filter, now.wall);
         Self {
             settings,
-            poll_settings,
             clock,
             instruments,
             ledger,
-            saving,
+            saver,
             publish,
             status,
             began: None,
@@ -125,33 +134,32 @@ impl<A: Api> Poller<A> {
     }
 
     pub fn snapshot(&self) -> Snapshot {
-        let live = &self.settings.borrow().live;
-        let now = self.clock.moment();
-        self.ledger.snapshot(&self.poll_settings, live, now)
+        self.ledger
+            .snapshot(&self.settings.borrow(), self.clock.moment())
     }
 
     pub fn status(&self) -> PollStatus {
         let now = self.clock.moment();
-        let pace = self.poll_settings.api.pace();
+        let settings = self.settings.borrow();
         // The clock may have been set since these moments.
         let was = |at: Instant| now.wall.saturating_sub(now.monotonic - at);
         let mut status = PollStatus {
-            interval: self.interval(),
-            stale_after: self.poll_settings.stale_after,
+            interval: settings.interval,
+            stale_after: settings.stale_after,
             running: self.began.map(|began| Running {
                 since: was(began),
                 silent_since: was(self.silent_since),
                 ..self.progress.borrow().clone()
             }),
             next_poll_at: self.next_poll.map(|at| now.wall_at(at)),
-            held_until: pace.held_until().map(|until| now.wall_at(until)),
+            held_until: settings.api.pace().held_until().map(|until| now.wall_at(until)),
             zeros: self.ledger.zeros(),
             languages_gone: self
                 .ledger
-                .languages_gone(&self.settings.borrow().live.excluded_languages, now.wall),
+                .languages_gone(&settings.excluded_languages, now.wall),
             defects: self.ledger.defects(),
             has_data: self.ledger.has_data(),
-            state_is_kept: self.saving.saver.is_some(),
+            state_is_kept: self.saver.is_some(),
             wrong_clock: self.clock.wrong(),
             ..self.status.clone()
         };
@@ -162,26 +170,74 @@ impl<A: Api> Poller<A> {
         status
     }
 
-    fn interval(&self) -> Duration {
-        self.settings.borrow().live.interval
-    }
-
     fn publish(&self) {
         (self.publish)(Arc::new(self.snapshot()), self.status());
     }
 
     /// Hands the state to the saver, if there is a state file.
-    pub fn save(&mut self) {
-        self.saving.save(|| SavedState {
-            last_success_at: self.status.last_success_at,
-            failing_since: self.status.failing_since,
-            ..self.ledger.to_save()
-        });
+    pub fn save(&self) {
+        if let Some(saver) = &self.saver {
+            saver.save(SavedState {
+                last_success_at: self.status.last_success_at,
+                failing_since: self.status.failing_since,
+                ..self.ledger.to_save()
+            });
+        }
     }
 
-    fn save_changes(&mut self) {
-        if self.saving.is_changed {
-            self.save();
+    /// Polls until `shutdown`, then saves. Sends the time to `alive` every few seconds, unless the
+    /// task is blocked.
+    pub async fn run(mut self, alive: watch::Sender<Instant>, shutdown: impl Future<Output = ()>) {
+        let polling = async {
+            loop {
+                let started = Instant::now();
+                let outcome = self.poll().await;
+                self.wait(started, &outcome).await;
+            }
+        };
+        let heartbeats = async {
+            let mut heartbeats = interval(HEARTBEAT);
+            loop {
+                heartbeats.tick().await;
+                alive.send_replace(Instant::now());
+            }
+        };
+        tokio::select! {
+            biased;
+            () = shutdown => {}
+            () = heartbeats => {}
+            () = polling => {}
+        }
+        self.save();
+    }
+
+    /// Waits for the start of the next poll. Publishes its time, and again every minute.
+    async fn wait(&mut self, started: Instant, outcome: &PollOutcome) {
+        let ended = Instant::now();
+        loop {
+            let (interval, held_until) = {
+                let settings = self.settings.borrow();
+                (settings.interval, settings.api.pace().held_until())
+            };
+            let next = match outcome.cut_short() {
+                Some(_) if !self.ledger.has_languages() => ended + RETRY.min(interval),
+                Some(_) => ended + interval,
+                None => (started + interval).max(ended),
+            };
+            let next = held_until.map_or(next, |until| until.max(next));
+            if self.next_poll != Some(next) {
+                self.next_poll = Some(next);
+                self.publish();
+            }
+            if next <= Instant::now() {
+                return;
+            }
+            tokio::select! {
+                biased;
+                () = sleep_until(next) => {}
+                () = sleep(PUBLISH_EVERY) => self.publish(),
+                Ok(()) = self.settings.changed() => self.publish(),
+            }
         }
     }
 }

@@ -6,7 +6,7 @@ use crate::{
     diagnosis::{self, ProblemLog},
     domain::{document::Document, polling::PollStatus, snapshot::Snapshot},
     metrics::{exposition::Exposition, instruments::Instruments},
-    poller::{PollLoop, Poller, Saver, Settings},
+    poller::{Poller, Saver, Settings},
     state::{SavedState, StateFile},
     support::clock::Clock,
     web::Current,
@@ -27,7 +27,7 @@ const DIAGNOSE_EVERY: Duration = Duration::from_secs(5);
 /// Starts the tasks that poll, save, encode, publish and judge; `stop` ends them. Returns the
 /// publications and the poll loop's heartbeats.
 pub fn start(
-    settings: watch::Receiver<Settings<Client>>,
+    settings: watch::Receiver<Arc<Settings<Client>>>,
     (file, state): (Option<StateFile>, Option<SavedState>),
     instruments: &Arc<Instruments>,
     stop: CancellationToken,
@@ -51,8 +51,7 @@ pub fn start(
     let first = encode(&poller.snapshot(), poller.status(), None);
     let mut log = ProblemLog::default();
     let (publish, current) = watch::channel(diagnose(first, instruments, &mut log));
-    let poll_loop = PollLoop::new(poller);
-    let alive = poll_loop.alive();
+    let (heartbeats, alive) = watch::channel(Instant::now());
     // Polls have a dedicated thread, so that scrapes do not wait for them. Their tasks wake each
     // other hundreds of times a second, which takes twice the CPU across threads.
     let runtime = Builder::new_current_thread()
@@ -60,7 +59,7 @@ pub fn start(
         .build()
         .context("cannot start the runtime of polls")?;
     tasks.spawn_blocking(move || {
-        runtime.block_on(poll_loop.run(stop.cancelled_owned()));
+        runtime.block_on(poller.run(heartbeats, stop.cancelled_owned()));
         // A thread that waits for a resolver or a disk must not delay the exit.
         runtime.shutdown_background();
     });

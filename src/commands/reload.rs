@@ -43,7 +43,7 @@ pub struct Reloader {
     pub config: Config,
     pub client: Client,
     /// The settings of the poller.
-    pub polling: watch::Sender<Settings<Client>>,
+    pub polling: watch::Sender<Arc<Settings<Client>>>,
     pub server: Server,
     pub state: Arc<AppState>,
     /// The changed web configuration file, or its mistake.

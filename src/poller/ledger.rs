@@ -9,7 +9,7 @@ mod listing;
 
 use super::{
     log::PollLog,
-    settings::{LiveSettings, PollSettings},
+    settings::Settings,
 };
 use crate::{
     domain::{
@@ -305,16 +305,11 @@ impl Ledger {
         !is_of_last_poll && known.age(now) > Some(limit)
     }
 
-    pub fn snapshot<A>(
-        &self,
-        poll: &PollSettings<A>,
-        live: &LiveSettings,
-        now: Moment,
-    ) -> Snapshot {
-        let excluded = &live.excluded_languages;
+    pub fn snapshot<A>(&self, settings: &Settings<A>, now: Moment) -> Snapshot {
+        let excluded = &settings.excluded_languages;
         let polled = self.polled.values();
         let mut repositories: Vec<_> = polled
-            .map(|known| known.show(excluded, self.is_stale(known, poll.stale_after, now), now))
+            .map(|known| known.show(excluded, self.is_stale(known, settings.stale_after, now), now))
             .collect();
         repositories.sort_unstable_by(|a, b| a.repository.name.cmp(&b.repository.name));
         Snapshot {
@@ -323,11 +318,11 @@ impl Ledger {
             filtered: self.filtered(),
             unnamed: self.listing.unnamed,
             unconfirmed: self.listing.missed.len(),
-            completion_scale: poll.completion_scale,
-            is_scale_chosen: poll.is_scale_chosen,
-            targets: Arc::clone(&live.targets),
-            thresholds: live.thresholds,
-            links: Arc::clone(&live.links),
+            completion_scale: settings.completion_scale,
+            is_scale_chosen: settings.is_scale_chosen,
+            targets: Arc::clone(&settings.targets),
+            thresholds: settings.thresholds,
+            links: Arc::clone(&settings.links),
         }
     }
 }

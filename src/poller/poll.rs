@@ -1,7 +1,7 @@
 //! One poll: it reads the listing, then the languages of each repository.
 
 use super::{
-    Poller,
+    Poller, Settings,
     ledger::MOST_LANGUAGES,
     log::{self, PollLog},
     queue::{Queue, backoff},
@@ -28,20 +28,23 @@ const PUBLISH_EVERY: Duration = Duration::from_secs(5);
 /// The time until the first publication of a poll: a start shows its first data soon.
 const FIRST_PUBLISH: Duration = Duration::from_millis(250);
 
+/// The time between two saves of a poll.
+const SAVE_EVERY: Duration = Duration::from_secs(1);
+
 /// The longest hold that a poll waits for. A longer hold ends the poll.
 const LONGEST_HOLD: Duration = Duration::from_secs(5 * 60);
 
 impl<A: Api> Poller<A> {
     /// Polls once. The caller publishes afterwards, together with the time of the next poll.
     pub async fn poll(&mut self) -> PollOutcome {
-        self.poll_settings = Arc::clone(&self.settings.borrow_and_update().poll);
+        let settings = Arc::clone(&self.settings.borrow_and_update());
         let began = Instant::now();
         (self.began, self.silent_since, self.next_poll) = (Some(began), began, None);
         self.progress.send_replace(Running::default());
         if self.status.last.is_none() {
             self.publish();
         }
-        let mut poll = Poll::new(self);
+        let mut poll = Poll::new(self, settings);
         poll.run().await;
         let outcome = poll.conclude(began);
         self.ledger.poll_ended(began);
@@ -52,10 +55,13 @@ impl<A: Api> Poller<A> {
 /// A poll under way.
 struct Poll<'a, A> {
     poller: &'a mut Poller<A>,
+    settings: Arc<Settings<A>>,
     outcome: PollOutcome,
     log: PollLog,
     /// The ticks at which the progress of the poll is published.
     publications: Interval,
+    /// The ticks at which the progress is saved.
+    saves: Interval,
     /// True once the API has refused a request with 429 or 503.
     is_refused: bool,
     /// The last failure of each repository that was requested and not read.
@@ -63,21 +69,26 @@ struct Poll<'a, A> {
 }
 
 impl<'a, A: Api> Poll<'a, A> {
-    fn new(poller: &'a mut Poller<A>) -> Self {
-        let mut publications = interval_at(Instant::now() + FIRST_PUBLISH, PUBLISH_EVERY);
-        publications.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    fn new(poller: &'a mut Poller<A>, settings: Arc<Settings<A>>) -> Self {
+        let ticks = |first, every| {
+            let mut ticks = interval_at(Instant::now() + first, every);
+            ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+            ticks
+        };
         Self {
             poller,
+            settings,
             outcome: PollOutcome::default(),
             log: PollLog::default(),
-            publications,
+            publications: ticks(FIRST_PUBLISH, PUBLISH_EVERY),
+            saves: ticks(SAVE_EVERY, SAVE_EVERY),
             is_refused: false,
             failures: BTreeMap::new(),
         }
     }
 
     async fn run(&mut self) {
-        let settings = Arc::clone(&self.poller.poll_settings);
+        let settings = Arc::clone(&self.settings);
         let now = self.poller.clock.now();
         // The key and the certificates may be on a disk that hangs.
         match self.wait_for(settings.api.begin(now)).await {
@@ -110,26 +121,25 @@ impl<'a, A: Api> Poll<'a, A> {
         poller.began = None;
         let outcome = poller.status.last.clone().unwrap_or_default();
         // A poll of a few chosen repositories has not read everything.
-        if poller.poll_settings.only.is_empty() {
+        if self.settings.only.is_empty() {
             if outcome.is_success() {
                 poller.status.last_success_at = Some(now);
             }
             let since = poller.status.failing_since;
             let since = since.or_else(|| Some(before.as_ref().map_or(now, |one| one.ended_at)));
             let since = since.filter(|_| !outcome.is_well());
-            poller.saving.is_changed |= poller.status.failing_since != since;
             poller.status.failing_since = since;
         }
         poller.instruments.poll_ended(outcome.failure());
         // The refusals of an outage still slow down the polls after it.
-        let slowed_to = poller.poll_settings.api.pace().slowed();
+        let slowed_to = self.settings.api.pace().slowed();
         poller.status.slowed_to = slowed_to.filter(|_| self.is_refused);
-        if outcome.duration > poller.interval() {
+        if outcome.duration > self.settings.interval {
             poller.instruments.count(&definition::POLL_OVERRUNS, &[]);
         }
         self.log.end();
         log::outcome(before.as_ref(), &outcome);
-        poller.save_changes();
+        poller.save();
         outcome
     }
 
@@ -141,7 +151,7 @@ impl<'a, A: Api> Poll<'a, A> {
             tokio::select! {
                 answer = &mut answer => return answer,
                 _ = self.publications.tick() => self.poller.publish(),
-                () = self.poller.saving.due() => self.poller.save(),
+                _ = self.saves.tick() => self.poller.save(),
                 Ok(()) = self.poller.settings.changed() => self.poller.publish(),
             }
         }
@@ -157,7 +167,7 @@ impl<'a, A: Api> Poll<'a, A> {
             self.count_defects(operation, *defect, found.count);
         }
         let poller = &mut *self.poller;
-        let (ledger, settings) = (&mut poller.ledger, &poller.poll_settings);
+        let (ledger, settings) = (&mut poller.ledger, &self.settings);
         let now = poller.clock.now();
         let (is_first, before) = (!ledger.has_data(), ledger.names());
         let duplicates = match end {
@@ -176,7 +186,6 @@ impl<'a, A: Api> Poll<'a, A> {
             let (repositories, filtered) = (ledger.polled(), ledger.filtered());
             tracing::info!(repositories, filtered, "the first listing is complete");
         }
-        poller.saving.is_changed = true;
         self.count_defects(operation, Defect::DuplicateName, duplicates);
         Ok(())
     }
@@ -187,7 +196,7 @@ impl<'a, A: Api> Poll<'a, A> {
         listing: &mut Listing,
     ) -> Result<(), RequestFailure> {
         let operation = Operation::ListRepositories;
-        let most = self.poller.poll_settings.max_repositories;
+        let most = self.settings.max_repositories;
         let mut after = None;
         loop {
             let page = self.read_page(session, after).await?;
@@ -243,7 +252,7 @@ impl<'a, A: Api> Poll<'a, A> {
             };
             self.outcome.stop = self.stop_for(operation, &failure);
             let is_final = !failure.is_momentary || self.outcome.stop.is_some();
-            if is_final || attempt >= self.poller.poll_settings.max_attempts {
+            if is_final || attempt >= self.settings.max_attempts {
                 return Err(failure);
             }
             self.wait_for(sleep(backoff(attempt))).await;
@@ -257,7 +266,7 @@ impl<'a, A: Api> Poll<'a, A> {
     /// Reads the languages of the repositories. `listing_failure` is the failure that ended the
     /// listing early, if any.
     async fn read(&mut self, session: &A::Session, listing_failure: Option<RequestFailure>) {
-        let settings = Arc::clone(&self.poller.poll_settings);
+        let settings = Arc::clone(&self.settings);
         let order = self.poller.ledger.order(&settings.only);
         let of = order.len();
         let mut queue = Queue::new(&order, listing_failure.as_ref(), settings.max_attempts);
@@ -327,11 +336,10 @@ impl<'a, A: Api> Poll<'a, A> {
                 self.outcome.read += 1;
                 self.poller.progress.send_modify(|poll| poll.read += 1);
                 let poller = &mut *self.poller;
-                let (scale, now) = (poller.poll_settings.completion_scale, poller.clock.moment());
+                let (scale, now) = (self.settings.completion_scale, poller.clock.moment());
                 let log = &mut self.log;
                 poller.ledger.succeeded(id, list, scale, now, log);
-                poller.saving.is_changed = true;
-            }
+                    }
             Err(failure) => {
                 self.outcome.stop = self.stop_for(Operation::ListLanguages, &failure);
                 let dated = failure.dated(self.poller.clock.now());
@@ -348,7 +356,6 @@ impl<'a, A: Api> Poll<'a, A> {
     fn settle(&mut self) {
         let (poller, log) = (&mut *self.poller, &mut self.log);
         let now = poller.clock.now();
-        poller.saving.is_changed |= !self.failures.is_empty();
         let is_outage = self.outcome.stop.is_some();
         for (id, failure) in std::mem::take(&mut self.failures) {
             poller.ledger.failed(id, failure.dated(now), is_outage, log);

@@ -1,5 +1,4 @@
-//! Saving: when the state is saved, and the task that writes the state file, so that no poll waits
-//! for a disk.
+//! Saving: the task that writes the state file, so that no poll waits for a disk.
 
 use crate::{
     domain::Failure,
@@ -7,62 +6,14 @@ use crate::{
     state::{SavedState, StateFile},
     support::{clock::Clock, hint::SetupError},
 };
-use std::{future::pending, sync::Arc, time::Duration};
-use tokio::{
-    sync::watch,
-    time::{Instant, sleep, sleep_until},
-};
+use std::{sync::Arc, time::Duration};
+use tokio::{sync::watch, time::timeout};
 
-/// The wait before a failed write is repeated.
-const RETRY: Duration = Duration::from_secs(60);
-
-/// The wait between the first two saves of a process during a poll. It doubles up to the longest: a
-/// process that is killed early leaves a state, and a long poll costs few writes.
+/// The wait between the first two writes of a process. It doubles up to the longest: a process that
+/// is killed early leaves a state, and later ones cost few writes. A failed write is repeated after
+/// it, too.
 const FIRST_WAIT: Duration = Duration::from_secs(1);
-const LONGEST_WAIT: Duration = Duration::from_secs(5 * 60);
-
-/// The unsaved changes, and the time of the next save.
-#[derive(Debug)]
-pub struct Saving {
-    /// `None` without a state file.
-    pub saver: Option<Saver>,
-    /// True if the ledger has changed since the last save. An unchanged ledger is not saved,
-    /// because the file can be large.
-    pub is_changed: bool,
-    /// The next save during a poll. The first save follows the first change at once.
-    next: Instant,
-    wait: Duration,
-}
-
-impl Saving {
-    pub fn new(saver: Option<Saver>) -> Self {
-        Self {
-            saver,
-            is_changed: false,
-            next: Instant::now(),
-            wait: FIRST_WAIT,
-        }
-    }
-
-    /// Waits until it is time to save during a poll. Cancel safe, because it only sleeps.
-    pub async fn due(&self) {
-        if !self.is_changed {
-            pending::<()>().await;
-        }
-        sleep_until(self.next).await;
-    }
-
-    /// Hands the state to the saver. Calls `state` only if there is a state file, because the state
-    /// is large.
-    pub fn save(&mut self, state: impl FnOnce() -> SavedState) {
-        self.is_changed = false;
-        self.next = Instant::now() + self.wait;
-        self.wait = LONGEST_WAIT.min(self.wait * 2);
-        if let Some(saver) = &self.saver {
-            saver.save(state());
-        }
-    }
-}
+const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
 /// A handle to the task that writes the state file. The task writes only the newest state.
 #[derive(Debug)]
@@ -89,8 +40,13 @@ impl Saver {
         (Self(newest), states)
     }
 
-    fn save(&self, saved: SavedState) {
-        self.0.send_replace(Arc::new(saved));
+    /// Hands over the state, unless it is as before: the file can be large.
+    pub fn save(&self, saved: SavedState) {
+        self.0.send_if_modified(|before| {
+            let has_changed = **before != saved;
+            *before = Arc::new(saved);
+            has_changed
+        });
     }
 }
 
@@ -99,23 +55,14 @@ async fn write_all(
     mut states: watch::Receiver<Arc<SavedState>>,
     instruments: Arc<Instruments>,
 ) {
-    let mut is_failing = false;
-    let mut is_last = false;
-    while !is_last {
-        tokio::select! {
-            // An error means that the saver was dropped. A state that it left is written first.
-            changed = states.changed() => is_last = changed.is_err(),
-            () = sleep(RETRY), if is_failing => {}
-        }
-        // The newest state has been written, unless that failed: then one more attempt follows.
-        if is_last && !is_failing {
-            return;
-        }
+    let (mut wait, mut is_last) = (FIRST_WAIT, false);
+    // An error means that the saver was dropped. A state that it left is written first.
+    while states.changed().await.is_ok() {
         let saved = Arc::clone(&states.borrow_and_update());
         let write = write.clone();
         let written = tokio::task::spawn_blocking(move || write(&saved)).await;
         let result = written.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()));
-        is_failing = result.is_err();
+        let mut is_due = result.is_err();
         if let Err(error) = &result
             && is_last
         {
@@ -126,25 +73,47 @@ async fn write_all(
         let now = Clock::system().now();
         let result = result.map_err(|error| Failure::new(error.to_string(), hint, now));
         instruments.state_written(result);
+        if is_last {
+            return;
+        }
+        // Newer states wait, unless the process ends.
+        let newer = async {
+            while states.changed().await.is_ok() {
+                is_due = true;
+            }
+        };
+        is_last = timeout(wait, newer).await.is_ok();
+        wait = LONGEST_WAIT.min(wait * 2);
+        if is_due {
+            states.mark_changed();
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tokio::time::{Instant, sleep};
 
     #[tokio::test(start_paused = true)]
-    async fn a_process_saves_soon_at_first_and_then_less_often() {
+    async fn a_process_writes_soon_at_first_and_then_once_a_minute() {
+        let (newest, states) = watch::channel(Arc::default());
         let start = Instant::now();
-        let mut saving = Saving::new(None);
-        let mut at = Vec::new();
-        for _ in 0..11 {
-            saving.save(SavedState::default);
-            saving.is_changed = true;
-            saving.due().await;
-            at.push(start.elapsed().as_secs());
+        let (written, times) = std::sync::mpsc::channel();
+        let write = move |_: &SavedState| {
+            written.send(start.elapsed().as_secs()).unwrap();
+            Ok(())
+        };
+        let instruments = Arc::new(Instruments::new("/metrics"));
+        let task = tokio::spawn(write_all(write, states, instruments));
+        for _ in 0..200 {
+            newest.send_replace(Arc::default());
+            sleep(Duration::from_secs(1)).await;
         }
-        assert_eq!(at, [1, 3, 7, 15, 31, 63, 127, 255, 511, 811, 1111]);
+        drop(newest);
+        task.await.unwrap();
+        let times: Vec<_> = times.try_iter().collect();
+        assert_eq!(times, [0, 1, 3, 7, 15, 31, 63, 123, 183, 200]);
     }
 
     #[tokio::test]

@@ -253,30 +253,24 @@ impl<A: Api> Setup<A> {
     }
 
     pub fn build(self) -> Poller<A> {
-        let live = LiveSettings {
-            interval: self.interval,
-            targets: Arc::default(),
-            excluded_languages: GlobSet::empty(),
-            links: Arc::default(),
-            thresholds: Thresholds::default(),
-        };
-        let poll = PollSettings {
+        let settings = Settings {
             api: self.api,
+            interval: self.interval,
             concurrency: self.concurrency,
             max_attempts: self.max_attempts,
             stale_after: HOUR,
             max_repositories: 1000,
             filter: self.filter,
+            only: self.only,
+            excluded_languages: GlobSet::empty(),
             completion_scale: self.completion_scale,
             is_scale_chosen: false,
-            only: self.only,
-        };
-        let settings = Settings {
-            live: Arc::new(live),
-            poll: Arc::new(poll),
+            targets: Arc::default(),
+            thresholds: Thresholds::default(),
+            links: Arc::default(),
         };
         Poller::new(
-            watch::channel(settings).1,
+            watch::channel(Arc::new(settings)).1,
             self.saved,
             self.saver,
             Clock::following_tokio(self.start),
@@ -297,7 +291,7 @@ impl<A: Api> Setup<A> {
             sink.lock().unwrap().extend(pick(&snapshot, &status));
         });
         let poller = Self { publish, ..self }.build();
-        PollLoop::new(poller).run(pass(minutes)).await;
+        poller.run(watch::Sender::new(Instant::now()), pass(minutes)).await;
         std::mem::take(&mut *picked.lock().unwrap())
     }
 }

@@ -156,7 +156,7 @@ struct Exporter {
 type LastPublication = Arc<Mutex<Option<(Arc<Snapshot>, PollStatus)>>>;
 
 struct Process {
-    settings: watch::Sender<Settings<Seen>>,
+    settings: watch::Sender<Arc<Settings<Seen>>>,
     state: watch::Receiver<Arc<SavedState>>,
     stop: oneshot::Sender<()>,
     task: JoinHandle<()>,
@@ -208,27 +208,21 @@ impl Exporter {
         self.world().account.insert(id, account);
     }
 
-    fn settings(&self) -> Settings<Seen> {
+    fn settings(&self) -> Arc<Settings<Seen>> {
         let globs = |glob: Option<String>| {
             let globs = glob.map(|glob| Glob::new(&glob).unwrap());
             GlobSet::new(globs).unwrap()
         };
         let Filters { digit, language } = self.filters;
-        let live = LiveSettings {
-            interval: Duration::from_secs(INTERVAL),
-            targets: Arc::default(),
-            excluded_languages: globs(language.map(str::to_owned)),
-            thresholds: Thresholds::default(),
-            links: Arc::default(),
-        };
         let seen = Seen {
             world: Arc::clone(&self.world),
             pace: Arc::clone(&self.pace),
             filters: self.filters,
             scale: self.scale,
         };
-        let poll = PollSettings {
+        Arc::new(Settings {
             api: seen,
+            interval: Duration::from_secs(INTERVAL),
             concurrency: 8,
             max_attempts: 4,
             stale_after: HOUR,
@@ -237,14 +231,14 @@ impl Exporter {
                 exclude: globs(digit.map(|digit| format!("o/*{digit}"))),
                 ..Filter::default()
             },
+            only: GlobSet::empty(),
+            excluded_languages: globs(language.map(str::to_owned)),
             completion_scale: self.scale,
             is_scale_chosen: false,
-            only: GlobSet::empty(),
-        };
-        Settings {
-            live: Arc::new(live),
-            poll: Arc::new(poll),
-        }
+            targets: Arc::default(),
+            thresholds: Thresholds::default(),
+            links: Arc::default(),
+        })
     }
 
     fn start(&mut self, before: SavedState) {
@@ -267,7 +261,8 @@ impl Exporter {
         );
         self.world().start(self.filters);
         let (stop, stopped) = oneshot::channel();
-        let polling = PollLoop::new(poller).run(async {
+        let alive = watch::Sender::new(Instant::now());
+        let polling = poller.run(alive, async {
             let _ = stopped.await;
         });
         let task = self.runtime.spawn(polling);

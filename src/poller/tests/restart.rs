@@ -47,7 +47,7 @@ async fn a_long_poll_saves_after_its_listing_and_after_its_first_read() {
     let api = FakeApi::new();
     api.responses().takes = Duration::from_secs(20 * 60);
     let looking = async {
-        sleep(Duration::from_secs(1)).await;
+        sleep(Duration::from_secs(2)).await;
         std::fs::remove_file(&path).expect("saved after the listing");
         pass(19).await;
         assert!(!path.exists(), "nothing was read in the meantime");
