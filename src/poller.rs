@@ -152,7 +152,11 @@ impl<A: Api> Poller<A> {
                 ..self.progress.borrow().clone()
             }),
             next_poll_at: self.next_poll.map(|at| now.wall_at(at)),
-            held_until: settings.api.pace().held_until().map(|until| now.wall_at(until)),
+            held_until: settings
+                .api
+                .pace()
+                .held_until()
+                .map(|until| now.wall_at(until)),
             zeros: self.ledger.zeros(),
             languages_gone: self
                 .ledger

@@ -7,10 +7,7 @@
 
 mod listing;
 
-use super::{
-    log::PollLog,
-    settings::Settings,
-};
+use super::{log::PollLog, settings::Settings};
 use crate::{
     domain::{
         Defect, Defects, Failure, LanguageList, Operation, Repository, RepositoryId, ZeroCount,
@@ -309,7 +306,13 @@ impl Ledger {
         let excluded = &settings.excluded_languages;
         let polled = self.polled.values();
         let mut repositories: Vec<_> = polled
-            .map(|known| known.show(excluded, self.is_stale(known, settings.stale_after, now), now))
+            .map(|known| {
+                known.show(
+                    excluded,
+                    self.is_stale(known, settings.stale_after, now),
+                    now,
+                )
+            })
             .collect();
         repositories.sort_unstable_by(|a, b| a.repository.name.cmp(&b.repository.name));
         Snapshot {

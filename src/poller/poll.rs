@@ -339,7 +339,7 @@ impl<'a, A: Api> Poll<'a, A> {
                 let (scale, now) = (self.settings.completion_scale, poller.clock.moment());
                 let log = &mut self.log;
                 poller.ledger.succeeded(id, list, scale, now, log);
-                    }
+            }
             Err(failure) => {
                 self.outcome.stop = self.stop_for(Operation::ListLanguages, &failure);
                 let dated = failure.dated(self.poller.clock.now());

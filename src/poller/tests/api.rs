@@ -291,7 +291,9 @@ impl<A: Api> Setup<A> {
             sink.lock().unwrap().extend(pick(&snapshot, &status));
         });
         let poller = Self { publish, ..self }.build();
-        poller.run(watch::Sender::new(Instant::now()), pass(minutes)).await;
+        poller
+            .run(watch::Sender::new(Instant::now()), pass(minutes))
+            .await;
         std::mem::take(&mut *picked.lock().unwrap())
     }
 }
