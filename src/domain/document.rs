@@ -391,8 +391,8 @@ impl Document {
                 break;
             }
             if row.is_read() {
-                let listed = row.translations().iter().filter(|one| !one.is_missing);
-                let used: Vec<_> = listed.filter_map(|one| one.entry.as_deref()).collect();
+                let shown = row.translations().iter();
+                let used: Vec<_> = shown.filter_map(|one| one.entry.as_deref()).collect();
                 unused.retain(|entry| !used.contains(entry));
             } else {
                 let used = self.targets.of_repository(row.name());

@@ -174,7 +174,8 @@ fn due(document: &Document, terminal: Terminal) -> Vec<String> {
     lines
 }
 
-/// Lists each cause of failed reads once, with the affected repositories.
+/// Lists each cause of failed reads once, with the affected repositories. If the poll ended early,
+/// its cause is that of all repositories.
 fn failures(document: &Document, terminal: Terminal) -> Vec<String> {
     let mut lines = Vec::new();
     let line = |whose: &str, failure: &Failure| {
@@ -186,10 +187,11 @@ fn failures(document: &Document, terminal: Terminal) -> Vec<String> {
         poll.and_then(|poll| poll.cut_short())
             .map(|failure| line("", failure)),
     );
+    let ended_early = poll.is_some_and(|poll| poll.stop.is_some());
     for Cause {
         repositories,
         failure,
-    } in document.causes(|_| true)
+    } in document.causes(|_| !ended_early)
     {
         if let [only] = repositories[..] {
             lines.push(line(&format!("{only}: "), failure));
@@ -201,10 +203,11 @@ fn failures(document: &Document, terminal: Terminal) -> Vec<String> {
             }
         }
     }
-    let never_requested = document
-        .count(|condition| condition.languages().is_none() && condition.failure().is_none());
-    if never_requested > 0 {
-        lines.push(format!("  {} not requested", repositories(never_requested)));
+    let not_read = document.count(|condition| {
+        condition.languages().is_none() && (ended_early || condition.failure().is_none())
+    });
+    if not_read > 0 {
+        lines.push(format!("  {} not read", repositories(not_read)));
     }
     lines
 }

@@ -207,7 +207,31 @@ Could not be read:
     acme/one
     acme/two
   acme/gone: GET 2: 404; terminal
-  1 repository not requested
+  1 repository not read
+";
+    assert_eq!(failures, expected);
+}
+
+#[test]
+fn an_outage_is_the_only_cause_that_is_listed() {
+    let failure = Failure::new("GET all: 503", "wait", NOW);
+    let outage = PollOutcome {
+        stop: Some(Stop {
+            reason: PollFailure::Unavailable,
+            failure,
+        }),
+        ..PollOutcome::default()
+    };
+    let repositories = vec![
+        failed(2, "acme/gone", "its last read before the restart failed", "wait"),
+        in_condition(repository(5, "acme/three"), Condition::Pending(None)),
+    ];
+    let text = table(&report(&snapshot(repositories), &outage), plain(80));
+    let (_, failures) = text.split_once("0 languages\n").unwrap();
+    let expected = "
+Could not be read:
+  GET all: 503; wait
+  2 repositories not read
 ";
     assert_eq!(failures, expected);
 }

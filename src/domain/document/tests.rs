@@ -460,6 +460,20 @@ fn a_pair_that_its_entry_names_is_required() {
 }
 
 #[test]
+fn a_required_translation_that_is_missing_uses_its_entry() {
+    let mut snapshot = account();
+    snapshot.targets = Arc::new(Targets(vec![
+        entry(&["acme/app"], &["sv"], 0.9, ""),
+        entry(&["acme/app"], &["de"], 0.9, ""),
+        entry(&["acme/app"], &["x*"], 0.9, ""),
+    ]));
+    let document = judged(&snapshot);
+    let unused = document.unused_targets();
+    let globs: Vec<_> = unused.iter().map(|entry| &entry.globs).collect();
+    assert_eq!(globs, ["x* of acme/app"]);
+}
+
+#[test]
 fn resting_translations_are_counted_apart() {
     let mut snapshot = account();
     snapshot.targets = Arc::new(Targets(vec![entry(&["acme/*"], &[], 0.0, "")]));
