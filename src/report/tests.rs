@@ -223,7 +223,12 @@ fn an_outage_is_the_only_cause_that_is_listed() {
         ..PollOutcome::default()
     };
     let repositories = vec![
-        failed(2, "acme/gone", "its last read before the restart failed", "wait"),
+        failed(
+            2,
+            "acme/gone",
+            "its last read before the restart failed",
+            "wait",
+        ),
         in_condition(repository(5, "acme/three"), Condition::Pending(None)),
     ];
     let text = table(&report(&snapshot(repositories), &outage), plain(80));
