@@ -279,6 +279,19 @@ labels! {
     }
 }
 
+labels! {
+    /// The reason why problems of a translation are unknown.
+    NotJudged {
+        SuspectScale = "suspect_scale",
+        /// The data are older than a day and than three intervals.
+        OldData = "old_data",
+        /// No completion is reported: only its date can be judged.
+        NoCompletion = "no_completion",
+        /// The history is too short to tell a stall or a risk.
+        TooEarly = "too_early",
+    }
+}
+
 impl TranslationProblem {
     /// Returns the kind in words for people.
     pub fn words(self) -> &'static str {

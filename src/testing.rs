@@ -98,6 +98,28 @@ pub fn failed(id: u64, name: &str, what: &str, hint: &str) -> Shown {
     in_condition(repository(id, name), Condition::Pending(Some(failure)))
 }
 
+impl Shown {
+    /// Returns the records sorted by code; the slice is empty while no languages are shown.
+    pub fn records(&self) -> &[Record] {
+        let languages = self.condition.languages();
+        languages.map_or(&[], |languages| &languages.records)
+    }
+}
+
+impl Snapshot {
+    /// Counts the repositories whose condition passes `accepts`.
+    pub fn count(&self, accepts: impl Fn(&Condition) -> bool) -> usize {
+        let accepted = self.repositories.iter();
+        accepted.filter(|shown| accepts(&shown.condition)).count()
+    }
+
+    /// Returns all shown completions, in the API's unit.
+    pub fn completions(&self) -> impl Iterator<Item = f64> {
+        let records = self.repositories.iter().flat_map(Shown::records);
+        records.filter_map(|record| Some(record.completion()?.get()))
+    }
+}
+
 /// Makes a snapshot of an API that reports 0 to 100, taken at [`NOW`].
 pub fn snapshot(repositories: Vec<Shown>) -> Snapshot {
     Snapshot {

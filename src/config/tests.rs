@@ -115,7 +115,11 @@ fn targets_are_what_the_file_says() {
         target("due: 2020-01-01\n  - {repositories: \"acme/*, b/c\", ratio: 0, due: null}")
             .unwrap();
     let due = |repository, language| {
-        let target = config.targets.of_repository(repository).of(language)?;
+        let target = config
+            .targets
+            .of_repository(repository)
+            .entry(language)?
+            .target;
         Some((target.ratio, target.due.is_some()))
     };
     assert_eq!(due("a/b", "de"), Some((1.0, true)));
@@ -133,7 +137,12 @@ fn targets_are_what_the_file_says() {
 fn thresholds_apply_unless_a_target_has_its_own() {
     let config = target("stalled_after: 30d\nthresholds: {stalled_after: 2d, regressed_by: 1}");
     let config = config.unwrap();
-    let own = config.targets.of_repository("a/b").of("de").unwrap();
+    let own = config
+        .targets
+        .of_repository("a/b")
+        .entry("de")
+        .unwrap()
+        .target;
     assert_eq!(own.stalled_after, Some(Duration::from_secs(30 * 86_400)));
     assert_eq!(
         config.thresholds,
@@ -149,7 +158,13 @@ fn thresholds_apply_unless_a_target_has_its_own() {
 fn another_order_in_a_target_is_no_change_and_an_empty_date_is_none() {
     let shown = |members| {
         let config = target(members).unwrap();
-        let due = config.targets.of_repository("a/b").of("de").unwrap().due;
+        let due = config
+            .targets
+            .of_repository("a/b")
+            .entry("de")
+            .unwrap()
+            .target
+            .due;
         (due, config.settings.last().unwrap().value.clone())
     };
     let one = shown("ratio: 0.5\n    due: \"\"\n    repositories: [\"a/*\"]");

@@ -9,9 +9,10 @@ mod judge;
 mod selection;
 mod totals;
 
+pub use super::NotJudged;
 pub use dates::Due;
 pub use selection::Selection;
-pub use totals::{Mean, Totals};
+pub use totals::Totals;
 
 use super::{
     Completion, Failure, Language, Reason, Repository, Thresholds, TranslationProblem,
@@ -58,18 +59,13 @@ pub struct Document {
 #[derive(Debug, Clone)]
 pub struct Row {
     pub repository: Arc<Repository>,
-    pub condition: Condition<Translations>,
-}
-
-/// The translations of a repository as of its last good read.
-#[derive(Debug, Clone)]
-pub struct Translations {
-    pub read_at: Timestamp,
+    pub condition: Condition,
     /// Shared with the documents before and after, as long as nothing changes.
     judged: Arc<Judged>,
 }
 
-#[derive(Debug, PartialEq)]
+/// The translations of a repository as of its last good read.
+#[derive(Debug)]
 struct Judged {
     /// Sorted by code.
     translations: Box<[Translation]>,
@@ -129,26 +125,7 @@ pub struct Problems {
     pub not_judged: Option<NotJudged>,
 }
 
-/// The reason why problems of a translation are unknown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum NotJudged {
-    SuspectScale,
-    /// The data are older than a day and than three intervals.
-    OldData,
-    /// No completion is reported: only its date can be judged.
-    NoCompletion,
-    /// The history is too short to tell a stall or a risk.
-    TooEarly,
-}
-
 impl NotJudged {
-    pub const ALL: [Self; 4] = [
-        Self::SuspectScale,
-        Self::OldData,
-        Self::NoCompletion,
-        Self::TooEarly,
-    ];
-
     /// Returns whether it is unknown if there is a problem of this kind.
     pub fn hides(self, kind: TranslationProblem) -> bool {
         use TranslationProblem::{AtRisk, Overdue, Stalled};
@@ -156,16 +133,6 @@ impl NotJudged {
             Self::SuspectScale | Self::OldData => true,
             Self::NoCompletion => kind != Overdue,
             Self::TooEarly => matches!(kind, Stalled | AtRisk),
-        }
-    }
-
-    /// Returns the value of the member `not_judged` in JSON.
-    pub fn label(self) -> &'static str {
-        match self {
-            Self::SuspectScale => "suspect_scale",
-            Self::OldData => "old_data",
-            Self::NoCompletion => "no_completion",
-            Self::TooEarly => "too_early",
         }
     }
 
@@ -256,13 +223,6 @@ impl Translation {
     }
 }
 
-impl Condition<Translations> {
-    /// Returns the time at which the languages were last read in full.
-    pub fn last_success(&self) -> Option<Timestamp> {
-        self.known().map(|translations| translations.read_at)
-    }
-}
-
 impl Row {
     pub fn name(&self) -> &str {
         &self.repository.name
@@ -270,25 +230,27 @@ impl Row {
 
     /// Returns the shown translations, sorted by code; the slice is empty while none are known.
     pub fn translations(&self) -> &[Translation] {
-        of(self.condition.languages())
+        if self.is_read() { self.known() } else { &[] }
     }
 
     /// Returns the translations of the last good read, shown or stale.
     pub fn known(&self) -> &[Translation] {
-        of(self.condition.known())
+        &self.judged.translations
     }
 
     /// Returns the languages that the API lists for the repository; `None` if they are not shown.
     pub fn listed(&self) -> Option<usize> {
-        self.condition.languages()?;
         let listed = self.translations().iter().filter(|one| !one.is_missing);
-        Some(listed.count())
+        self.is_read().then(|| listed.count())
     }
 
     /// Returns the totals of the shown translations.
     pub fn totals(&self) -> Totals {
-        let shown = self.condition.languages();
-        shown.map(|shown| shown.judged.totals).unwrap_or_default()
+        if self.is_read() {
+            self.judged.totals
+        } else {
+            Totals::default()
+        }
     }
 
     /// Returns whether the languages of the repository are known.
@@ -312,10 +274,6 @@ impl Row {
     }
 }
 
-fn of(translations: Option<&Translations>) -> &[Translation] {
-    translations.map_or(&[], |known| &known.judged.translations)
-}
-
 impl Document {
     /// Returns each shown translation with its repository.
     pub fn translations(&self) -> impl Iterator<Item = (&Row, &Translation)> + Clone {
@@ -335,7 +293,7 @@ impl Document {
     }
 
     /// Counts the repositories whose condition passes `accepts`.
-    pub fn count(&self, accepts: impl Fn(&Condition<Translations>) -> bool) -> usize {
+    pub fn count(&self, accepts: impl Fn(&Condition) -> bool) -> usize {
         let accepted = self.rows.iter().filter(|row| accepts(&row.condition));
         accepted.count()
     }

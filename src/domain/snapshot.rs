@@ -4,35 +4,30 @@
 //! share unchanged repositories by `Arc`.
 
 use crate::{
-    domain::{
-        Completion, Failure, Repository, Thresholds,
-        links::Links,
-        record::{Languages, Record},
-        targets::Targets,
-    },
+    domain::{Failure, Repository, Thresholds, links::Links, record::Languages, targets::Targets},
     support::clock::Timestamp,
 };
 use std::sync::Arc;
 
-/// The condition of a repository's languages, which `L` has. Each repository is in one condition.
+/// The condition of a repository's languages. Each repository is in one condition.
 #[derive(Debug, Clone)]
-pub enum Condition<L = Arc<Languages>> {
+pub enum Condition {
     /// No read has succeeded yet; the failure is present once one has failed.
     Pending(Option<Failure>),
     /// The data come from the state file; this process has not read the repository yet.
-    Restored(L),
+    Restored(Arc<Languages>),
     /// The last read succeeded.
-    Fresh(L),
+    Fresh(Arc<Languages>),
     /// The last read failed; the data of an earlier read are not stale yet.
-    Failing(L, Failure),
+    Failing(Arc<Languages>, Failure),
     /// The data are too old to be shown; their problems stay for a day.
     Stale {
-        languages: L,
+        languages: Arc<Languages>,
         failure: Option<Failure>,
     },
 }
 
-impl<L> Condition<L> {
+impl Condition {
     /// Returns the value of the metric label `state`.
     pub fn label(&self) -> &'static str {
         match self {
@@ -44,7 +39,7 @@ impl<L> Condition<L> {
     }
 
     /// Returns the languages to show, or `None` if they are unknown or stale.
-    pub fn languages(&self) -> Option<&L> {
+    pub fn languages(&self) -> Option<&Arc<Languages>> {
         match self {
             Self::Restored(languages) | Self::Fresh(languages) | Self::Failing(languages, _) => {
                 Some(languages)
@@ -54,21 +49,10 @@ impl<L> Condition<L> {
     }
 
     /// Returns the languages of the last good read, shown or stale.
-    pub fn known(&self) -> Option<&L> {
+    pub fn known(&self) -> Option<&Arc<Languages>> {
         match self {
             Self::Stale { languages, .. } => Some(languages),
             shown => shown.languages(),
-        }
-    }
-
-    /// Returns the languages of the last good read, so that the caller can replace them.
-    pub fn known_mut(&mut self) -> Option<&mut L> {
-        match self {
-            Self::Restored(languages)
-            | Self::Fresh(languages)
-            | Self::Failing(languages, _)
-            | Self::Stale { languages, .. } => Some(languages),
-            Self::Pending(_) => None,
         }
     }
 
@@ -80,24 +64,6 @@ impl<L> Condition<L> {
         }
     }
 
-    /// Returns the same condition of other languages, which `make` derives from these.
-    pub fn map<M>(&self, make: impl Fn(&L) -> M) -> Condition<M> {
-        match self {
-            Self::Pending(failure) => Condition::Pending(failure.clone()),
-            Self::Restored(languages) => Condition::Restored(make(languages)),
-            Self::Fresh(languages) => Condition::Fresh(make(languages)),
-            Self::Failing(languages, failure) => {
-                Condition::Failing(make(languages), failure.clone())
-            }
-            Self::Stale { languages, failure } => Condition::Stale {
-                languages: make(languages),
-                failure: failure.clone(),
-            },
-        }
-    }
-}
-
-impl Condition {
     /// Returns the time at which the languages were last read in full.
     pub fn last_success(&self) -> Option<Timestamp> {
         self.known().map(|languages| languages.read_at)
@@ -109,16 +75,6 @@ impl Condition {
 pub struct Shown {
     pub repository: Arc<Repository>,
     pub condition: Condition,
-}
-
-impl Shown {
-    /// Returns the records sorted by code; the slice is empty while no languages are shown.
-    pub fn records(&self) -> &[Record] {
-        match self.condition.languages() {
-            Some(languages) => &languages.records,
-            None => &[],
-        }
-    }
 }
 
 /// All repositories and languages as known at one time.
@@ -145,27 +101,6 @@ pub struct Snapshot {
     pub thresholds: Thresholds,
     /// `links`: the URL at which each repository and language is translated.
     pub links: Arc<Links>,
-}
-
-impl Snapshot {
-    /// Counts the repositories whose condition passes `accepts`.
-    pub fn count(&self, accepts: impl Fn(&Condition) -> bool) -> usize {
-        self.repositories
-            .iter()
-            .filter(|shown| accepts(&shown.condition))
-            .count()
-    }
-
-    fn records(&self) -> impl Iterator<Item = &Record> + Clone {
-        self.repositories.iter().flat_map(Shown::records)
-    }
-
-    /// Returns all shown completions, in the API's unit.
-    pub fn completions(&self) -> impl Iterator<Item = f64> + Clone {
-        self.records()
-            .filter_map(Record::completion)
-            .map(Completion::get)
-    }
 }
 
 /// Returns whether the completions look like 0 to 1 although the scale is larger: at least one is

@@ -29,15 +29,6 @@ impl Default for Target {
 }
 
 impl Target {
-    /// Returns whether a language with this ratio is ready; `None` if its ratio is unknown. A
-    /// resting language is always ready.
-    pub fn is_met(self, ratio: Option<f64>) -> Option<bool> {
-        if self.rests() {
-            return Some(true);
-        }
-        Some(ratio? >= self.ratio)
-    }
-
     /// Returns the ratio in percent, rounded to four decimals.
     pub fn percent(self) -> f64 {
         (self.ratio * 1e6).round() / 1e4
@@ -183,11 +174,6 @@ impl<'a> RepositoryTargets<'a> {
         codes
             .filter(|(entry, code)| self.entry(code) == Some(entry))
             .map(|(_, code)| code)
-    }
-
-    /// Returns the target of a language, or `None` if no entry applies to it.
-    pub fn of(&self, code: &str) -> Option<Target> {
-        self.entry(code).map(|entry| entry.target)
     }
 }
 

@@ -1,6 +1,6 @@
 //! The dates by which translations must be ready.
 
-use super::{Document, Row, Totals, Translation};
+use super::{Document, Row, Totals, Translation, furthest_first};
 use crate::support::clock::Timestamp;
 use std::collections::BTreeMap;
 
@@ -12,34 +12,27 @@ pub struct Due<'a> {
     pub furthest: Vec<(&'a Row, &'a Translation)>,
 }
 
-impl<'a> Due<'a> {
-    /// Adds a translation, and keeps it among the `most` furthest ones if it is behind.
-    fn add(&mut self, row: &'a Row, translation: &'a Translation, most: usize) {
-        self.totals.add(translation);
-        let missing = translation.missing();
-        let place = self
-            .furthest
-            .partition_point(|(_, other)| other.missing() >= missing);
-        if place < most && translation.is_behind() {
-            self.furthest.truncate(most - 1);
-            self.furthest.insert(place, (row, translation));
-        }
-    }
-}
-
 impl Document {
     /// Returns the dates, the earliest first, without past dates that were met and dates of resting
     /// translations. Each date names at most `most` translations that are behind.
     pub fn dates(&self, most: usize) -> BTreeMap<Timestamp, Due<'_>> {
         let mut dates: BTreeMap<_, Due<'_>> = BTreeMap::new();
         for (row, translation) in self.translations() {
-            if let Some(due) = translation.target().due
+            if let Some(at) = translation.target().due
                 && !translation.rests()
             {
-                dates.entry(due).or_default().add(row, translation, most);
+                let due = dates.entry(at).or_default();
+                due.totals.add(translation);
+                if translation.is_behind() {
+                    due.furthest.push((row, translation));
+                }
             }
         }
-        dates.retain(|due, date| *due >= self.taken_at || !date.totals.is_ready());
+        dates.retain(|at, due| *at >= self.taken_at || !due.totals.is_ready());
+        for due in dates.values_mut() {
+            furthest_first(&mut due.furthest, |(_, one)| one.missing());
+            due.furthest.truncate(most);
+        }
         dates
     }
 }

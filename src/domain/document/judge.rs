@@ -9,10 +9,7 @@
 //! is at risk if its date is near and that time is later, or if it has gained nothing. Without a
 //! reading that is a day old, nothing is known of its rate.
 
-use super::{
-    Document, Fall, Judged, NotJudged, Problems, Readiness, Row, Totals, Translation, Translations,
-    of,
-};
+use super::{Document, Fall, Judged, NotJudged, Problems, Readiness, Row, Totals, Translation};
 use crate::{
     domain::{
         Completion, Language,
@@ -34,8 +31,9 @@ const WEEK: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 /// weeks.
 const RATE_NEEDS: Duration = DAY;
 
-/// The end of the year 9999, the last one that RFC 3339 can express.
-const LATEST: Timestamp = Timestamp::from_millis(253_402_300_799_000);
+/// The end of the year 9999, the last one that RFC 3339 can express: the time at which a
+/// translation without a gain will be ready.
+const NEVER: Timestamp = Timestamp::from_millis(253_402_300_799_000);
 
 impl Document {
     /// Judges a snapshot. Translations that are as in the `previous` document share its memory.
@@ -76,15 +74,8 @@ impl Document {
     }
 }
 
-impl Translations {
-    /// Replaces the translations by others of the same read.
-    pub(super) fn replace(&mut self, translations: Box<[Translation]>) {
-        self.judged = Arc::new(Judged::new(translations));
-    }
-}
-
 impl Judged {
-    fn new(translations: Box<[Translation]>) -> Self {
+    pub(super) fn new(translations: Box<[Translation]>) -> Self {
         let mut totals = Totals::default();
         translations.iter().for_each(|one| totals.add(one));
         Self {
@@ -104,21 +95,22 @@ struct Judge<'a> {
 
 impl Judge<'_> {
     fn row(&self, shown: &Shown, previous: Option<&Row>) -> Row {
-        let judge = |languages: &Arc<Languages>| self.translations(shown, languages, previous);
+        let languages = shown.condition.known();
+        let name = &shown.repository.name;
+        let translations = languages.map(|languages| self.translations(name, languages));
+        let translations = translations.unwrap_or_default();
         Row {
             repository: Arc::clone(&shown.repository),
-            condition: shown.condition.map(judge),
+            condition: shown.condition.clone(),
+            judged: match previous {
+                Some(before) if *before.known() == *translations => Arc::clone(&before.judged),
+                _ => Arc::new(Judged::new(translations.into())),
+            },
         }
     }
 
-    fn translations(
-        &self,
-        shown: &Shown,
-        languages: &Languages,
-        previous: Option<&Row>,
-    ) -> Translations {
+    fn translations(&self, name: &str, languages: &Languages) -> Vec<Translation> {
         let read_at = languages.read_at;
-        let name = &shown.repository.name;
         let targets = self.snapshot.targets.of_repository(name);
         let listed = languages.records.iter();
         let mut translations: Vec<_> = listed
@@ -126,28 +118,16 @@ impl Judge<'_> {
             .collect();
         for code in targets.required(name) {
             if let Err(place) = translations.binary_search_by(|one| one.code().cmp(code)) {
-                let language = Language {
+                let missing = Record::new(Arc::new(Language {
                     code: code.into(),
                     name: Box::default(),
-                };
-                let missing = Record::new(Arc::new(language));
-                let missing = self.translation(&missing, targets.entry(code), read_at);
-                let is_missing = true;
-                translations.insert(
-                    place,
-                    Translation {
-                        is_missing,
-                        ..missing
-                    },
-                );
+                }));
+                let mut missing = self.translation(&missing, targets.entry(code), read_at);
+                missing.is_missing = true;
+                translations.insert(place, missing);
             }
         }
-        let before = previous.and_then(|row| row.condition.known());
-        let judged = match before {
-            Some(before) if of(Some(before)) == translations => Arc::clone(&before.judged),
-            _ => Arc::new(Judged::new(translations.into())),
-        };
-        Translations { read_at, judged }
+        translations
     }
 
     /// Judges one translation of a repository that was read at `read_at`.
@@ -191,7 +171,8 @@ impl Judge<'_> {
         } else {
             let forecast = self.forecast(record, ratio, target, read_at);
             translation.problems = self.problems(record, &translation, forecast);
-            translation.estimated_ready = forecast.filter_ahead(now);
+            // A time that passed before the next read says nothing.
+            translation.estimated_ready = forecast.filter(|at| (now..NEVER).contains(at));
         }
         translation
     }
@@ -210,7 +191,12 @@ impl Judge<'_> {
         }
     }
 
-    fn problems(&self, record: &Record, one: &Translation, forecast: Forecast) -> Problems {
+    fn problems(
+        &self,
+        record: &Record,
+        one: &Translation,
+        forecast: Option<Timestamp>,
+    ) -> Problems {
         let (now, target) = (self.snapshot.taken_at, one.target());
         let limits = &self.snapshot.thresholds;
         let stalled_after = target.stalled_after.unwrap_or(limits.stalled_after);
@@ -218,17 +204,13 @@ impl Judge<'_> {
             let by = one.ratio.map(|ratio| twelve_decimals(from - ratio));
             by.is_some_and(|by| by >= limits.regressed_by)
         };
-        let is_late = |due: Timestamp| match forecast {
-            Forecast::Unknown => false,
-            Forecast::Stands => true,
-            Forecast::Ready(at) => at > due,
-        };
+        let is_late = |due| forecast.is_some_and(|at| at > due);
         let is_near = |due: &Timestamp| *due >= now && due.since(now) <= limits.at_risk_within;
         let near = target.due.filter(is_near);
         let last = one.last_progress;
         let is_stalled = last.is_some_and(|at| now.since(at) >= stalled_after);
         let may_stall = !record.was_known_before(now.saturating_sub(stalled_after));
-        let is_too_early = may_stall || near.is_some() && matches!(forecast, Forecast::Unknown);
+        let is_too_early = may_stall || near.is_some() && forecast.is_none();
         Problems {
             // In the order of `TranslationProblem::ALL`.
             has: [
@@ -244,49 +226,24 @@ impl Judge<'_> {
         }
     }
 
-    /// Extrapolates the gain to the target. It starts at the time of the last read, not at the
-    /// present, because an outage of the API slows nobody down.
+    /// Extrapolates the gain to the target; `None` while the history is too short. It starts at the
+    /// time of the last read, not at the present, because an outage of the API slows nobody down.
     fn forecast(
         &self,
         record: &Record,
         ratio: Option<f64>,
         target: Target,
         read_at: Timestamp,
-    ) -> Forecast {
-        let Some((earlier, ratio)) = record.earlier(self.snapshot.taken_at).zip(ratio) else {
-            return Forecast::Unknown;
-        };
+    ) -> Option<Timestamp> {
+        let (earlier, ratio) = record.earlier(self.snapshot.taken_at).zip(ratio)?;
         let span = read_at.since(earlier.at);
         if span < RATE_NEEDS {
-            return Forecast::Unknown;
+            return None;
         }
         let gain = ratio - self.ratio(earlier.completion);
-        if gain <= 0.0 {
-            return Forecast::Stands;
-        }
+        // Without a gain, this is no duration.
         let left = (target.ratio - ratio) / gain * span.as_secs_f64();
         let left = Duration::try_from_secs_f64(left).unwrap_or(Duration::MAX);
-        Forecast::Ready(read_at.saturating_add(left).min(LATEST))
-    }
-}
-
-/// The course of a translation at its recent rate.
-#[derive(Debug, Clone, Copy)]
-enum Forecast {
-    /// The history is too short.
-    Unknown,
-    /// It has gained nothing.
-    Stands,
-    Ready(Timestamp),
-}
-
-impl Forecast {
-    /// Returns the time at which the translation will be ready. A time that passed before the next
-    /// read says nothing.
-    fn filter_ahead(self, now: Timestamp) -> Option<Timestamp> {
-        match self {
-            Self::Ready(at) if at >= now => Some(at),
-            _ => None,
-        }
+        Some(read_at.saturating_add(left).min(NEVER))
     }
 }

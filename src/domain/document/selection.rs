@@ -1,8 +1,9 @@
 //! Selections: parts of a document, chosen by globs on repositories and languages.
 
-use super::{Document, Row, Totals};
+use super::{Document, Judged, Row, Totals};
 use crate::support::glob::glob_set;
 use globset::{Glob, GlobSet};
+use std::sync::Arc;
 
 /// Globs that choose repositories and languages; an empty set chooses all.
 #[derive(Debug, Clone, Default)]
@@ -44,16 +45,13 @@ impl Selection {
         if self.languages.is_empty() {
             return Some(row);
         }
-        let is_read = row.is_read();
         let chosen = row.known().iter();
         let chosen = chosen.filter(|one| self.has_language(one.code()));
         let chosen: Box<[_]> = chosen.cloned().collect();
-        if is_read && chosen.is_empty() {
+        if row.is_read() && chosen.is_empty() {
             return None;
         }
-        if let Some(known) = row.condition.known_mut() {
-            known.replace(chosen);
-        }
+        row.judged = Arc::new(Judged::new(chosen));
         Some(row)
     }
 

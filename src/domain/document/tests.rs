@@ -144,12 +144,16 @@ fn each_problem_is_about_its_time() {
 
 #[test]
 fn a_translation_that_is_ready_or_rests_has_no_problem() {
-    let ready = Given {
-        ratio: Some(0.95),
-        ..TROUBLED
-    };
-    assert_eq!(ready.problems(), []);
-    assert_eq!(ready.judged().readiness, Readiness::Ready);
+    for (ratio, readiness) in [
+        (Some(0.95), Readiness::Ready),
+        (Some(1.2), Readiness::Ready),
+        (Some(0.949), Readiness::Behind),
+    ] {
+        let given = Given { ratio, ..TROUBLED };
+        let judged = given.judged();
+        assert_eq!(judged.readiness, readiness);
+        assert_eq!(judged.is_ready(), given.problems().is_empty());
+    }
     for ratio in [Some(0.5), None] {
         let resting = Given {
             ratio,

@@ -95,15 +95,14 @@ impl Totals {
 
     /// Counts the translations with each problem that any of them has.
     pub fn problems(&self) -> impl Iterator<Item = (TranslationProblem, usize)> {
-        let kinds = TranslationProblem::ALL.iter();
-        let counts = kinds.map(|kind| (*kind, self.count(*kind)));
+        let counts = TranslationProblem::ALL.iter().copied().zip(self.problems);
         counts.filter(|(_, count)| *count > 0)
     }
 
     /// Counts the translations with unknown problems, by each reason that there is.
     pub fn not_judged(&self) -> impl Iterator<Item = (NotJudged, usize)> {
-        let counts = NotJudged::ALL.map(|why| (why, self.not_judged[why as usize]));
-        counts.into_iter().filter(|(_, count)| *count > 0)
+        let counts = NotJudged::ALL.iter().copied().zip(self.not_judged);
+        counts.filter(|(_, count)| *count > 0)
     }
 
     /// Returns whether there are translations and all of them are ready.

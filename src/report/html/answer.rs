@@ -94,7 +94,7 @@ fn nothing(view: &View<'_>, chosen: &Document) -> String {
         .filter(|last| last.cut_short().is_some())
         .and_then(PollOutcome::failure);
     let (rows, unread) = (chosen.rows.len(), chosen.unread());
-    let is_stale = |condition: &Condition<_>| matches!(condition, Condition::Stale { .. });
+    let is_stale = |condition: &Condition| matches!(condition, Condition::Stale { .. });
     let resting = counted(
         chosen.totals.resting,
         "translation rests",

@@ -142,7 +142,7 @@ impl View<'_> {
                 _ => false,
             }
         };
-        let is_restored = |condition: &Condition<_>| matches!(condition, Condition::Restored(_));
+        let is_restored = |condition: &Condition| matches!(condition, Condition::Restored(_));
         self.findings.iter().any(is_failing)
             || status.last.is_none() && self.document.count(is_restored) > 0
     }
