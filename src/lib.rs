@@ -21,14 +21,13 @@
 //! forgotten step, except for those after "finally": at most `tests/run.sh` notices them.
 //! `tests/generate.sh` writes all generated files: tables, schemas and manifests.
 //!
-//! - **A gauge of a repository or language**: its definition in `metrics/definition.rs`, its
-//!   samples in `metrics/exposition/translations.rs`, and its panel.
-//! - **A gauge of the exporter's own**: its definition, its panel, and its value in
-//!   `metrics/exposition/polling.rs`, or in [`metrics::instruments::Facts`] if it is of no poll.
-//! - **A counter of the exporter's own**: its definition, its panel, and a call of
-//!   `Instruments::count`. `start_at_0` in `metrics/instruments.rs` creates its known labels.
+//! - **A gauge of a repository or language**: `metrics/exposition/translations.rs`, and its panel.
+//! - **A gauge of the exporter's own**: `metrics/exposition/polling.rs`, or
+//!   `metrics/instruments.rs` with [`metrics::instruments::Facts`] if it is of no poll; its panel.
+//! - **A counter of the exporter's own**: its field in [`metrics::instruments::Instruments`], which
+//!   creates its known labels, where it counts, and its panel.
 //! - **A panel** of a metric: a query in `grafana/dashboards`, and its row in
-//!   `tests/grafana/expected.md`. `.unused("reason")` asks for none.
+//!   `tests/grafana/expected.md`. `UNUSED` in the metrics' tests names those without one.
 //! - **A kind of problem**: its definition in `domain/problem.rs`, its function and the call in
 //!   `findings` in `diagnosis.rs`, its case in `diagnosis/tests/kinds.rs`; for an alert also this:
 //! - **An alert on a kind**: `deploy/prometheus/alerts.yaml`, its section in

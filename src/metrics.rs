@@ -1,6 +1,5 @@
 //! Metrics: the exporter's own instruments, and the exposition that encodes them with a snapshot.
 
-pub mod definition;
 mod encode;
 pub mod exposition;
 pub mod instruments;

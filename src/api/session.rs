@@ -3,7 +3,6 @@
 use super::{Client, Session, error::RequestFailure, retry_after, tls, wire};
 use crate::{
     domain::{LanguageList, Operation, Page, Reason, RepositoryId},
-    metrics::instruments::definition,
     support::{hint::SetupError, lock::lock},
 };
 use reqwest::{
@@ -67,10 +66,8 @@ impl PollSession {
         };
         let result = client.pace.run(repository, request).await;
         if let Err(failure) = &result {
-            client.instruments.count(
-                &definition::API_REQUEST_FAILURES,
-                &[operation.label(), failure.reason.label()],
-            );
+            let failures = (client.instruments).api_request_failures(operation, failure.reason);
+            failures.inc();
             // Other idle connections may be as dead as the one that timed out. If no new client can
             // be built, the next request uses the old one.
             if failure.reason == Reason::Timeout

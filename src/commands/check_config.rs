@@ -12,11 +12,11 @@ use crate::{
     metrics::instruments::Instruments,
     support::escape::printable,
 };
-use std::{io::Write as _, sync::Arc};
+use std::io::Write as _;
 
 pub async fn check(options: &Options, arguments: CheckConfig) -> Result<(), RunError> {
     let (config, web_config) = load(options, Uses::All)?;
-    let client = Client::new(&config.api, Arc::new(Instruments::of_one_poll()))?;
+    let client = Client::new(&config.api, Instruments::of_one_poll())?;
     if arguments.output == Form::Yaml {
         print_text(&config.yaml())?;
         return Ok(());

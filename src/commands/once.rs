@@ -68,7 +68,7 @@ pub async fn once(options: &Options, arguments: Once) -> Result<(), RunError> {
         ..config.log.clone()
     };
     start_logging(&log, Some(bar.clone()))?;
-    let instruments = Arc::new(Instruments::of_one_poll());
+    let instruments = Instruments::of_one_poll();
     instruments.config_loaded(Ok(()), Clock::system().moment());
     let (mut poller, saving) = new_poller(&config, &selection, &instruments)?;
     // A stalled terminal (Ctrl-S) blocks drawing, so that the bar has a separate thread.
@@ -199,7 +199,7 @@ async fn poll(
     if signal.is_none() {
         let document = Document::judge(&poller.snapshot(), poller.status(), None);
         findings = diagnosis::findings(&document, &instruments.facts(), outcome.ended_at);
-        instruments.judged(&diagnosis::problems(&findings));
+        instruments.judged(diagnosis::problems(&findings));
     }
     poller.save();
     PollResult {

@@ -106,7 +106,8 @@ impl Results {
         }
     }
 
-    fn print(&self, format: Format, mut out: &mut dyn Write) -> io::Result<()> {
-        self.exposition.print(format, &self.instruments, &mut out)
+    fn print(&self, format: Format, out: &mut dyn Write) -> io::Result<()> {
+        let (_, mut parts) = self.exposition.uncompressed(format, &self.instruments);
+        parts.try_for_each(|part| out.write_all(&part))
     }
 }

@@ -115,7 +115,7 @@ fn diagnose(
     let now = Clock::system().now();
     let mut findings = diagnosis::findings(&document, &instruments.facts(), now);
     log.observe(&mut findings, now);
-    instruments.judged(&diagnosis::problems(&findings));
+    instruments.judged(diagnosis::problems(&findings));
     Arc::new(Current {
         document,
         exposition,

@@ -77,7 +77,7 @@ struct Started {
 fn start(options: Options, announce: Option<Announce>) -> Result<Started, RunError> {
     let (config, web_file) = load(&options, Uses::All)?;
     let logs = start_logging(&config.log, None)?;
-    let instruments = Arc::new(Instruments::new(&config.web.telemetry_path));
+    let instruments = Instruments::new(&config.web.telemetry_path);
     // The state file comes before the listeners, so that a second process reports the file, not the
     // port.
     let (state_file, mut state) = open_state(&config, announce.is_some(), &instruments)?;

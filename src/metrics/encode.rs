@@ -1,58 +1,71 @@
-//! Encoding by definition: name, unit, type and help come from a [`MetricDefinition`].
+//! Encoding with prometheus-client, by collectors: each names its metrics where it encodes them.
 
-use super::definition::MetricDefinition;
 use prometheus_client::{
+    collector::Collector,
     encoding::{
-        DescriptorEncoder, EncodeCounterValue, EncodeGaugeValue, EncodeMetric as _, MetricEncoder,
+        DescriptorEncoder, EncodeGaugeValue, EncodeLabelSet, EncodeMetric, text::encode_registry,
     },
-    metrics::{counter::ConstCounter, gauge::ConstGauge},
-    registry::Unit,
+    metrics::{MetricType, gauge::ConstGauge},
+    registry::Registry,
 };
-use std::{fmt, sync::LazyLock};
+use std::{fmt, sync::Arc};
+
+/// Returns the metrics of a collector in OpenMetrics, without the closing `# EOF`.
+pub(super) fn encode(collector: Arc<impl Collector>) -> String {
+    let mut registry = Registry::default();
+    registry.register_collector(Box::new(collector));
+    let mut out = String::new();
+    encode_registry(&mut out, &registry).expect("writes to a String cannot fail");
+    out
+}
+
+/// Encodes a metric; one without samples is omitted. `help` is a sentence without its full stop,
+/// quotes and backslashes.
+pub(super) fn metric(
+    encoder: &mut DescriptorEncoder<'_>,
+    name: &str,
+    help: &str,
+    metric: &impl EncodeMetric,
+) -> fmt::Result {
+    if metric.is_empty() {
+        return Ok(());
+    }
+    // The encoder appends the suffix again.
+    let stem = name.trim_end_matches("_total");
+    let kind = metric.metric_type();
+    metric.encode(encoder.encode_descriptor(stem, &format!("{help}."), None, kind)?)
+}
 
 /// Encodes a gauge without labels; without a value, it is omitted.
 pub(super) fn gauge(
     encoder: &mut DescriptorEncoder<'_>,
-    definition: &MetricDefinition,
+    name: &str,
+    help: &str,
     value: Option<impl EncodeGaugeValue>,
 ) -> fmt::Result {
-    let Some(value) = value else {
-        return Ok(());
-    };
-    ConstGauge::new(value).encode(descriptor(encoder, definition)?)
+    value.map_or(Ok(()), |value| {
+        metric(encoder, name, help, &ConstGauge::new(value))
+    })
 }
 
-/// Encodes a counter without labels.
-pub(super) fn counter(
+/// Encodes a gauge with a sample for each item that has a value. Without samples, it is omitted.
+pub(super) fn gauges<T, L: EncodeLabelSet, N: EncodeGaugeValue>(
     encoder: &mut DescriptorEncoder<'_>,
-    definition: &MetricDefinition,
-    value: impl EncodeCounterValue,
+    name: &str,
+    help: &str,
+    items: impl IntoIterator<Item = (L, T)>,
+    value: impl Fn(T) -> Option<N>,
 ) -> fmt::Result {
-    ConstCounter::new(value).encode(descriptor(encoder, definition)?)
-}
-
-/// Encodes the lines HELP, TYPE and UNIT of a metric that a collector encodes.
-pub(super) fn descriptor<'a>(
-    encoder: &'a mut DescriptorEncoder<'_>,
-    definition: &MetricDefinition,
-) -> Result<MetricEncoder<'a>, fmt::Error> {
-    let (stem, unit) = stem_and_unit(definition.name);
-    // The registry appends a full stop as well.
-    let help = definition.help() + ".";
-    encoder.encode_descriptor(stem, &help, unit, definition.kind)
-}
-
-/// The unit of the metrics whose names end with `_ratio`.
-static RATIO: LazyLock<Unit> = LazyLock::new(|| Unit::Other("ratio".to_owned()));
-
-/// Splits a name into the parts that prometheus-client joins again. With this, the source contains
-/// the names that users know.
-pub(super) fn stem_and_unit(name: &str) -> (&str, Option<&'static Unit>) {
-    let name = name.strip_suffix("_total").unwrap_or(name);
-    match name.rsplit_once('_') {
-        Some((stem, "seconds")) => (stem, Some(&Unit::Seconds)),
-        Some((stem, "bytes")) => (stem, Some(&Unit::Bytes)),
-        Some((stem, "ratio")) => (stem, Some(&RATIO)),
-        _ => (name, None),
+    let samples = items.into_iter();
+    let samples = samples.filter_map(|(labels, item)| Some((labels, value(item)?)));
+    let mut samples = samples.peekable();
+    if samples.peek().is_none() {
+        return Ok(());
     }
+    let help = format!("{help}.");
+    let mut family = encoder.encode_descriptor(name, &help, None, MetricType::Gauge)?;
+    for (labels, value) in samples {
+        ConstGauge::new(value).encode(family.encode_family(&labels)?)?;
+    }
+    Ok(())
 }

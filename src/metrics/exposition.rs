@@ -3,21 +3,37 @@
 //! Each publication is encoded once, off the runtime's threads, and kept compressed only, in a
 //! fraction of the memory. A scrape sends the compressed bytes, or inflates them for a client
 //! without gzip, and appends the exporter's own instruments.
+//!
+//! RFC 1952 allows several gzip members in a body, but curl and browsers stop after the first.
+//! [`Exposition`] therefore holds the beginning of a single member: the header, and deflate blocks
+//! up to a sync flush, which ends at a byte boundary. A scrape appends blocks of its own, and then
+//! the checksum and the length of the whole text. The appended blocks come from a new compressor,
+//! so they refer to no earlier bytes (RFC 1951).
 
-mod compressed;
 mod polling;
-mod text_format;
 mod translations;
 
-pub use self::compressed::Uncompressed;
-use self::{compressed::CompressedText, translations::Gauges};
+use super::encode::encode;
 use crate::{domain::document::Document, metrics::instruments::Instruments};
-use bytes::Bytes;
-use prometheus_client::registry::Registry;
+use bytes::{Buf as _, Bytes};
+use flate2::{Compression, Crc, bufread::DeflateDecoder, write::DeflateEncoder};
 use std::{
-    io::{self, Write},
+    io::{Read, Write as _},
+    iter, mem,
     sync::Arc,
 };
+
+/// The gzip header: deflate, no flags, no modification time, fastest algorithm, Unix.
+const HEADER: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 4, 3];
+/// The end of a sync flush: the length of an empty block and its complement (RFC 1951, 3.2.4).
+const SYNC: [u8; 4] = [0, 0, 0xff, 0xff];
+/// The compression level of publications. Level 2 is nearly a third smaller than level 1 and takes
+/// 5 ms more at 100,000 series; higher levels gain little for several times the CPU.
+const LEVEL: Compression = Compression::new(2);
+/// The bytes of text that are inflated at once.
+const CHUNK: usize = 64 * 1024;
+/// The proof that the writes and reads below cannot fail.
+const IN_MEMORY: &str = "compression and inflation in memory cannot fail";
 
 /// The text format of a scrape.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -28,51 +44,97 @@ pub enum Format {
     OpenMetrics,
 }
 
-/// The gauges of a document, which are served until the next publication.
+/// The gauges of a document, which are served until the next publication: a compressed text without
+/// its end.
 #[derive(Debug)]
-pub struct Exposition(CompressedText);
+pub struct Exposition {
+    /// The beginning of a gzip member.
+    member: Bytes,
+    /// The checksum of the text.
+    checksum: Crc,
+    /// The length of the text, in bytes.
+    length: u64,
+}
 
 impl Exposition {
     /// Encodes `document` for all scrapes. This is CPU work: call it off the runtime's threads.
     pub fn new(document: Arc<Document>) -> Self {
-        let mut registry = Registry::default();
-        registry.register_collector(Box::new(Gauges(document)));
-        Self(CompressedText::new(&registry))
+        Self::compress(encode(document).as_bytes())
+    }
+
+    fn compress(text: &[u8]) -> Self {
+        let mut deflate = DeflateEncoder::new(HEADER.to_vec(), LEVEL);
+        deflate.write_all(text).expect(IN_MEMORY);
+        deflate.flush().expect(IN_MEMORY);
+        // A flush that exactly fills flate2's buffer (1.1.10) omits its end. Another flush adds it.
+        while !deflate.get_ref().ends_with(&SYNC) {
+            deflate.flush().expect(IN_MEMORY);
+        }
+        // The dropped encoder writes the end of the stream, into the empty vector that it gets
+        // here.
+        let mut member = mem::take(deflate.get_mut());
+        member.shrink_to_fit();
+        let mut checksum = Crc::new();
+        checksum.update(text);
+        Self {
+            member: member.into(),
+            checksum,
+            length: text.len() as u64,
+        }
     }
 
     /// Returns the body of a scrape as one gzip member, in two parts to send in order.
-    pub fn gzip(&self, format: Format, instruments: &Instruments) -> [Bytes; 2] {
-        self.0.gzip(&own(format, instruments))
+    pub fn gzip(&self, format: Format, instruments: &Arc<Instruments>) -> [Bytes; 2] {
+        let end = own(format, instruments);
+        let mut deflate = DeflateEncoder::new(Vec::with_capacity(4096), Compression::fast());
+        deflate.write_all(end.as_bytes()).expect(IN_MEMORY);
+        let mut member = deflate.finish().expect(IN_MEMORY);
+        // `Crc` is not `Clone`; combining it with an empty one copies it.
+        let mut checksum = Crc::new();
+        checksum.combine(&self.checksum);
+        checksum.update(end.as_bytes());
+        member.extend_from_slice(&checksum.sum().to_le_bytes());
+        // RFC 1952 requires the length modulo 2^32, and `amount` counts in 32 bits.
+        member.extend_from_slice(&checksum.amount().to_le_bytes());
+        [self.member.clone(), member.into()]
     }
 
-    /// Returns the uncompressed body of a scrape: parts of at most 64 KiB that are inflated on
-    /// demand, and then the exporter's own metrics.
-    pub fn uncompressed(&self, format: Format, instruments: &Instruments) -> Uncompressed {
-        self.0.uncompressed(own(format, instruments))
-    }
-
-    /// Writes the uncompressed body of a scrape to `out`.
-    ///
-    /// # Errors
-    /// Returns the errors of `out`.
-    pub fn print(
+    /// Returns the uncompressed body of a scrape: its length, and parts of at most 64 KiB that are
+    /// inflated on demand from the compressed bytes.
+    pub fn uncompressed(
         &self,
         format: Format,
-        instruments: &Instruments,
-        out: &mut impl Write,
-    ) -> io::Result<()> {
-        let mut parts = self.uncompressed(format, instruments);
-        parts.try_for_each(|part| out.write_all(&part))
+        instruments: &Arc<Instruments>,
+    ) -> (u64, impl Iterator<Item = Bytes> + use<>) {
+        let end = Bytes::from(own(format, instruments));
+        let length = self.length + end.len() as u64;
+        let inflate = DeflateDecoder::new(self.member.slice(HEADER.len()..).reader());
+        let mut body = inflate.take(self.length).chain(end.reader());
+        let parts = iter::from_fn(move || {
+            let mut part = vec![0; CHUNK];
+            let read = body.read(&mut part).expect(IN_MEMORY);
+            part.truncate(read);
+            (read > 0).then(|| part.into())
+        });
+        (length, parts)
     }
 }
 
 /// Encodes the instruments, which end the exposition.
-fn own(format: Format, instruments: &Instruments) -> String {
-    let open_metrics = instruments.encode();
-    match format {
-        Format::OpenMetrics => open_metrics + "# EOF\n",
-        Format::Text => text_format::from_open_metrics(&open_metrics),
+fn own(format: Format, instruments: &Arc<Instruments>) -> String {
+    let mut text = instruments.encode();
+    if format == Format::OpenMetrics {
+        return text + "# EOF\n";
     }
+    // The lines HELP and TYPE of text 0.0.4 name a counter like its samples.
+    let names = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("# TYPE ")?.strip_suffix(" counter"));
+    let names: Vec<_> = names.map(str::to_owned).collect();
+    for name in names {
+        text = text.replace(&format!(" {name} "), &format!(" {name}_total "));
+    }
+    text
 }
 
 #[cfg(test)]

@@ -1,38 +1,31 @@
-//! The exporter's own instruments, held by prometheus-client.
+//! The exporter's own instruments: counters and facts that polls do not determine. A scrape encodes
+//! them.
 //!
 //! Counters with known labels start at 0: without that, `rate` would miss their first event.
 
-mod facts;
 mod process;
 
-pub use self::facts::Facts;
-use self::{
-    facts::{FactsCollector, note},
-    process::ProcessCollector,
-};
-/// The metrics that [`Instruments::count`] counts.
-pub(crate) use super::definition;
+use super::encode::{self, gauge, gauges, metric};
 use crate::{
     domain::{Defect, Failure, Operation, PollFailure, ProblemKind, Reason, Severity},
-    metrics::{definition::MetricDefinition, encode::stem_and_unit},
     support::{
-        clock::{Moment, Timestamp},
+        clock::{Clock, Moment, Timestamp},
         lock::lock,
+        logging,
     },
 };
 use prometheus_client::{
-    encoding::text::encode_registry,
+    collector::Collector,
+    encoding::DescriptorEncoder,
     metrics::{
-        MetricType,
-        counter::Counter,
+        counter::{ConstCounter, Counter},
         family::{Family, MetricConstructor},
-        gauge::Gauge,
         histogram::Histogram,
     },
-    registry::{Metric, Registry},
 };
 use std::{
     collections::BTreeMap,
+    fmt,
     sync::{Arc, Mutex},
     time::Duration,
 };
@@ -43,33 +36,59 @@ const REQUEST_BUCKETS: [f64; 12] = [
 ];
 
 type Labels = Vec<(&'static str, String)>;
-type Durations = Family<Labels, Histogram, fn() -> Histogram>;
+type Counters = Family<Labels, Counter>;
 
 /// All of the exporter's own instruments.
 #[derive(Debug)]
 pub struct Instruments {
-    /// By their names.
-    counters: BTreeMap<&'static str, Counters>,
-    request_durations: Durations,
-    problems: Family<Labels, Gauge>,
+    polls: Counter,
+    poll_failures: Counters,
+    pub(crate) poll_overruns: Counter,
+    api_requests: Counters,
+    api_request_failures: Counters,
+    api_request_duration: Family<Labels, Histogram, fn() -> Histogram>,
+    api_retries: Counters,
+    invalid_entries: Counters,
+    state_writes: Counter,
+    state_write_failures: Counter,
+    tls_handshake_failures: Counters,
+    http_requests: Counters,
+    /// The start of a daemon; `None` for a single poll whose metrics are printed. They have no
+    /// `process_*`: these would collide with the metrics of the program that exposes the text, such
+    /// as the node exporter.
+    started: Option<Moment>,
     /// Locked for each change and each read.
-    facts: Arc<Mutex<Facts>>,
-    registry: Registry,
+    facts: Mutex<Facts>,
 }
 
-/// The counter of a definition, or one for each combination of its labels.
-#[derive(Debug)]
-enum Counters {
-    One(Counter),
-    Labelled(Family<Labels, Counter>),
+/// The facts that may need attention. A failure lasts until the same operation succeeds.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Facts {
+    /// The failure of the last reload; the active configuration is older.
+    pub reload_refused: Option<Failure>,
+    /// The failure of the last write of the state file.
+    pub state_not_saved: Option<Failure>,
+    /// The reason why the state file was set aside at the start. It lasts until the next start.
+    pub state_discarded: Option<Failure>,
+    /// Log lines dropped because stderr was not read.
+    pub log_lines_dropped: u64,
+    /// The time of the last dropped line.
+    pub log_lines_dropped_at: Option<Timestamp>,
+    /// The expiry of the served certificate; `None` without one.
+    pub certificate_expires_at: Option<Timestamp>,
+    /// The time at which the active configuration was loaded.
+    loaded_at: Option<Moment>,
+    /// The problems that the diagnosis has found.
+    problems: BTreeMap<ProblemKind, Severity>,
 }
 
 impl Instruments {
     /// Returns the instruments of a daemon that is scraped at `telemetry_path`.
-    pub fn new(telemetry_path: &str) -> Self {
-        let mut instruments = Self::of_one_poll();
-        let process = ProcessCollector::new();
-        instruments.registry.register_collector(Box::new(process));
+    pub fn new(telemetry_path: &str) -> Arc<Self> {
+        let instruments = Self {
+            started: Some(Clock::system().moment()),
+            ..Self::for_one_poll()
+        };
         for (path, codes) in [
             ("/", &["200"][..]),
             (telemetry_path, &["200", "401", "429", "503"]),
@@ -80,7 +99,7 @@ impl Instruments {
             ("other", &["404"]),
         ] {
             for code in codes {
-                instruments.counter(&definition::HTTP_REQUESTS, &[path, code]);
+                instruments.http_requests(path, code);
             }
         }
         for reason in [
@@ -91,113 +110,109 @@ impl Instruments {
             "bad_certificate",
             "closed",
         ] {
-            instruments.counter(&definition::TLS_HANDSHAKE_FAILURES, &[reason]);
+            instruments.tls_handshake_failures(reason);
+        }
+        Arc::new(instruments)
+    }
+
+    /// Returns the instruments of a single poll.
+    pub(crate) fn of_one_poll() -> Arc<Self> {
+        Arc::new(Self::for_one_poll())
+    }
+
+    fn for_one_poll() -> Self {
+        let instruments = Self {
+            polls: Counter::default(),
+            poll_failures: Counters::default(),
+            poll_overruns: Counter::default(),
+            api_requests: Counters::default(),
+            api_request_failures: Counters::default(),
+            api_request_duration: Family::new_with_constructor(|| Histogram::new(REQUEST_BUCKETS)),
+            api_retries: Counters::default(),
+            invalid_entries: Counters::default(),
+            state_writes: Counter::default(),
+            state_write_failures: Counter::default(),
+            tls_handshake_failures: Counters::default(),
+            http_requests: Counters::default(),
+            started: None,
+            facts: Mutex::default(),
+        };
+        for reason in PollFailure::ALL {
+            instruments.poll_failures(*reason);
+        }
+        for operation in Operation::ALL.iter().copied() {
+            for code in ["200", "error"] {
+                instruments.api_requests(operation, code);
+            }
+            for reason in Reason::ALL.iter().filter(|one| one.can_end(operation)) {
+                instruments.api_request_failures(operation, *reason);
+            }
+            for defect in Defect::ALL.iter().filter(|one| one.is_of(operation)) {
+                instruments.invalid_entries(operation, *defect);
+            }
+            instruments.api_retries(operation);
+            instruments.api_request_duration(operation);
         }
         instruments
     }
 
-    /// Returns the instruments of a single poll whose metrics are printed. They have no web side
-    /// and no `process_*`: these would collide with the metrics of the program that exposes the
-    /// text, such as the node exporter. Of the counters, they show those without labels, and those
-    /// whose labels [`Self::start_at_0`] creates.
-    pub(crate) fn of_one_poll() -> Self {
-        let mut registry = Registry::default();
-        let r = &mut registry;
-        register_build_info(r);
-        let facts = Arc::default();
-        r.register_collector(Box::new(FactsCollector(Arc::clone(&facts))));
-        let is_counter = |definition: &&MetricDefinition| {
-            // The log counts its dropped lines, and `facts` reads their number.
-            matches!(definition.kind, MetricType::Counter)
-                && definition.name != definition::LOG_LINES_DROPPED.name
-        };
-        let mut counters = BTreeMap::new();
-        for definition in definition::EXPORTER.iter().filter(is_counter) {
-            let counter = if definition.labels.is_empty() {
-                Counters::One(add(r, definition))
-            } else {
-                Counters::Labelled(add(r, definition))
-            };
-            counters.insert(definition.name, counter);
-        }
-        Self {
-            counters,
-            request_durations: register_durations(r),
-            problems: add(r, &definition::PROBLEM),
-            facts,
-            registry,
-        }
-        .start_at_0()
+    fn poll_failures(&self, reason: PollFailure) -> Counter {
+        at(&self.poll_failures, [("reason", reason.label())])
     }
 
-    /// Creates the known labels of polls and requests.
-    fn start_at_0(self) -> Self {
-        self.judged(&BTreeMap::new());
-        for reason in PollFailure::ALL {
-            self.counter(&definition::POLL_FAILURES, &[reason.label()]);
-        }
-        for operation in Operation::ALL {
-            let label = operation.label();
-            for code in ["200", "error"] {
-                self.counter(&definition::API_REQUESTS, &[label, code]);
-            }
-            let reasons = Reason::ALL
-                .iter()
-                .filter(|reason| reason.can_end(*operation));
-            for reason in reasons {
-                self.counter(&definition::API_REQUEST_FAILURES, &[label, reason.label()]);
-            }
-            for defect in Defect::ALL.iter().filter(|defect| defect.is_of(*operation)) {
-                self.counter(&definition::INVALID_ENTRIES, &[label, defect.label()]);
-            }
-            self.counter(&definition::API_RETRIES, &[label]);
-            self.request_duration(*operation);
-        }
-        self
+    fn api_requests(&self, operation: Operation, code: &str) -> Counter {
+        let labels = [("operation", operation.label()), ("code", code)];
+        at(&self.api_requests, labels)
     }
 
-    /// Counts an event, with the values of the labels in the order of the definition.
-    pub(crate) fn count(&self, definition: &MetricDefinition, labels: &[&str]) {
-        self.counter(definition, labels).inc();
+    pub(crate) fn api_request_failures(&self, operation: Operation, reason: Reason) -> Counter {
+        let labels = [("operation", operation.label()), ("reason", reason.label())];
+        at(&self.api_request_failures, labels)
     }
 
-    /// Returns a counter, which begins at 0.
-    fn counter(&self, definition: &MetricDefinition, labels: &[&str]) -> Counter {
-        match &self.counters[definition.name] {
-            Counters::One(counter) => counter.clone(),
-            Counters::Labelled(family) => at(family, definition, labels),
-        }
+    fn api_request_duration(&self, operation: Operation) -> Histogram {
+        let labels = [("operation", operation.label())];
+        at(&self.api_request_duration, labels)
     }
 
-    fn request_duration(&self, operation: Operation) -> Histogram {
-        let labels = [operation.label()];
-        at(
-            &self.request_durations,
-            &definition::API_REQUEST_DURATION,
-            &labels,
-        )
+    pub(crate) fn api_retries(&self, operation: Operation) -> Counter {
+        at(&self.api_retries, [("operation", operation.label())])
+    }
+
+    pub(crate) fn invalid_entries(&self, operation: Operation, defect: Defect) -> Counter {
+        let labels = [("operation", operation.label()), ("reason", defect.label())];
+        at(&self.invalid_entries, labels)
+    }
+
+    pub(crate) fn tls_handshake_failures(&self, reason: &str) -> Counter {
+        at(&self.tls_handshake_failures, [("reason", reason)])
+    }
+
+    pub(crate) fn http_requests(&self, path: &str, code: &str) -> Counter {
+        at(&self.http_requests, [("path", path), ("code", code)])
     }
 
     /// Counts a poll that has ended, and its failure if it did not read everything.
     pub(crate) fn poll_ended(&self, failure: Option<PollFailure>) {
-        self.count(&definition::POLLS, &[]);
+        self.polls.inc();
         if let Some(failure) = failure {
-            self.count(&definition::POLL_FAILURES, &[failure.label()]);
+            self.poll_failures(failure).inc();
         }
     }
 
     /// Counts a request to the API. `code` is `None` if it failed before it had a status.
     pub(crate) fn api_request(&self, operation: Operation, code: Option<u16>, took: Duration) {
         let code = code.map_or_else(|| "error".to_owned(), |code| code.to_string());
-        self.count(&definition::API_REQUESTS, &[operation.label(), &code]);
-        self.request_duration(operation).observe(took.as_secs_f64());
+        self.api_requests(operation, &code).inc();
+        let duration = self.api_request_duration(operation);
+        duration.observe(took.as_secs_f64());
     }
 
     /// Counts a write of the state file and records its outcome.
     pub(crate) fn state_written(&self, result: Result<(), Failure>) {
-        self.count(&definition::STATE_WRITES, &[]);
+        self.state_writes.inc();
         if result.is_err() {
-            self.count(&definition::STATE_WRITE_FAILURES, &[]);
+            self.state_write_failures.inc();
         }
         note(&mut lock(&self.facts).state_not_saved, result.err());
     }
@@ -219,19 +234,8 @@ impl Instruments {
     }
 
     /// Records the kinds of problems that the diagnosis has found, with their severities.
-    pub(crate) fn judged(&self, problems: &BTreeMap<ProblemKind, Severity>) {
-        for kind in ProblemKind::ALL {
-            for severity in kind.severities() {
-                let labels = [kind.label(), severity.label()];
-                let is_found = problems.get(kind) == Some(&severity);
-                at(&self.problems, &definition::PROBLEM, &labels).set(is_found.into());
-            }
-        }
-    }
-
-    /// Returns the current facts.
-    pub(crate) fn facts(&self) -> Facts {
-        facts::current(&self.facts)
+    pub(crate) fn judged(&self, problems: BTreeMap<ProblemKind, Severity>) {
+        lock(&self.facts).problems = problems;
     }
 
     /// Records the expiry of the served certificate; `None` without one.
@@ -239,60 +243,202 @@ impl Instruments {
         lock(&self.facts).certificate_expires_at = at;
     }
 
-    /// Encodes all instruments in OpenMetrics, without the closing `# EOF`.
-    pub(crate) fn encode(&self) -> String {
-        let mut out = String::with_capacity(32 * 1024);
-        encode_registry(&mut out, &self.registry).expect("writes to a String cannot fail");
-        out
-    }
-}
-
-/// Registers a new metric.
-fn add<M: Metric + Clone + Default>(registry: &mut Registry, definition: &MetricDefinition) -> M {
-    register(registry, definition, M::default())
-}
-
-/// Registers `metric`. The registry appends a full stop to HELP, and the encoder appends `_total`
-/// to the name of a counter.
-fn register<M: Metric + Clone>(
-    registry: &mut Registry,
-    definition: &MetricDefinition,
-    metric: M,
-) -> M {
-    let (stem, unit) = stem_and_unit(definition.name);
-    match unit {
-        Some(unit) => {
-            registry.register_with_unit(stem, definition.help(), unit.clone(), metric.clone());
+    /// Returns the current facts.
+    pub(crate) fn facts(&self) -> Facts {
+        let mut facts = Facts {
+            log_lines_dropped: logging::lines_dropped(),
+            log_lines_dropped_at: logging::last_line_dropped_at(),
+            ..lock(&self.facts).clone()
+        };
+        let now = Clock::system().moment();
+        let failures = [
+            &mut facts.reload_refused,
+            &mut facts.state_not_saved,
+            &mut facts.state_discarded,
+        ];
+        for failure in failures.into_iter().flatten() {
+            failure.since = failure.since_seen_from(now);
         }
-        None => registry.register(stem, definition.help(), metric.clone()),
+        facts
     }
-    metric
+
+    /// Encodes all instruments in OpenMetrics, without the closing `# EOF`.
+    pub(crate) fn encode(self: &Arc<Self>) -> String {
+        encode::encode(Arc::clone(self))
+    }
+
+    fn encode_counters(&self, to: &mut DescriptorEncoder<'_>) -> fmt::Result {
+        metric(
+            to,
+            "translation_exporter_polls_total",
+            "Polls of the API that have ended",
+            &self.polls,
+        )?;
+        metric(
+            to,
+            "translation_exporter_poll_failures_total",
+            "Polls that did not read everything, by reason: key_file, unauthorized, held (by \
+             Retry-After), unavailable (the API fails as a whole), listing, repositories",
+            &self.poll_failures,
+        )?;
+        metric(
+            to,
+            "translation_exporter_poll_overruns_total",
+            "Polls that took longer than poll.interval",
+            &self.poll_overruns,
+        )?;
+        metric(
+            to,
+            "translation_exporter_api_requests_total",
+            "Requests to the API, retries included, by status or error",
+            &self.api_requests,
+        )?;
+        metric(
+            to,
+            "translation_exporter_api_request_failures_total",
+            "Requests to the API that failed, by reason: timeout, connect, tls, redirect, \
+             unauthorized, forbidden, not_found, rate_limited, client_error, server_error, \
+             too_large, truncated, decode, cursor",
+            &self.api_request_failures,
+        )?;
+        metric(
+            to,
+            "translation_exporter_api_request_duration_seconds",
+            "Duration of API requests, bodies included",
+            &self.api_request_duration,
+        )?;
+        metric(
+            to,
+            "translation_exporter_api_retries_total",
+            "Requests to the API that were retries after a failure",
+            &self.api_retries,
+        )?;
+        metric(
+            to,
+            "translation_exporter_invalid_entries_total",
+            "Entries or fields in API responses that could not be used, by reason: not_an_object, \
+             id, duplicate_id, name, code, completion, created_at, private, duplicate_name, \
+             duplicate_code",
+            &self.invalid_entries,
+        )?;
+        metric(
+            to,
+            "translation_exporter_state_writes_total",
+            "Attempts to write the state file",
+            &self.state_writes,
+        )?;
+        metric(
+            to,
+            "translation_exporter_state_write_failures_total",
+            "Attempts to write the state file that failed",
+            &self.state_write_failures,
+        )?;
+        metric(
+            to,
+            "translation_exporter_tls_handshake_failures_total",
+            "TLS handshakes with clients that failed, by reason: timeout, not_tls, protocol, \
+             no_certificate, bad_certificate, closed",
+            &self.tls_handshake_failures,
+        )?;
+        metric(
+            to,
+            "translation_exporter_http_requests_total",
+            "Requests that this exporter answered, by path and status",
+            &self.http_requests,
+        )
+    }
+
+    fn encode_facts(&self, to: &mut DescriptorEncoder<'_>) -> fmt::Result {
+        let (facts, now) = (self.facts(), Clock::system().moment());
+        let build = [
+            ("version", env!("CARGO_PKG_VERSION")),
+            ("revision", env!("TRANSLATION_EXPORTER_REVISION")),
+            ("rustc", env!("TRANSLATION_EXPORTER_RUSTC")),
+        ];
+        gauges(
+            to,
+            "translation_exporter_build_info",
+            "Version, source revision and compiler of this exporter; always 1",
+            [(build, 1_u64)],
+            Some,
+        )?;
+        gauge(
+            to,
+            "translation_exporter_start_time_seconds",
+            "Time at which this exporter started",
+            self.started.map(|at| at.seen_from(now).as_seconds()),
+        )?;
+        let kinds = ProblemKind::ALL.iter().flat_map(|kind| {
+            kind.severities().map(|severity| {
+                let labels = [("kind", kind.label()), ("severity", severity.label())];
+                (labels, facts.problems.get(kind) == Some(&severity))
+            })
+        });
+        gauges(
+            to,
+            "translation_exporter_problem",
+            "1 while the exporter finds a problem of this kind, 0 otherwise; judged at least every \
+             15 s",
+            kinds,
+            |is_found| Some(u64::from(is_found)),
+        )?;
+        gauge(
+            to,
+            "translation_exporter_state_discarded",
+            "1 if the state file was set aside at startup because it was damaged or belonged to \
+             another API; 0 if not",
+            Some(u64::from(facts.state_discarded.is_some())),
+        )?;
+        metric(
+            to,
+            "translation_exporter_log_lines_dropped_total",
+            "Log lines that were dropped because stderr was not read",
+            &ConstCounter::new(facts.log_lines_dropped),
+        )?;
+        let is_refused = facts.reload_refused.is_some();
+        gauge(
+            to,
+            "translation_exporter_config_last_reload_successful",
+            "1 if the last configuration that was read is active, 0 if it was refused",
+            facts.loaded_at.map(|_| u64::from(!is_refused)),
+        )?;
+        gauge(
+            to,
+            "translation_exporter_config_last_reload_success_timestamp_seconds",
+            "Time at which the active configuration was loaded",
+            facts.loaded_at.map(|at| at.seen_from(now).as_seconds()),
+        )?;
+        gauge(
+            to,
+            "translation_exporter_tls_certificate_expiry_timestamp_seconds",
+            "Time at which the served TLS certificate expires; absent without TLS",
+            facts.certificate_expires_at.map(Timestamp::as_seconds),
+        )
+    }
 }
 
-fn register_build_info(registry: &mut Registry) {
-    let build_info: Family<Labels, Gauge> = add(registry, &definition::BUILD_INFO);
-    let build = [
-        env!("CARGO_PKG_VERSION"),
-        env!("TRANSLATION_EXPORTER_REVISION"),
-        env!("TRANSLATION_EXPORTER_RUSTC"),
-    ];
-    at(&build_info, &definition::BUILD_INFO, &build).set(1);
-}
-
-fn register_durations(registry: &mut Registry) -> Durations {
-    let durations = Durations::new_with_constructor(|| Histogram::new(REQUEST_BUCKETS));
-    register(registry, &definition::API_REQUEST_DURATION, durations)
+impl Collector for Instruments {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        self.encode_facts(&mut encoder)?;
+        self.encode_counters(&mut encoder)?;
+        self.started.map_or(Ok(()), |started| {
+            process::encode(started.seen_from(Clock::system().moment()), &mut encoder)
+        })
+    }
 }
 
 /// Returns the metric with these labels, and creates it at its first use.
-fn at<M: Clone, C: MetricConstructor<M>>(
+fn at<M: Clone, C: MetricConstructor<M>, const N: usize>(
     family: &Family<Labels, M, C>,
-    definition: &MetricDefinition,
-    labels: &[&str],
+    labels: [(&'static str, &str); N],
 ) -> M {
-    debug_assert_eq!(labels.len(), definition.labels.len(), "{}", definition.name);
-    let values = labels.iter().map(ToString::to_string);
-    family.get_or_create_owned(&definition.labels.iter().copied().zip(values).collect())
+    let labels = labels.map(|(name, value)| (name, value.to_owned()));
+    family.get_or_create_owned(&labels.into())
+}
+
+/// Records the outcome of an operation. A repeated failure keeps the time of the first.
+fn note(known: &mut Option<Failure>, failure: Option<Failure>) {
+    *known = failure.map(|failure| failure.continuing(known.as_ref()));
 }
 
 #[cfg(test)]

@@ -13,7 +13,6 @@ use crate::{
         RepositoryId, Stop,
         polling::{PollOutcome, Running},
     },
-    metrics::instruments::definition,
     support::humanize::repositories,
 };
 use futures_util::{StreamExt, stream::FuturesUnordered};
@@ -135,7 +134,7 @@ impl<'a, A: Api> Poll<'a, A> {
         let slowed_to = self.settings.api.pace().slowed();
         poller.status.slowed_to = slowed_to.filter(|_| self.is_refused);
         if outcome.duration > self.settings.interval {
-            poller.instruments.count(&definition::POLL_OVERRUNS, &[]);
+            poller.instruments.poll_overruns.inc();
         }
         self.log.end();
         log::outcome(before.as_ref(), &outcome);
@@ -256,9 +255,7 @@ impl<'a, A: Api> Poll<'a, A> {
                 return Err(failure);
             }
             self.wait_for(sleep(backoff(attempt))).await;
-            self.poller
-                .instruments
-                .count(&definition::API_RETRIES, &[operation.label()]);
+            self.poller.instruments.api_retries(operation).inc();
             attempt += 1;
         }
     }
@@ -280,10 +277,7 @@ impl<'a, A: Api> Poll<'a, A> {
             {
                 if fetch.attempt > 1 {
                     let instruments = &self.poller.instruments;
-                    instruments.count(
-                        &definition::API_RETRIES,
-                        &[Operation::ListLanguages.label()],
-                    );
+                    instruments.api_retries(Operation::ListLanguages).inc();
                 }
                 let request = session.list_languages(fetch.id);
                 requests.push(async move { (fetch, request.await) });
@@ -435,10 +429,8 @@ impl<'a, A: Api> Poll<'a, A> {
         what: String,
         hint: &'static str,
     ) -> RequestFailure {
-        self.poller.instruments.count(
-            &definition::API_REQUEST_FAILURES,
-            &[operation.label(), reason.label()],
-        );
+        let instruments = &self.poller.instruments;
+        instruments.api_request_failures(operation, reason).inc();
         RequestFailure {
             hint,
             ..RequestFailure::new(reason, what)
@@ -446,10 +438,7 @@ impl<'a, A: Api> Poll<'a, A> {
     }
 
     fn count_defects(&self, operation: Operation, defect: Defect, count: usize) {
-        let labels = [operation.label(), defect.label()];
-        for _ in 0..count {
-            let instruments = &self.poller.instruments;
-            instruments.count(&definition::INVALID_ENTRIES, &labels);
-        }
+        let entries = self.poller.instruments.invalid_entries(operation, defect);
+        entries.inc_by(count as u64);
     }
 }

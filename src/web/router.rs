@@ -3,7 +3,7 @@
 use super::{page, scrape, state::AppState, translations};
 use crate::{
     diagnosis,
-    metrics::{definition, instruments::Instruments},
+    metrics::instruments::Instruments,
     server::{Event, Protection},
     support::humanize::Rough,
 };
@@ -49,7 +49,7 @@ pub fn router(state: &Arc<AppState>, protection: &Arc<Protection>) -> Router {
 pub fn count_events(instruments: Arc<Instruments>) -> impl Fn(Event) + Send + Sync {
     move |event| match event {
         Event::HandshakeFailed(reason) => {
-            instruments.count(&definition::TLS_HANDSHAKE_FAILURES, &[reason]);
+            instruments.tls_handshake_failures(reason).inc();
         }
         Event::CertificateChanged { expires } => instruments.certificate_expires(expires),
     }
@@ -65,9 +65,7 @@ async fn count(
     let response = next.run(request).await;
     let path = path.as_ref().map_or("other", MatchedPath::as_str);
     let code = response.status();
-    state
-        .instruments
-        .count(&definition::HTTP_REQUESTS, &[path, code.as_str()]);
+    state.instruments.http_requests(path, code.as_str()).inc();
     response
 }
 

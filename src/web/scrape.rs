@@ -21,8 +21,8 @@ pub async fn scrape(State(state): State<Arc<AppState>>, headers: HeaderMap) -> R
         let length = chunks.iter().map(|chunk| chunk.len() as u64).sum();
         (length, body(chunks.into_iter()))
     } else {
-        let chunks = current.exposition.uncompressed(format, instruments);
-        (chunks.remaining(), body(chunks))
+        let (length, chunks) = current.exposition.uncompressed(format, instruments);
+        (length, body(chunks))
     };
     let encoding = gzip.then_some([(header::CONTENT_ENCODING, "gzip")]);
     let headers = [

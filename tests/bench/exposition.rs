@@ -121,6 +121,7 @@ fn exposition() {
         measure(&format!("scrape, uncompressed/{size}"), elements, || {
             publication
                 .uncompressed(Format::Text, &instruments)
+                .1
                 .map(|part| part.len())
                 .sum::<usize>()
         });

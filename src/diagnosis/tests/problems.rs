@@ -110,7 +110,7 @@ fn failing_polls_are_of_severity_info_at_once_and_then_a_warning() {
     let mut judged = Judged::new(Known::new());
     let series = |judged: &Judged| {
         let instruments = Instruments::of_one_poll();
-        instruments.judged(&problems(&judged.findings()));
+        instruments.judged(problems(&judged.findings()));
         let text = instruments.encode();
         ["info", "warning"].map(|severity| {
             let labels = format!("{{kind=\"polls_failing\",severity=\"{severity}\"}} 1");

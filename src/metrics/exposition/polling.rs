@@ -6,110 +6,119 @@
 use crate::{
     domain::{
         document::{Document, Row},
-        polling::PollOutcome,
         snapshot::out_of_scale,
     },
-    metrics::{
-        definition,
-        encode::{descriptor, gauge},
-    },
+    metrics::encode::{gauge, gauges},
     support::clock::Timestamp,
 };
-use prometheus_client::{
-    encoding::{DescriptorEncoder, EncodeMetric as _},
-    metrics::gauge::ConstGauge,
-};
+use prometheus_client::encoding::DescriptorEncoder;
 use std::fmt;
 
 /// Encodes the status of polling and the totals of a publication.
-pub fn encode(document: &Document, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
+pub fn encode(document: &Document, to: &mut DescriptorEncoder<'_>) -> fmt::Result {
     let status = &document.status;
-    if let Some(last) = &status.last {
-        encode_last(last, encoder)?;
-    }
+    let last = status.last.as_ref();
+    // Two gauges have this value: `translation_up` follows the convention of exporters
+    // (`mysql_up`), and `listing_complete` says what it means.
+    let listed = last.map(|last| u64::from(last.listing_failure.is_none()));
     gauge(
-        encoder,
-        &definition::LAST_SUCCESS,
+        to,
+        "translation_up",
+        "1 if the last poll could list all repositories, 0 if not",
+        listed,
+    )?;
+    gauge(
+        to,
+        "translation_exporter_last_poll_timestamp_seconds",
+        "Time at which the last poll ended",
+        last.map(|last| last.ended_at.as_seconds()),
+    )?;
+    gauge(
+        to,
+        "translation_exporter_last_poll_duration_seconds",
+        "Duration of the last poll",
+        last.map(|last| last.duration.as_secs_f64()),
+    )?;
+    gauge(
+        to,
+        "translation_exporter_listing_complete",
+        "1 if the last listing of the repositories reached its end, 0 if not",
+        listed,
+    )?;
+    gauge(
+        to,
+        "translation_exporter_last_success_timestamp_seconds",
+        "Time at which a poll last read everything",
         status.last_success_at.map(Timestamp::as_seconds),
     )?;
     gauge(
-        encoder,
-        &definition::POLL_INTERVAL,
+        to,
+        "translation_exporter_poll_interval_seconds",
+        "poll.interval: time from the start of a poll to the start of the next",
         Some(status.interval.as_secs_f64()),
     )?;
+    let running = status.running.as_ref();
     gauge(
-        encoder,
-        &definition::POLL_STARTED,
-        status
-            .running
-            .as_ref()
-            .map(|running| running.since.as_seconds()),
+        to,
+        "translation_exporter_poll_started_timestamp_seconds",
+        "Time at which the poll under way began; absent between polls",
+        running.map(|running| running.since.as_seconds()),
     )?;
     gauge(
-        encoder,
-        &definition::API_HELD_UNTIL,
+        to,
+        "translation_exporter_api_held_until_timestamp_seconds",
+        "Time at which a hold demanded by Retry-After ends; absent without one",
         status.held_until.map(Timestamp::as_seconds),
     )?;
     gauge(
-        encoder,
-        &definition::COMPLETION_SCALE,
+        to,
+        "translation_exporter_completion_scale",
+        "api.completion_scale: the reported completion that means finished",
         Some(document.completion_scale),
     )?;
     if status.has_data || document.filtered > 0 || !document.rows.is_empty() {
-        encode_totals(encoder, document)?;
+        encode_totals(to, document)?;
     }
     Ok(())
 }
 
-fn encode_last(last: &PollOutcome, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
-    // Two gauges have this value: `translation_up` follows the convention of exporters
-    // (`mysql_up`), and `listing_complete` says what it means.
-    let listed = Some(u64::from(last.listing_failure.is_none()));
-    gauge(encoder, &definition::UP, listed)?;
-    gauge(
-        encoder,
-        &definition::LAST_POLL,
-        Some(last.ended_at.as_seconds()),
-    )?;
-    gauge(
-        encoder,
-        &definition::LAST_POLL_DURATION,
-        Some(last.duration.as_secs_f64()),
-    )?;
-    gauge(encoder, &definition::LISTING_COMPLETE, listed)
-}
-
 /// Encodes the totals over all repositories.
-fn encode_totals(encoder: &mut DescriptorEncoder<'_>, document: &Document) -> fmt::Result {
-    let mut family = descriptor(encoder, &definition::REPOSITORIES)?;
-    let filtered = ("filtered", document.filtered);
-    let counted = ["pending", "fresh", "failing", "stale"].map(|state| {
-        (
-            state,
-            document.count(|condition| condition.label() == state),
-        )
-    });
-    for (state, count) in [filtered].into_iter().chain(counted) {
-        ConstGauge::new(count).encode(family.encode_family(&[("state", state)])?)?;
-    }
-
+fn encode_totals(to: &mut DescriptorEncoder<'_>, document: &Document) -> fmt::Result {
+    let states = ["filtered", "pending", "fresh", "failing", "stale"];
+    gauges(
+        to,
+        "translation_exporter_repositories",
+        "Repositories of the listing, each in one state: filtered, pending (not read yet by this \
+         process), fresh, failing (last read failed, data still served) or stale (data gone)",
+        states.map(|state| ([("state", state)], state)),
+        |state| {
+            Some(match state {
+                "filtered" => document.filtered,
+                _ => document.count(|condition| condition.label() == state),
+            })
+        },
+    )?;
     let languages = document.rows.iter().filter_map(Row::listed);
     gauge(
-        encoder,
-        &definition::LANGUAGES,
+        to,
+        "translation_exporter_languages",
+        "Languages over all repositories",
         Some(languages.sum::<usize>()),
     )?;
     gauge(
-        encoder,
-        &definition::COMPLETION_OUT_OF_SCALE,
+        to,
+        "translation_exporter_completion_out_of_scale",
+        "Languages whose reported completion is below 0 or above api.completion_scale",
         Some(out_of_scale(
             document.completion_scale,
             document.completions(),
         )),
     )?;
     gauge(
-        encoder,
-        &definition::COMPLETION_SCALE_SUSPECT,
+        to,
+        "translation_exporter_completion_scale_suspect",
+        "1 while the largest reported completion is above 0 and at most 1, although \
+         api.completion_scale is larger: the API may report 0 to 1",
         Some(u64::from(document.is_scale_suspect)),
     )
 }

@@ -4,6 +4,7 @@
 mod compressed;
 mod golden;
 mod own;
+mod tables;
 
 use super::*;
 use crate::{
@@ -118,10 +119,11 @@ fn publication(snapshot: Snapshot, status: PollStatus) -> Arc<Exposition> {
 }
 
 /// Returns the body of an uncompressed scrape.
-fn text(publication: &Exposition, format: Format, instruments: &Instruments) -> String {
+fn text(publication: &Exposition, format: Format, instruments: &Arc<Instruments>) -> String {
     String::from_utf8(
         publication
             .uncompressed(format, instruments)
+            .1
             .collect::<Vec<_>>()
             .concat(),
     )

@@ -1,168 +1,170 @@
 //! The metrics of a publication, as a collector for prometheus-client: the domain metrics, then the
 //! status of polling.
 //!
-//! All of them are gauges, so one text is valid both as OpenMetrics 1.0.0 and as text 0.0.4, where
-//! a UNIT line is a comment.
+//! All of them are gauges, so one text is valid both as OpenMetrics 1.0.0 and as text 0.0.4.
 
 use crate::{
-    domain::document::{Document, Row, Translation},
-    metrics::{
-        definition::{self, MetricDefinition},
-        encode::descriptor,
-    },
+    domain::document::{Document, Row},
+    metrics::encode::gauges,
 };
 use prometheus_client::{
     collector::Collector,
-    encoding::{DescriptorEncoder, EncodeGaugeValue, EncodeLabelSet, EncodeMetric as _},
-    metrics::gauge::ConstGauge,
+    encoding::{DescriptorEncoder, EncodeGaugeValue, EncodeLabelSet},
 };
-use std::{fmt, sync::Arc};
+use std::fmt;
 
-/// The collector of the gauges that change only with a publication. It orders samples by repository
-/// name, then language code.
-#[derive(Debug)]
-pub struct Gauges(pub Arc<Document>);
-
-impl Gauges {
-    /// Returns each repository with its labels.
-    fn repositories(&self) -> impl Iterator<Item = ([(&str, &str); 1], &Row)> {
-        self.0.rows.iter().map(|row| ([("repo", row.name())], row))
-    }
-
-    /// Returns each shown translation with its labels.
-    fn translations(&self) -> impl Iterator<Item = ([(&str, &str); 2], &Translation)> {
-        self.0
-            .translations()
-            .map(|(row, one)| ([("repo", row.name()), ("language", one.code())], one))
-    }
-
-    fn encode_languages(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
-        family(
-            encoder,
-            &definition::COMPLETION_RATIO,
-            self.translations(),
-            |one| one.ratio,
-        )?;
-        let judged = self.translations().filter(|(_, one)| !one.rests());
-        family(encoder, &definition::READY, judged, |one| {
-            (!self.0.is_scale_suspect).then_some(u64::from(one.is_ready()))
-        })?;
-        family(
-            encoder,
-            &definition::LAST_PROGRESS,
-            self.translations(),
-            |one| Some(one.last_progress?.as_seconds()),
-        )?;
-        family(
-            encoder,
-            &definition::FALLEN_FROM_RATIO,
-            self.translations(),
-            |one| Some(one.fall.as_ref()?.from),
-        )?;
-        let known = self.repositories().flat_map(|([repo], row)| {
-            let known = row.known().iter();
-            known.map(move |one| ([repo, ("language", one.code())], one))
-        });
-        family(
-            encoder,
-            &definition::TRANSLATION_PROBLEM,
-            known.flat_map(|([repo, language], one)| {
-                let problems = one.problems();
-                problems.map(move |(kind, at)| ([repo, language, ("kind", kind.label())], at))
-            }),
-            |at| Some(at.as_seconds()),
-        )?;
-        family(
-            encoder,
-            &definition::ESTIMATED_READY,
-            self.translations(),
-            |one| Some(one.estimated_ready?.as_seconds()),
-        )?;
-        family(
-            encoder,
-            &definition::TARGET_RATIO,
-            self.translations(),
-            |one| Some(one.entry.as_ref()?.target.ratio),
-        )?;
-        family(
-            encoder,
-            &definition::TARGET_DUE,
-            self.translations(),
-            |one| Some(one.target().due?.as_seconds()),
-        )?;
-        let names = self.0.language_names().into_iter();
-        family(
-            encoder,
-            &definition::LANGUAGE_INFO,
-            names.map(|(code, name)| ([("language", code), ("name", name)], 1_u64)),
-            Some,
-        )
-    }
-
-    fn encode_repositories(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
-        family(
-            encoder,
-            &definition::REPOSITORY_INFO,
-            self.repositories().map(|([(_, repo)], row)| {
-                let private = match row.repository.private {
-                    Some(is_private) => is_private.to_string(),
-                    None => "unknown".to_owned(),
-                };
-                let mut labels = vec![
-                    ("repo", repo.to_owned()),
-                    ("id", row.repository.id.to_string()),
-                    ("private", private),
-                ];
-                labels.extend(self.0.repository_url(row).map(|url| ("url", url)));
-                (labels, 1_u64)
-            }),
-            Some,
-        )?;
-        family(
-            encoder,
-            &definition::REPOSITORY_CREATED,
-            self.repositories(),
-            |row| Some(row.repository.created_at?.as_seconds()),
-        )?;
-        family(
-            encoder,
-            &definition::REPOSITORY_LANGUAGES,
-            self.repositories(),
-            Row::listed,
-        )?;
-        family(
-            encoder,
-            &definition::REPOSITORY_LAST_SUCCESS,
-            self.repositories(),
-            |row| Some(row.condition.last_success()?.as_seconds()),
-        )
-    }
-}
-
-impl Collector for Gauges {
+/// Encodes the gauges that change only with a publication. Samples are ordered by repository name,
+/// then language code.
+impl Collector for Document {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
-        self.encode_languages(&mut encoder)?;
-        self.encode_repositories(&mut encoder)?;
-        super::polling::encode(&self.0, &mut encoder)
+        encode_languages(self, &mut encoder)?;
+        encode_repositories(self, &mut encoder)?;
+        super::polling::encode(self, &mut encoder)
     }
 }
 
-/// Encodes a gauge family with a sample for each item that has a value. A family without samples is
-/// omitted.
-fn family<T, L: EncodeLabelSet, N: EncodeGaugeValue>(
-    encoder: &mut DescriptorEncoder<'_>,
-    metric: &MetricDefinition,
+fn encode_languages(document: &Document, to: &mut DescriptorEncoder<'_>) -> fmt::Result {
+    let shown = || {
+        let translations = document.translations();
+        translations.map(|(row, one)| ([("repo", row.name()), ("language", one.code())], one))
+    };
+    read(
+        to,
+        "translation_completion_ratio",
+        "Reported completion of a language divided by api.completion_scale, not clamped",
+        shown(),
+        |one| one.ratio,
+    )?;
+    read(
+        to,
+        "translation_ready",
+        "1 if a language is at or above its target, 0 if it is below or its completion is unknown; \
+         absent for a target of 0 and while the completion scale is suspect",
+        shown().filter(|(_, one)| !one.rests()),
+        |one| (!document.is_scale_suspect).then_some(u64::from(one.is_ready())),
+    )?;
+    read(
+        to,
+        "translation_last_progress_timestamp_seconds",
+        "Time at which completion last rose, was first seen, or fell from complete, whichever came \
+         last",
+        shown(),
+        |one| Some(one.last_progress?.as_seconds()),
+    )?;
+    read(
+        to,
+        "translation_fallen_from_ratio",
+        "Completion ratio before a fall (before several, the highest); absent without one, once it \
+         is reached again, or 7 days after the last fall",
+        shown(),
+        |one| Some(one.fall.as_ref()?.from),
+    )?;
+    let problems = document.rows.iter().flat_map(|row| {
+        row.known().iter().flat_map(|one| {
+            one.problems().map(|(kind, at)| {
+                let repo = ("repo", row.name());
+                ([repo, ("language", one.code()), ("kind", kind.label())], at)
+            })
+        })
+    });
+    read(
+        to,
+        "translation_problem_timestamp_seconds",
+        "Time of a language's problem: its last progress (stalled), its fall (regressed) or its \
+         date (overdue, at_risk); kept for a day after the last good read of a repository that \
+         cannot be read; absent without one",
+        problems,
+        |at| Some(at.as_seconds()),
+    )?;
+    read(
+        to,
+        "translation_estimated_ready_timestamp_seconds",
+        "Time at which a language that is not ready will be, at its rate of the last 7 to 14 days; \
+         absent without progress",
+        shown(),
+        |one| Some(one.estimated_ready?.as_seconds()),
+    )?;
+    read(
+        to,
+        "translation_target_ratio",
+        "Completion ratio at which a language is ready, from its entry of targets; absent without \
+         one",
+        shown(),
+        |one| Some(one.entry.as_ref()?.target.ratio),
+    )?;
+    read(
+        to,
+        "translation_target_due_timestamp_seconds",
+        "Time at which a language must be ready, from its entry of targets; absent without a date",
+        shown(),
+        |one| Some(one.target().due?.as_seconds()),
+    )?;
+    let names = document.language_names().into_iter();
+    read(
+        to,
+        "translation_language_info",
+        "Most frequent name of a language, empty if it has none; always 1",
+        names.map(|(code, name)| ([("language", code), ("name", name)], 1_u64)),
+        Some,
+    )
+}
+
+fn encode_repositories(document: &Document, to: &mut DescriptorEncoder<'_>) -> fmt::Result {
+    let rows = || {
+        document
+            .rows
+            .iter()
+            .map(|row| ([("repo", row.name())], row))
+    };
+    read(
+        to,
+        "translation_repository_info",
+        "Id of a repository, private (true, false or unknown) and, with links.repository, url; \
+         always 1",
+        document.rows.iter().map(|row| {
+            let private = row.repository.private;
+            let private = private.map_or_else(|| "unknown".to_owned(), |is| is.to_string());
+            let mut labels = vec![
+                ("repo", row.name().to_owned()),
+                ("id", row.repository.id.to_string()),
+                ("private", private),
+            ];
+            labels.extend(document.repository_url(row).map(|url| ("url", url)));
+            (labels, 1_u64)
+        }),
+        Some,
+    )?;
+    read(
+        to,
+        "translation_repository_created_timestamp_seconds",
+        "Time at which a repository was created",
+        rows(),
+        |row| Some(row.repository.created_at?.as_seconds()),
+    )?;
+    read(
+        to,
+        "translation_repository_languages",
+        "Target languages configured for a repository",
+        rows(),
+        Row::listed,
+    )?;
+    read(
+        to,
+        "translation_repository_last_success_timestamp_seconds",
+        "Time at which the languages of a repository were last read in full",
+        rows(),
+        |row| Some(row.condition.last_success()?.as_seconds()),
+    )
+}
+
+/// Encodes a gauge that changes only with a read of the API.
+fn read<T, L: EncodeLabelSet, N: EncodeGaugeValue>(
+    to: &mut DescriptorEncoder<'_>,
+    name: &str,
+    help: &str,
     items: impl Iterator<Item = (L, T)>,
     value: impl Fn(T) -> Option<N>,
 ) -> fmt::Result {
-    let samples = items.filter_map(|(labels, item)| Some((labels, value(item)?)));
-    let mut samples = samples.peekable();
-    if samples.peek().is_none() {
-        return Ok(());
-    }
-    let mut family = descriptor(encoder, metric)?;
-    for (labels, value) in samples {
-        ConstGauge::new(value).encode(family.encode_family(&labels)?)?;
-    }
-    Ok(())
+    let help = format!("{help}; read from the API every poll.interval, not at the scrape");
+    gauges(to, name, &help, items, value)
 }

@@ -1,88 +1,76 @@
 //! The process metrics that the official client libraries expose on Linux, under their names.
 //!
-//! See <https://prometheus.io/docs/instrumenting/writing_clientlibs/#process-metrics>. Values that
-//! the system does not provide are omitted.
+//! See <https://prometheus.io/docs/instrumenting/writing_clientlibs/#process-metrics>. Without /proc
+//! they are omitted.
 
-use crate::metrics::{
-    definition,
-    encode::{counter, gauge},
+use crate::{
+    metrics::encode::{gauge, metric},
+    support::clock::Timestamp,
 };
-use procfs::process::{Process, Stat};
-use prometheus_client::{collector::Collector, encoding::DescriptorEncoder};
+use procfs::process::Process;
+use prometheus_client::{encoding::DescriptorEncoder, metrics::counter::ConstCounter};
 use rustix::process::{Resource, getrlimit};
 use std::fmt;
 
-/// The collector of the process metrics. It reads /proc at each scrape.
-#[derive(Debug)]
-pub struct ProcessCollector {
-    /// The boot time, in seconds since the Unix epoch. It is read once: it never changes and is
-    /// slow to read.
-    booted_at: Option<u64>,
-}
-
-impl ProcessCollector {
-    pub fn new() -> Self {
-        Self {
-            booted_at: procfs::boot_time_secs().ok(),
-        }
-    }
-
-    fn encode_stat(&self, stat: &Stat, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
-        counter(
-            encoder,
-            &definition::PROCESS_CPU,
-            seconds(stat.utime + stat.stime),
-        )?;
-        gauge(
-            encoder,
-            &definition::PROCESS_VIRTUAL_MEMORY,
-            Some(stat.vsize),
-        )?;
-        gauge(
-            encoder,
-            &definition::PROCESS_RESIDENT_MEMORY,
-            Some(stat.rss * procfs::page_size()),
-        )?;
-        gauge(
-            encoder,
-            &definition::PROCESS_THREADS,
-            Some(stat.num_threads.unsigned_abs()),
-        )?;
-        let ticks = |booted_at| booted_at * procfs::ticks_per_second() + stat.starttime;
-        let started = self.booted_at.map(|booted_at| seconds(ticks(booted_at)));
-        gauge(encoder, &definition::PROCESS_START_TIME, started)?;
-        gauge(encoder, &definition::START_TIME, started)
-    }
-}
-
-impl Collector for ProcessCollector {
-    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
-        if let Ok(stat) = Process::myself().and_then(|process| process.stat()) {
-            self.encode_stat(&stat, &mut encoder)?;
-        }
-        let open = std::fs::read_dir("/proc/self/fd").ok();
-        gauge(
-            &mut encoder,
-            &definition::PROCESS_OPEN_FDS,
-            // Listing the descriptors opened one more.
-            open.map(|open| open.count().saturating_sub(1)),
-        )?;
-        gauge(
-            &mut encoder,
-            &definition::PROCESS_MAX_FDS,
-            Some(limit(Resource::Nofile)),
-        )?;
-        gauge(
-            &mut encoder,
-            &definition::PROCESS_VIRTUAL_MEMORY_MAX,
-            Some(limit(Resource::As)),
-        )
-    }
+/// Encodes the process metrics. It reads /proc at each scrape.
+pub fn encode(started: Timestamp, to: &mut DescriptorEncoder<'_>) -> fmt::Result {
+    let read = Process::myself().and_then(|process| Ok((process.stat()?, process.fd_count()?)));
+    let Ok((stat, open)) = read else {
+        return Ok(());
+    };
+    metric(
+        to,
+        "process_cpu_seconds_total",
+        "Total user and system CPU time spent in seconds",
+        &ConstCounter::new(seconds(stat.utime + stat.stime)),
+    )?;
+    gauge(
+        to,
+        "process_virtual_memory_bytes",
+        "Virtual memory size in bytes",
+        Some(stat.vsize),
+    )?;
+    gauge(
+        to,
+        "process_resident_memory_bytes",
+        "Resident memory size in bytes",
+        Some(stat.rss * procfs::page_size()),
+    )?;
+    gauge(
+        to,
+        "process_threads",
+        "Number of operating system threads",
+        Some(stat.num_threads),
+    )?;
+    gauge(
+        to,
+        "process_start_time_seconds",
+        "Start time of the process since unix epoch in seconds",
+        Some(started.as_seconds()),
+    )?;
+    gauge(
+        to,
+        "process_open_fds",
+        "Number of open file descriptors",
+        Some(open),
+    )?;
+    gauge(
+        to,
+        "process_max_fds",
+        "Maximum number of open file descriptors",
+        Some(limit(Resource::Nofile)),
+    )?;
+    gauge(
+        to,
+        "process_virtual_memory_max_bytes",
+        "Maximum amount of virtual memory available in bytes",
+        Some(limit(Resource::As)),
+    )
 }
 
 #[expect(
     clippy::cast_precision_loss,
-    reason = "ticks since 1970 and ticks per second stay below 2^53"
+    reason = "the ticks of a process stay below 2^53"
 )]
 fn seconds(ticks: u64) -> f64 {
     ticks as f64 / procfs::ticks_per_second() as f64

@@ -274,7 +274,7 @@ impl<A: Api> Setup<A> {
             self.saved,
             self.saver,
             Clock::following_tokio(self.start),
-            Arc::new(Instruments::new("/metrics")),
+            Instruments::new("/metrics"),
             self.publish,
         )
     }

@@ -256,7 +256,7 @@ impl Exporter {
             Some(before),
             Some(saver),
             Clock::ahead_by(self.begun, START, self.ahead_by),
-            Arc::new(Instruments::new("/metrics")),
+            Instruments::new("/metrics"),
             publish,
         );
         self.world().start(self.filters);

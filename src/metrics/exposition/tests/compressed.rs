@@ -1,7 +1,6 @@
 //! Tests of the compressed text with several decompressors, and of its inflation.
 
 use super::*;
-use crate::metrics::definition;
 use flate2::read::{GzDecoder, MultiGzDecoder};
 use std::{
     io::{Read, Write},
@@ -119,7 +118,7 @@ fn each_scrape_of_one_publication_reads_the_counters() {
         overruns(),
         ["translation_exporter_poll_overruns_total 0"; 2]
     );
-    instruments.count(&definition::POLL_OVERRUNS, &[]);
+    instruments.poll_overruns.inc();
     assert_eq!(
         overruns(),
         ["translation_exporter_poll_overruns_total 1"; 2]
@@ -129,9 +128,9 @@ fn each_scrape_of_one_publication_reads_the_counters() {
 #[test]
 fn an_uncompressed_body_has_chunks_and_a_known_length() {
     for (publication, at_least) in bodies().into_iter().zip([10, 2]) {
-        let body = publication.uncompressed(Format::OpenMetrics, &Instruments::new("/metrics"));
-        let length = body.remaining();
-        let chunks: Vec<Bytes> = body.collect();
+        let instruments = Instruments::new("/metrics");
+        let (length, parts) = publication.uncompressed(Format::OpenMetrics, &instruments);
+        let chunks: Vec<Bytes> = parts.collect();
         assert!(chunks.len() >= at_least, "{} chunks", chunks.len());
         assert!(
             chunks
@@ -147,7 +146,7 @@ fn an_uncompressed_body_has_chunks_and_a_known_length() {
 fn an_uncompressed_body_outlives_its_publication() {
     let publication = publication(large(), polled());
     let expected = fixed_text(&publication);
-    let mut body = publication.uncompressed(Format::Text, &Instruments::new("/metrics"));
+    let (_, mut body) = publication.uncompressed(Format::Text, &Instruments::new("/metrics"));
     let mut taken = body.next().unwrap().to_vec();
     drop(publication);
     body.for_each(|chunk| taken.extend_from_slice(&chunk));
@@ -161,17 +160,12 @@ fn bodies_of_any_length_are_complete() {
         .take(60_000)
         .collect();
     for length in (40_000..60_000).step_by(50) {
-        let mut registry = Registry::default();
-        registry.register(
-            "x",
-            &text[..length],
-            prometheus_client::metrics::counter::Counter::<u64>::default(),
-        );
-        let body = CompressedText::new(&registry).gzip("the end").concat();
+        let publication = Exposition::compress(&text.as_bytes()[..length]);
+        let body = gzip(&publication);
         let mut decompressed = String::new();
         GzDecoder::new(&body[..])
             .read_to_string(&mut decompressed)
             .unwrap_or_else(|error| panic!("{length}: {error}"));
-        assert!(decompressed.ends_with("the end"), "{length}");
+        assert!(decompressed.ends_with("# EOF\n"), "{length}");
     }
 }

@@ -6,13 +6,11 @@ use crate::{
         links::{Links, Template},
         targets::{Targets, tests::entry},
     },
-    metrics::definition::{EXPORTER, PROCESS, TRANSLATIONS},
     support::clock::Clock,
 };
 use std::collections::BTreeSet;
 
-#[test]
-fn each_condition_shows_exactly_the_known_values() {
+pub fn every_condition() -> (Snapshot, PollStatus) {
     let known = languages(
         1_795_224_640_120,
         vec![
@@ -51,15 +49,19 @@ fn each_condition_shows_exactly_the_known_values() {
         held_until: Some(at(1_795_224_700_000)),
         ..polled()
     };
-    let text = fixed_text(&publication(
-        Snapshot {
-            taken_at: at(1_795_224_645_000),
-            filtered: 2,
-            targets: Arc::new(targets),
-            ..snapshot(shown)
-        },
-        status,
-    ));
+    let snapshot = Snapshot {
+        taken_at: at(1_795_224_645_000),
+        filtered: 2,
+        targets: Arc::new(targets),
+        ..snapshot(shown)
+    };
+    (snapshot, status)
+}
+
+#[test]
+fn each_condition_shows_exactly_the_known_values() {
+    let (snapshot, status) = every_condition();
+    let text = fixed_text(&publication(snapshot, status));
     assert_eq!(
         families_of(include_str!("every_condition.txt"), &text),
         include_str!("every_condition.txt")
@@ -286,17 +288,4 @@ fn the_first_scrape_of_a_fresh_exporter() {
     let ours = sorted(&ours.join("\n"));
     let expected = include_str!("first_scrape.txt");
     assert_eq!(families_of(expected, &ours), expected);
-}
-
-#[test]
-fn a_healthy_exporter_exposes_each_metric_of_no_situation() {
-    let instruments = Instruments::new("/metrics");
-    instruments.config_loaded(Ok(()), Clock::system().moment());
-    let known = languages(0, vec![record("de", "German", Some(50.0), 0)]);
-    let snapshot = snapshot(vec![shown(1, "a/b", Condition::Fresh(known))]);
-    let text = text(&publication(snapshot, polled()), Format::Text, &instruments);
-    for metric in [TRANSLATIONS, EXPORTER, PROCESS].concat() {
-        let head = format!("# TYPE {} {}\n", metric.name, metric.kind.as_str());
-        assert!(text.contains(&head) || metric.only.is_some(), "{head}");
-    }
 }

@@ -10,9 +10,7 @@ fn family(exposition: &str, name: &str) -> String {
             line.strip_prefix(start)
                 .is_some_and(|rest: &str| rest.starts_with(name))
         };
-        ["# HELP ", "# TYPE ", "# UNIT ", ""]
-            .into_iter()
-            .any(name_on)
+        ["# HELP ", "# TYPE ", ""].into_iter().any(name_on)
     };
     exposition
         .lines()
@@ -46,30 +44,6 @@ translation_exporter_polls_total 2
 # TYPE translation_exporter_polls_total counter
 translation_exporter_polls_total 2
 "
-    );
-}
-
-#[test]
-fn only_openmetrics_has_the_unit_of_a_histogram() {
-    let instruments = Instruments::new("/metrics");
-    let name = "translation_exporter_api_request_duration_seconds";
-    let head = |format| {
-        let family = family(&own(format, &instruments), name);
-        family
-            .split_inclusive('\n')
-            .take_while(|line| line.starts_with('#'))
-            .collect::<String>()
-    };
-    assert_eq!(
-        head(Format::Text),
-        "\
-# HELP translation_exporter_api_request_duration_seconds Duration of API requests, bodies included.
-# TYPE translation_exporter_api_request_duration_seconds histogram
-"
-    );
-    assert_eq!(
-        head(Format::OpenMetrics),
-        head(Format::Text) + "# UNIT translation_exporter_api_request_duration_seconds seconds\n"
     );
 }
 

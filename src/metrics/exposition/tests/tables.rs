@@ -1,0 +1,199 @@
+//! The tables of the docs, and the panels and alerts, compared with everything that is exposed.
+
+use super::{golden::every_condition, *};
+use crate::{
+    domain::{
+        ProblemKind, Severity,
+        links::{Links, Template},
+        polling::Running,
+    },
+    support::clock::Clock,
+    testing::assert_generated,
+};
+use std::{collections::BTreeSet, fs};
+
+/// The metrics that no dashboard and no alert reads: the diagnosis says the same, or another metric.
+const UNUSED: [&str; 13] = [
+    "translation_exporter_poll_started_timestamp_seconds",
+    "translation_exporter_last_poll_timestamp_seconds",
+    "translation_exporter_languages",
+    "translation_exporter_api_held_until_timestamp_seconds",
+    "translation_exporter_completion_scale",
+    "translation_exporter_state_discarded",
+    "translation_exporter_tls_certificate_expiry_timestamp_seconds",
+    "process_virtual_memory_bytes",
+    "process_threads",
+    "process_start_time_seconds",
+    "process_open_fds",
+    "process_max_fds",
+    "process_virtual_memory_max_bytes",
+];
+
+const PAGE: &str = "deploy/metrics.md";
+
+/// Returns `page` with these rows in the table under `heading`.
+fn with_table(page: &str, heading: &str, rows: &[String]) -> String {
+    let mut lines = Vec::new();
+    let mut is_under = false;
+    let mut is_inside = false;
+    for line in page.lines() {
+        if line.starts_with('#') {
+            is_under = line == heading;
+        }
+        if is_inside && line.starts_with('|') {
+            continue;
+        }
+        is_inside = false;
+        lines.push(line);
+        if is_under && line.starts_with("|---") {
+            is_inside = true;
+            lines.extend(rows.iter().map(String::as_str));
+        }
+    }
+    lines.join("\n") + "\n"
+}
+
+/// Marks keys of the configuration as code.
+fn marked(text: &str) -> String {
+    let mark = |word: &str| {
+        let key = word.trim_end_matches([',', ';', ':', '.']);
+        let is_key =
+            key.contains('.') && key.bytes().all(|b| matches!(b, b'a'..=b'z' | b'.' | b'_'));
+        match word.strip_prefix(key) {
+            Some(rest) if is_key => format!("`{key}`{rest}"),
+            _ => word.to_owned(),
+        }
+    };
+    text.split(' ').map(mark).collect::<Vec<_>>().join(" ")
+}
+
+/// A metric as it is exposed.
+struct Exposed<'a> {
+    name: &'a str,
+    kind: &'a str,
+    labels: Vec<&'a str>,
+    help: &'a str,
+}
+
+impl Exposed<'_> {
+    fn row(&self) -> String {
+        let labels: Vec<_> = self.labels.iter().map(|one| format!("`{one}`")).collect();
+        let (name, kind, labels) = (self.name, self.kind, labels.join(", "));
+        let (help, _) = self
+            .help
+            .split_once("; read from")
+            .unwrap_or((self.help, ""));
+        let meaning = marked(help.trim_end_matches('.'));
+        format!("| `{name}` | {kind} | {labels} | {meaning} |").replace("|  |", "| |")
+    }
+}
+
+/// Returns the text of an exporter that exposes each metric.
+fn everything() -> String {
+    let (mut snapshot, mut status) = every_condition();
+    snapshot.links = Arc::new(Links {
+        repository: Template::of_repository("https://t.example.com/{owner}/{name}").ok(),
+        language: None,
+    });
+    let mut rising = record("it", "Italian", Some(10.0), 1_794_000_000_000);
+    for day in 1..=12 {
+        let read_at = at(1_794_000_000_000 + day * 86_400_000);
+        let completion = Completion::new(10.0 + f64::from(i32::try_from(day).unwrap()));
+        rising.observe(completion, 100.0, read_at);
+    }
+    let known = Condition::Fresh(languages(1_795_224_640_120, vec![rising]));
+    snapshot.repositories.push(shown(50, "zoo/rising", known));
+    status.running = Some(Running {
+        since: at(1_795_224_645_000),
+        ..Running::default()
+    });
+    let instruments = Instruments::new("/metrics");
+    instruments.config_loaded(Ok(()), Clock::system().moment());
+    instruments.certificate_expires(Some(at(0)));
+    text(&publication(snapshot, status), Format::Text, &instruments)
+}
+
+fn exposed(text: &str) -> impl Iterator<Item = Exposed<'_>> {
+    text.split("# HELP ").skip(1).map(|family| {
+        let mut lines = family.lines();
+        let (name, help) = lines.next().unwrap().split_once(' ').unwrap();
+        let (_, kind) = lines.next().unwrap().rsplit_once(' ').unwrap();
+        let mut labels = Vec::new();
+        for part in lines.flat_map(|sample| sample.split('"').step_by(2)) {
+            let label = part
+                .strip_suffix('=')
+                .and_then(|part| part.rsplit(['{', ',']).next());
+            labels.extend(label.filter(|label| *label != "le" && !labels.contains(label)));
+        }
+        Exposed {
+            name,
+            kind,
+            labels,
+            help,
+        }
+    })
+}
+
+#[test]
+fn tables_of_the_metrics_are_generated() {
+    let shipped = fs::read_to_string(PAGE).unwrap();
+    let text = everything();
+    let is_process = |metric: &Exposed<'_>| metric.name.starts_with("process_");
+    let (own, translations): (Vec<_>, Vec<_>) = exposed(&text)
+        .filter(|metric| !is_process(metric))
+        .partition(|one| one.name == "translation_up" || one.name.contains("_exporter_"));
+    let rows = |metrics: &[Exposed<'_>]| metrics.iter().map(Exposed::row).collect::<Vec<_>>();
+    let kinds: Vec<_> = ProblemKind::ALL
+        .iter()
+        .map(|kind| {
+            let definition = kind.definition();
+            let alert = definition.alert.unwrap_or("none");
+            let severities: Vec<_> = kind.severities().map(Severity::label).collect();
+            let (label, severity) = (definition.label, severities.join(", "));
+            format!(
+                "| `{label}` | {severity} | {alert} | {} |",
+                definition.meaning
+            )
+        })
+        .collect();
+    let page = with_table(&shipped, "## Translations", &rows(&translations));
+    let page = with_table(&page, "## The exporter itself", &rows(&own));
+    let page = with_table(&page, "## Problems", &kinds);
+    assert_generated(PAGE, &page);
+}
+
+#[test]
+fn each_metric_has_a_panel_or_an_alert_or_says_why_not() {
+    let dashboards = fs::read_dir("grafana/dashboards").unwrap();
+    let mut texts: Vec<_> = dashboards
+        .map(|file| fs::read_to_string(file.unwrap().path()).unwrap())
+        .collect();
+    texts.push(fs::read_to_string("deploy/prometheus/alerts.yaml").unwrap());
+    let texts = texts.concat();
+    let is_of_names = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let read: BTreeSet<_> = texts.split(|c| !is_of_names(c)).collect();
+    let text = everything();
+    for metric in exposed(&text) {
+        let name = match metric.kind {
+            "histogram" => format!("{}_bucket", metric.name),
+            _ => metric.name.to_owned(),
+        };
+        let is_read = read.contains(&*name);
+        assert_ne!(is_read, UNUSED.contains(&&*name), "{name}");
+    }
+}
+
+#[test]
+fn help_needs_no_escaping() {
+    for metric in exposed(&everything()) {
+        assert!(!metric.help.contains(['"', '\\']), "{}", metric.name);
+        assert!(metric.help.ends_with('.'), "{}", metric.name);
+        let is_counter = metric.kind == "counter";
+        assert_eq!(
+            metric.name.ends_with("_total"),
+            is_counter,
+            "{}",
+            metric.name
+        );
+    }
+}
