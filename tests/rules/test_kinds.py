@@ -213,7 +213,8 @@ def entries_of_another_shape(exporter):
 # Whoever may write everything, as root in a container, cannot replace a folder by a file either.
 @situation("state_not_saved", "TranslationStateNotSaved")
 def a_state_that_cannot_be_written(exporter):
-    (exporter.folder / "state.json.tmp").mkdir()
+    # It exists for a moment while the exporter writes.
+    harness.wait_for("the folder is made", lambda: (exporter.folder / "state.json.tmp").mkdir() is None)
     exporter.api.put((1, "acme/r1", {"de": 41}))
     yield
     (exporter.folder / "state.json.tmp").rmdir()
