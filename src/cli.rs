@@ -10,32 +10,59 @@ use crate::{
     support::{glob::glob, logging},
 };
 use clap::{
-    Arg, ArgAction, ArgMatches, Args, FromArgMatches as _, Subcommand, ValueEnum,
+    Arg, ArgAction, ArgMatches, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand,
+    ValueEnum,
+    builder::RangedU64ValueParser,
     error::{ContextKind, ErrorKind},
-    value_parser,
 };
 use globset::Glob;
 use std::{collections::BTreeSet, ffi::OsString, path::PathBuf};
 
-/// A parsed command line.
-#[derive(Debug, Clone, PartialEq)]
+/// Prometheus exporter for the translation progress of code repositories
+#[derive(Debug, Clone, PartialEq, Parser)]
+#[command(
+    version = VERSION,
+    propagate_version = true,
+    subcommand_value_name = "COMMAND",
+    max_term_width = 80,
+    after_help = "Exit codes: 0 success; 1 failure while running; 2 bad command line or\n\
+        configuration; 3 a language is below its target (`once`).\n\
+        Each key of the file has an environment variable:\n\
+        $TRANSLATION_EXPORTER_<SECTION>__<KEY>."
+)]
 pub struct Cli {
+    #[arg(skip)]
     pub options: Options,
-    pub command: Command,
+    /// `serve` if left out
+    #[command(subcommand)]
+    pub command: Option<Command>,
 }
 
 /// A command, with its arguments.
-#[derive(Debug, Clone, PartialEq, Subcommand)]
+#[derive(Debug, Clone, Default, PartialEq, Subcommand)]
 pub enum Command {
     /// Poll on an interval and serve the metrics (the default command)
+    #[default]
+    #[command(after_help = "Example: translation-exporter serve --config.file exporter.yaml")]
     Serve,
     /// Poll once, print the result and exit
+    #[command(
+        after_help = "Example: translation-exporter once 'acme/*' --require 0.95 --output markdown"
+    )]
     Once(Once),
     /// Validate the configuration, print it and exit
+    #[command(
+        after_help = "Example: translation-exporter check-config --config.file exporter.yaml \
+                      --online"
+    )]
     CheckConfig(CheckConfig),
     /// Check the health of a running exporter: exit code 0 or 1
+    #[command(after_help = "Example: translation-exporter health --config.file exporter.yaml")]
     Health,
     /// Serve an embedded demo API, without account, network or file
+    #[command(
+        after_help = "Example: translation-exporter demo --web.listen-address localhost:8080"
+    )]
     Demo,
 }
 
@@ -77,10 +104,15 @@ pub struct Once {
     )]
     pub outputs: Vec<Destination>,
     /// Earlier JSON output: show what has changed since
-    #[arg(long, value_name = "FILE", value_parser = value_parser!(PathBuf))]
+    #[arg(long, value_name = "FILE")]
     pub since: Option<PathBuf>,
-    /// Maximum bytes of Markdown
-    #[arg(long, value_name = "BYTES", default_value_t = 1_000_000, value_parser = max_size)]
+    /// Maximum bytes of Markdown, at least 2000
+    #[arg(
+        long,
+        value_name = "BYTES",
+        default_value_t = 1_000_000,
+        value_parser = RangedU64ValueParser::<usize>::new().range(2000..)
+    )]
     pub max_size: usize,
     /// Exit 3 if a language is below its target
     #[arg(long)]
@@ -143,14 +175,6 @@ fn names_of_outputs() -> Vec<String> {
     values.map(|value| value.get_name().to_owned()).collect()
 }
 
-/// Parses the maximum size of Markdown, which has room for a heading and a few rows at least.
-fn max_size(text: &str) -> Result<usize, String> {
-    match text.parse() {
-        Ok(size) if size >= 2000 => Ok(size),
-        _ => Err("not a size; give a number of bytes from 2000, such as 65000".to_owned()),
-    }
-}
-
 fn ratio(text: &str) -> Result<f64, String> {
     match text.parse() {
         Ok(ratio) if (0.0..=1.0).contains(&ratio) => Ok(ratio),
@@ -172,89 +196,44 @@ const CONFIG_FILE: &str = "config.file";
 /// The poll interval of `demo`, unless another is set.
 pub(crate) const DEMO_INTERVAL: &str = "5s";
 
-/// With the version, as Prometheus prints its own.
-const DISPLAY_NAME: &str = "translation-exporter,";
-
 /// The complete command line, also for help, completions and a man page.
 pub fn command() -> clap::Command {
-    let command = clap::Command::new("translation-exporter")
-        .display_name(DISPLAY_NAME)
-        .version(VERSION)
-        .subcommand_value_name("COMMAND")
-        .max_term_width(80)
-        .after_help(
-            "Exit codes: 0 success; 1 failure while running; 2 bad command line or\n\
-             configuration; 3 a language is below its target (`once`).\n\
-             Each key of the file has an environment variable:\n\
-             $TRANSLATION_EXPORTER_<SECTION>__<KEY>.",
-        )
-        .args(options());
-    // After the commands, which overwrite it with the doc of their type.
-    let about = "Prometheus exporter for the translation progress of code repositories";
-    let command = Command::augment_subcommands(command).about(about);
-    command.mut_subcommands(|command| {
-        let name = command.get_name().to_owned();
-        let options = options().map(|option| {
-            let is_used = is_used(&name, option.get_id().as_str());
-            option.hide(!is_used)
-        });
-        command
-            .display_name(DISPLAY_NAME)
-            .version(VERSION)
-            .args(options)
-            .after_help(example(&name))
-    })
-}
-
-/// Returns an example of a command, which fits a line of 80 columns.
-fn example(command: &str) -> String {
-    let words = match command {
-        "serve" | "health" => "--config.file exporter.yaml",
-        "once" => "'acme/*' --require 0.95 --output markdown",
-        "check-config" => "--config.file exporter.yaml --online",
-        _ => "--web.listen-address localhost:8080",
-    };
-    format!("Example: translation-exporter {command} {words}")
-}
-
-/// Returns true if the command uses the key. `demo` has an API of its own, and `once` serves
-/// nothing.
-fn is_used(command: &str, path: &str) -> bool {
-    match command {
-        "demo" => !path.starts_with("api."),
-        "once" => !path.starts_with("web."),
-        _ => true,
-    }
-}
-
-/// Returns the options of the program, which each command has as well: clap would drop the items of
-/// a global list that stand before the command.
-fn options() -> impl Iterator<Item = Arg> {
     let file = Arg::new(CONFIG_FILE)
         .long(CONFIG_FILE)
         .value_name("FILE")
-        .value_parser(value_parser!(OsString))
         .help_heading("Configuration")
-        .help("YAML configuration file");
-    KEYS.iter().filter_map(option).chain([file])
+        .help("YAML configuration file")
+        .global(true);
+    let options = KEYS.iter().filter_map(option);
+    // With the version, as Prometheus prints its own.
+    let name = "translation-exporter,";
+    Cli::command()
+        .args(options.chain([file]))
+        .display_name(name)
+        .mut_subcommands(|command| command.display_name(name))
 }
 
 /// Returns the option of a key, if it has one.
 fn option(key: &Key) -> Option<Arg> {
-    let flag = key.flag.as_ref()?;
+    let name = key.flag.strip_prefix("--")?;
     let default = match key.default {
         "" => String::new(),
         default => format!(" [default: {default}]"),
     };
     let option = Arg::new(key.path)
-        .long(flag.name.trim_start_matches('-'))
-        .value_name(flag.value_name)
-        .help(format!("{}{default}", flag.help))
+        .long(name)
+        .value_name(match key.takes {
+            Takes::File => "FILE",
+            Takes::Time(..) => "TIME",
+            _ => "VALUE",
+        })
+        .help(format!("{}{default}", key.help))
         .help_heading(match key.split().0 {
             "web" => "Web",
             "log" => "Logs",
             _ => "API and polling",
-        });
+        })
+        .global(true);
     Some(match key.takes {
         Takes::List(..) => option.action(ArgAction::Append),
         Takes::Switch => option
@@ -265,22 +244,16 @@ fn option(key: &Key) -> Option<Arg> {
     })
 }
 
-/// Collects the options; an empty option means none. After the command, an option wins over the
-/// same one before it, and a list has the items of both.
+/// Collects the options; an empty option means none.
 fn typed(matches: &ArgMatches) -> Options {
-    let mut options = Options::default();
-    let command = matches.subcommand().map(|(_, matches)| matches);
-    for matches in [matches].into_iter().chain(command) {
-        if let Some(file) = matches.get_one::<OsString>(CONFIG_FILE) {
-            options.config_file = (!file.is_empty()).then(|| file.into());
-        }
-        for key in KEYS.iter().filter(|key| key.flag.is_some()) {
-            let Some(typed) = matches.get_many::<String>(key.path) else {
-                continue;
-            };
-            let earlier = options.flags.remove(key.path);
-            let earlier = earlier.filter(|_| matches!(key.takes, Takes::List(..)));
-            let typed: Vec<_> = earlier.iter().chain(typed).map(String::as_str).collect();
+    let file = matches.get_one::<String>(CONFIG_FILE);
+    let mut options = Options {
+        config_file: file.filter(|file| !file.is_empty()).map(PathBuf::from),
+        ..Options::default()
+    };
+    for key in KEYS.iter().filter(|key| !key.flag.is_empty()) {
+        if let Some(typed) = matches.get_many::<String>(key.path) {
+            let typed: Vec<_> = typed.map(String::as_str).collect();
             options.flags.insert(key.path, typed.join(","));
         }
     }
@@ -302,20 +275,25 @@ pub fn parse() -> Cli {
     })
 }
 
-/// Returns the remedy for an unknown option that is a key of the configuration without an option.
-fn key_without_option(error: &clap::Error) -> Option<String> {
+/// Returns the remedy for an unknown option that a command has, or that is a key of the
+/// configuration without an option.
+fn remedy(error: &clap::Error, parser: &clap::Command) -> Option<String> {
     let argument = error.get(ContextKind::InvalidArg)?.to_string();
-    let path = argument.strip_prefix("--")?.replace('-', "_");
-    let key = KEYS
-        .iter()
-        .find(|key| key.flag.is_none() && key.path == path)?;
-    let instead = match key.takes {
-        Takes::Secret => "the list of processes would show it; use --api.key-file",
-        _ => "set it in the file of --config.file",
+    let name = argument.strip_prefix("--")?;
+    let has_it = |command: &&clap::Command| {
+        let mut arguments = command.get_arguments();
+        arguments.any(|argument| argument.get_long() == Some(name))
     };
-    let (path, variable) = (key.path, key.variable());
+    if let Some(command) = parser.get_subcommands().find(has_it) {
+        let command = command.get_name();
+        return Some(format!(
+            "{argument} is an option of `{command}`: write `{command} {argument}`"
+        ));
+    }
+    let path = name.replace('-', "_");
+    let variable = KEYS.iter().find(|key| key.path == path)?.variable();
     Some(format!(
-        "{path} has no option: {instead}, or set {variable}"
+        "{path} has no option; set it in the file of --config.file, or set {variable}"
     ))
 }
 
@@ -327,32 +305,23 @@ pub fn parse_from(
     words: impl IntoIterator<Item = impl Into<OsString> + Clone>,
 ) -> Result<Cli, clap::Error> {
     let mut parser = command();
-    let matches =
-        parser.try_get_matches_from_mut(words).map_err(|error| {
-            match key_without_option(&error) {
-                Some(message) => parser.error(ErrorKind::UnknownArgument, message),
-                None => error,
-            }
-        })?;
-    let options = typed(&matches);
-    let name = matches.subcommand_name().unwrap_or_default();
-    let unused = options.flags.keys().find(|path| !is_used(name, path));
-    if let Some(flag) = unused.and_then(|path| Key::find(path)?.flag.as_ref()) {
-        let message = format!("`{name}` does not use {}; leave it out", flag.name);
-        return Err(parser.error(ErrorKind::ArgumentConflict, message));
-    }
-    let command = match matches.subcommand() {
-        None => Command::Serve,
-        Some(_) => Command::from_arg_matches(&matches)?,
+    let matches = parser.try_get_matches_from_mut(words);
+    let matches = matches.map_err(|error| match remedy(&error, &parser) {
+        Some(message) => parser.error(ErrorKind::UnknownArgument, message),
+        None => error,
+    })?;
+    let cli = Cli {
+        options: typed(&matches),
+        ..Cli::from_arg_matches(&matches)?
     };
-    if let Command::Once(once) = &command {
+    if let Some(Command::Once(once)) = &cli.command {
         let mut paths = BTreeSet::new();
         if !once.outputs.iter().all(|one| paths.insert(&one.path)) {
             let message = "each --output but one needs a path of its own: --output FORMAT=PATH";
             return Err(parser.error(ErrorKind::ArgumentConflict, message));
         }
     }
-    Ok(Cli { options, command })
+    Ok(cli)
 }
 
 #[cfg(test)]

@@ -75,6 +75,7 @@ impl RunError {
 /// [`RunError::exit_code`].
 pub fn run(cli: Cli) -> Result<(), RunError> {
     let Cli { options, command } = cli;
+    let command = command.unwrap_or_default();
     // `serve` has two worker threads, so that scrapes do not wait for each other; polls and
     // blocking work run on other threads. The tasks of a poll wake each other all the time, which
     // costs less CPU on a single thread.
@@ -144,7 +145,7 @@ enum Uses {
 /// the command uses, so that one run shows every mistake.
 fn load(options: &Options, uses: Uses) -> Result<(Config, WebConfigFile), ConfigError> {
     let mut web_file = WebConfigFile::default();
-    let mut check = |key: &str, value: &str| {
+    let config = config::load(options, &environment(), |key, value| {
         let path = Path::new(value);
         match key {
             "api.ca_file" => check_ca_file(path)?,
@@ -155,10 +156,7 @@ fn load(options: &Options, uses: Uses) -> Result<(Config, WebConfigFile), Config
             "web.listen_addresses" if uses == Uses::All => listen::check(value.split(", "))?,
             _ => {}
         }
-        Ok::<_, anyhow::Error>(())
-    };
-    let config = config::load(options, &environment(), &mut |key, value| {
-        check(key, value).map_err(|error| error.to_string())
+        Ok(())
     })?;
     Ok((config, web_file))
 }

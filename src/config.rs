@@ -1,25 +1,15 @@
-//! Configuration: figment merges the layers, and the sections parse the merged values into a
-//! [`Config`]. Every error names its key, its source and the remedy.
+//! Configuration: a [`reader::Reader`] merges the layers, each value as text with its source, and
+//! the sections parse the merged values into a [`Config`]. Every error names its key, its source
+//! and the remedy.
 //!
 //! [`load`] may be called at any time: it reads everything again and changes nothing. No error
 //! holds the API key or a value that might be it: a long value is described by its length, and the
 //! path of a file that does not exist is hidden, unless it is plainly a path.
-//!
-//! # What figment does, and what it cannot do
-//!
-//! figment merges the layers, names the file and line, variable or option of every value
-//! (`find_metadata`), resolves relative paths, and extracts numbers, durations and booleans. Each
-//! value is merged by a provider of its own, because metadata belong to a provider.
-//!
-//! Two parts are ours. figment's YAML has no lines, so `file` reads YAML with a parser that has
-//! them. `Figment::extract` ends at the first mistake and quotes the wrong value, which may be the
-//! API key, so each key parses its own text within its bounds.
 
 mod api_key;
 mod file;
 mod keys;
 mod layers;
-mod mistake;
 mod reader;
 mod sections;
 mod values;
@@ -31,11 +21,16 @@ use crate::{
 use globset::GlobSet;
 use reader::DEFAULT;
 use secrecy::ExposeSecret;
-use std::{collections::BTreeMap, ffi::OsString, path::PathBuf, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    ffi::OsString,
+    fmt::{self, Display},
+    path::PathBuf,
+    sync::Arc,
+};
 
 pub use api_key::{KeySource, read_key};
 pub use keys::{KEYS, Key, TARGET_KEYS};
-pub use mistake::ConfigError;
 pub use sections::{ApiConfig, PollConfig, WebConfig};
 pub use values::{Takes, repository_glob};
 
@@ -73,14 +68,32 @@ pub struct Config {
 }
 
 /// An active value.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Setting {
-    pub key: &'static str,
-    /// The value as it was written, except that paths and URLs are shown as they are used, and
-    /// secrets are hidden. An empty text stands for no value.
+    pub key: &'static Key,
+    /// The text of the value. A path begins at the folder of the program, and a URL is as it is
+    /// used. An empty text stands for no value.
     pub value: String,
     /// The file and line, the variable or the option that set it, or `default`.
     pub source: String,
+    /// The mistake in the value.
+    mistake: Option<String>,
+}
+
+/// All mistakes in a configuration. No text of them holds anything that might be the API key.
+#[derive(Debug, Clone, thiserror::Error)]
+pub struct ConfigError(pub Vec<String>);
+
+impl Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.as_slice() {
+            [mistake] => f.write_str(mistake),
+            mistakes => {
+                let (count, all) = (mistakes.len(), mistakes.join("\n  "));
+                write!(f, "{count} mistakes in the configuration:\n  {all}")
+            }
+        }
+    }
 }
 
 /// The path that messages show for [`Options::defaults`].
@@ -89,18 +102,16 @@ const DEMO_FILE: &str = "<demo>";
 /// A secret, as a [`Setting`] shows it.
 const HIDDEN: &str = "<hidden>";
 
-/// Checks the value of a key, as a [`Setting`] shows it, in the module that uses it.
-pub type Check<'a> = &'a mut dyn FnMut(&'static str, &str) -> Result<(), String>;
-
 /// Reads the configuration: defaults, the file, `environment`, `options`; later ones win. The API
-/// key file is read once, so that a failure shows early.
+/// key file is read once, so that a failure shows early. `check` checks the value of a key in the
+/// module that uses it.
 ///
 /// # Errors
 /// Returns all mistakes at once, including those that `check` finds.
 pub fn load(
     options: &Options,
     environment: &[(OsString, OsString)],
-    check: Check,
+    check: impl FnMut(&str, &str) -> anyhow::Result<()>,
 ) -> Result<Config, ConfigError> {
     sections::config(layers::merge(options, environment)?, check)
 }
@@ -109,19 +120,15 @@ pub fn load(
 /// Ignores mistakes in other keys.
 ///
 /// # Errors
-/// Fails if the file cannot be read, or one of the two keys is wrong.
+/// Fails if the file cannot be read, or there is no valid address.
 pub fn load_address(
     options: &Options,
     environment: &[(OsString, OsString)],
 ) -> Result<(Vec<String>, Option<PathBuf>), ConfigError> {
-    const KEYS: [&str; 2] = ["web.listen_addresses", "web.config_file"];
     let mut read = layers::merge(options, environment)?;
-    let (addresses, file) = (read.parse(KEYS[0], values::addresses), read.file(KEYS[1]));
-    let mut mistakes = read.mistakes;
-    mistakes.retain(|mistake| KEYS.contains(&mistake.path));
-    match addresses {
-        Some(addresses) if mistakes.is_empty() => Ok((addresses, file)),
-        _ => Err(ConfigError { mistakes }),
+    match read.parse("web.listen_addresses", values::addresses) {
+        Some(addresses) => Ok((addresses, read.file("web.config_file"))),
+        None => Err(ConfigError(read.mistakes())),
     }
 }
 
@@ -134,11 +141,12 @@ impl Config {
     /// Returns a table of the keys with their active values and sources; secrets hidden.
     pub fn describe(&self) -> String {
         let mut lines = vec![format!("{:24}  {:28}  SOURCE\n", "KEY", "VALUE")];
-        for Setting { key, value, source } in &self.settings {
-            let value = match value.as_str() {
+        for setting in &self.settings {
+            let value = match setting.value.as_str() {
                 "" => "-".to_owned(),
                 value => value.escape_debug().to_string().replace("\\\"", "\""),
             };
+            let (key, source) = (setting.key.path, &setting.source);
             lines.push(format!("{key:24}  {value:28}  {source}\n"));
         }
         lines.concat()
@@ -148,19 +156,19 @@ impl Config {
     /// are comments: a default follows other keys, which a set value does not.
     pub fn yaml(&self) -> String {
         let (mut lines, mut section) = (Vec::new(), "");
-        for Setting { key, value, source } in &self.settings {
-            let is_set = source != DEFAULT && *value != HIDDEN;
+        for setting in &self.settings {
+            let is_set = setting.source != DEFAULT && setting.value != HIDDEN;
             let sign = if is_set { "" } else { "# " };
-            let Some(found) = Key::find(key) else {
-                lines.push(format!("{sign}{key}: {value}  # {source}\n"));
+            let (this, name) = setting.key.split();
+            let (value, source) = (setting.key.yaml(&setting.value), &setting.source);
+            if name.is_empty() {
+                lines.push(format!("{sign}{this}: {value}  # {source}\n"));
                 continue;
-            };
-            let (this, name) = found.split();
+            }
             if this != section {
                 lines.push(format!("{this}:\n"));
             }
             section = this;
-            let value = found.yaml(value);
             lines.push(format!("  {sign}{name}: {value}  # {source}\n"));
         }
         lines.concat()
@@ -171,7 +179,10 @@ impl Config {
         let mut changes = Vec::new();
         for (old, new) in self.settings.iter().zip(&new.settings) {
             if old.value != new.value {
-                changes.push(format!("{} ({:?} -> {:?})", old.key, old.value, new.value));
+                changes.push(format!(
+                    "{} ({:?} -> {:?})",
+                    old.key.path, old.value, new.value
+                ));
             }
         }
         // Its setting hides it.
@@ -191,7 +202,7 @@ impl Config {
     pub(crate) fn restart_needed(&self, new: &Self) -> Vec<&'static str> {
         let settings = self.settings.iter().zip(&new.settings);
         let changed = settings.filter(|(old, new)| old.value != new.value);
-        let keys = changed.filter_map(|(old, _)| Key::find(old.key));
+        let keys = changed.map(|(old, _)| old.key);
         keys.filter(|key| key.needs_restart)
             .map(|key| key.path)
             .collect()

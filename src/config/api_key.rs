@@ -2,13 +2,12 @@
 //! message shows it, even if a user pasted it in the place of a path.
 
 use crate::support::hint::{SetupError, os_hint};
-use figment::value::magic::RelativePathBuf;
 use secrecy::{ExposeSecret, SecretString};
 use std::{
     ffi::OsStr,
     fs::File,
     io::{self, Read},
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 /// No key is longer; a larger file is not a key file.
@@ -31,7 +30,7 @@ pub fn may_be_key(written: &Path, path: &Path) -> bool {
 #[derive(Debug, Clone)]
 pub enum KeySource {
     Inline(SecretString),
-    File(RelativePathBuf),
+    File(PathBuf),
 }
 
 /// Reads the key as it is sent, without trailing line breaks.
@@ -46,15 +45,9 @@ pub fn read_key(source: &KeySource) -> Result<SecretString, SetupError> {
             String::new(),
             "set the API key, and nothing else",
         ),
-        KeySource::File(file) => {
-            let path = file.relative();
-            // It may have been removed after the start, which refuses such a path.
-            let what = if may_be_key(file.original(), &path) {
-                format!("the API key file {HIDDEN} ")
-            } else {
-                format!("the API key file {} ", path.display())
-            };
-            let bytes = read(&path).map_err(|error| {
+        KeySource::File(path) => {
+            let what = format!("the API key file {} ", path.display());
+            let bytes = read(path).map_err(|error| {
                 let hint = os_hint(&error)
                     .unwrap_or("make sure that the file exists and that this user can read it");
                 SetupError::new(format!("{what}cannot be read: {error}"), hint)
@@ -97,8 +90,7 @@ fn fit(bytes: &[u8]) -> Result<SecretString, &'static str> {
         }
         _ => Err(
             "contains a character that cannot be sent in a header (a line break, a space, or one \
-             that \
-             is not printable ASCII)",
+             that is not printable ASCII)",
         ),
     }
 }
@@ -108,7 +100,7 @@ mod tests {
     use super::*;
 
     fn named(path: &Path) -> KeySource {
-        KeySource::File(path.to_owned().into())
+        KeySource::File(path.to_owned())
     }
 
     fn from_file(content: &[u8]) -> Result<String, String> {

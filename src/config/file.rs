@@ -1,5 +1,6 @@
-//! The configuration file: YAML, with the line of each name. No mistake in it quotes a value, which
-//! may be the API key.
+//! The configuration file: YAML, with the line of each name. Each value is taken as it is written,
+//! so that `010` keeps its zero and `no` is a language. No mistake quotes a value, which may be the
+//! API key.
 
 use super::{
     api_key::{HIDDEN, may_be_key},
@@ -11,250 +12,183 @@ use crate::support::{
     hint::{is_plain, nearest},
     yaml,
 };
-use figment::Metadata;
-use serde::{
-    Deserialize, Deserializer,
-    de::{Error, MapAccess, SeqAccess, Visitor},
+use serde::de::IgnoredAny;
+use serde_saphyr::{
+    from_str,
+    granit_parser::{Event, ParseResult, Parser, ScalarStyle},
 };
-use serde_saphyr::{Spanned, from_str};
-use std::{fmt, fs, path::Path};
+use std::{fs, iter, path::Path};
 
-type Entries = Vec<(Spanned<String>, Node)>;
-
-/// A value of the file. Names and the items of lists have their lines.
+/// A value of the file.
 enum Node {
     Null,
     Text(String),
-    /// The text of a boolean or a number.
-    Bare(String),
-    List(Vec<Spanned<Self>>),
+    /// Items with their lines.
+    List(Vec<(usize, Self)>),
     Mapping(Entries),
 }
 
-impl Node {
-    /// Names the type of a value that its key does not take.
-    fn kind(&self) -> &'static str {
-        match self {
-            Self::Null | Self::Text(_) => "empty",
-            Self::Bare(_) => "not text in quotes",
-            Self::List(_) => "a list",
-            Self::Mapping(_) => "a mapping",
+/// Names with their lines, and values. A name that is not text is empty.
+type Entries = Vec<(usize, String, Node)>;
+
+/// Reads the next value and its line; `None` at the end of a list, a mapping or the file.
+fn node(events: &mut dyn Iterator<Item = ParseResult<'_>>) -> Option<(usize, Node)> {
+    let (event, span) = events.next()?.ok()?;
+    let node = match event {
+        Event::Scalar(text, ScalarStyle::Plain, ..)
+            if ["", "~", "null", "Null", "NULL"].contains(&&*text) =>
+        {
+            Node::Null
         }
+        Event::Scalar(text, ..) => Node::Text(text.into_owned()),
+        Event::SequenceStart(..) => Node::List(iter::from_fn(|| node(events)).collect()),
+        Event::MappingStart(..) => Node::Mapping(iter::from_fn(|| entry(events)).collect()),
+        Event::SequenceEnd | Event::MappingEnd => return None,
+        _ => return node(events),
+    };
+    Some((span.start.line(), node))
+}
+
+fn entry(events: &mut dyn Iterator<Item = ParseResult<'_>>) -> Option<(usize, String, Node)> {
+    let (line, name) = node(events)?;
+    let (_, value) = node(events)?;
+    match name {
+        Node::Text(name) => Some((line, name, value)),
+        _ => Some((line, String::new(), value)),
     }
 }
 
-impl<'de> Deserialize<'de> for Node {
-    fn deserialize<D: Deserializer<'de>>(yaml: D) -> Result<Self, D::Error> {
-        yaml.deserialize_any(NodeVisitor)
-    }
-}
-
-struct NodeVisitor;
-
-impl<'de> Visitor<'de> for NodeVisitor {
-    type Value = Node;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("YAML")
-    }
-
-    fn visit_unit<E: Error>(self) -> Result<Node, E> {
-        Ok(Node::Null)
-    }
-
-    fn visit_bool<E: Error>(self, value: bool) -> Result<Node, E> {
-        Ok(Node::Bare(value.to_string()))
-    }
-
-    fn visit_i64<E: Error>(self, value: i64) -> Result<Node, E> {
-        Ok(Node::Bare(value.to_string()))
-    }
-
-    fn visit_u64<E: Error>(self, value: u64) -> Result<Node, E> {
-        Ok(Node::Bare(value.to_string()))
-    }
-
-    fn visit_f64<E: Error>(self, value: f64) -> Result<Node, E> {
-        Ok(Node::Bare(value.to_string()))
-    }
-
-    fn visit_str<E: Error>(self, value: &str) -> Result<Node, E> {
-        Ok(Node::Text(value.to_owned()))
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Node, A::Error> {
-        let mut list = Vec::new();
-        while let Some(item) = items.next_element()? {
-            list.push(item);
-        }
-        Ok(Node::List(list))
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Node, A::Error> {
-        let mut mapping = Vec::new();
-        while let Some(entry) = entries.next_entry()? {
-            mapping.push(entry);
-        }
-        Ok(Node::Mapping(mapping))
-    }
-}
-
-/// Adds the file at `path` as the topmost layer. Notes the mistake and returns `None` if the file
-/// cannot be read or is not a YAML mapping.
-pub fn read(reader: &mut Reader, path: &Path) -> Option<()> {
+/// Adds the file at `path` as the topmost layer.
+///
+/// # Errors
+/// Returns the mistake if the file cannot be read or is not a YAML mapping.
+pub fn read(reader: &mut Reader, path: &Path) -> Result<(), String> {
     let text = fs::read_to_string(path).map_err(|error| {
         let name = if may_be_key(path, path) {
-            HIDDEN.to_owned()
+            HIDDEN.into()
         } else {
-            path.display().to_string()
+            path.to_string_lossy()
         };
         let hint = "give the path of a readable YAML file in UTF-8";
-        let problem = format!("cannot read {name}: {error}; {hint}");
-        reader.note("", &Metadata::named("--config.file"), problem);
-    });
-    read_text(reader, &text.ok()?, path)
+        format!("--config.file: cannot read {name}: {error}; {hint}")
+    })?;
+    read_text(reader, &text, path)
 }
 
-/// Adds the text of a file as the topmost layer. Notes the mistake and returns `None` if the text
-/// is not a YAML mapping.
-pub fn read_text(reader: &mut Reader, text: &str, path: &Path) -> Option<()> {
-    let place = |line| Metadata::from(format!("{}:{line}", path.display()), path);
-    let root = from_str::<Spanned<Node>>(text).map_err(|error| {
+/// Adds the text of a file as the topmost layer.
+///
+/// # Errors
+/// Returns the mistake if the text is not a YAML mapping.
+pub fn read_text(reader: &mut Reader, text: &str, path: &Path) -> Result<(), String> {
+    let text = text.trim_start_matches('\u{feff}');
+    from_str::<IgnoredAny>(text).map_err(|error| {
         let (what, hint) = yaml::explain(text, &error);
-        reader.note(
-            "",
-            &place(yaml::line(&error)),
-            format_args!("{what}; {hint}"),
-        );
-    });
-    let root = root.ok()?;
-    let known = [sections(), vec![TARGETS]].concat();
-    let entries = match root.value {
-        Node::Null => return Some(()),
-        Node::Mapping(entries) => entries,
-        _ => {
-            let sections = known.join(", ");
-            let problem = format!("is not a mapping; {KEYS_BELOW}; the sections are {sections}");
-            reader.note("", &place(root.referenced.line()), problem);
-            return None;
+        format!("{}:{}: {what}; {hint}", path.display(), yaml::line(&error))
+    })?;
+    let entries = match node(&mut Parser::new_from_str(text)) {
+        None | Some((_, Node::Null)) => return Ok(()),
+        Some((_, Node::Mapping(entries))) => entries,
+        Some((line, _)) => {
+            let (path, sections) = (path.display(), sections().join(", "));
+            return Err(format!(
+                "{path}:{line}: is not a mapping; {KEYS_BELOW}; the sections are {sections}"
+            ));
         }
     };
-    for (name, node) in entries {
-        let (name, at) = (name.value, place(name.referenced.line()));
-        let Some(&section) = known.iter().find(|section| **section == name) else {
-            reader.unknown(&at, "", &name, &known);
-            continue;
-        };
+    for (line, name, node) in entries {
+        let place = format!("{}:{line}", path.display());
+        let is_targets = name == TARGETS.path;
         match node {
+            _ if !sections().contains(&&*name) => reader.unknown(&place, "", &name),
             Node::Null => {}
-            Node::List(entries) if section == TARGETS => reader.set_targets(entries, at, &place),
-            _ if section == TARGETS => {
-                reader.note(
-                    TARGETS,
-                    &at,
-                    format!("is not a list of mappings; {ENTRIES}"),
-                );
+            Node::List(entries) if is_targets => reader.set_targets(entries, place, path),
+            _ if is_targets => {
+                let targets = reader.set(&TARGETS, "", place, path);
+                targets.refuse("is not a list of mappings");
             }
-            Node::Mapping(entries) => reader.set_section(section, entries, &place),
-            _ => reader.note(section, &at, format!("is not a mapping; {KEYS_BELOW}")),
+            Node::Mapping(entries) => reader.set_section(&name, entries, path),
+            _ => {
+                let mistake = format!("{name} ({place}): is not a mapping; {KEYS_BELOW}");
+                reader.mistakes.push(mistake);
+            }
         }
     }
-    Some(())
+    Ok(())
 }
 
 const KEYS_BELOW: &str = "write the keys of a section below it, indented, each as `key: value`";
-const ENTRIES: &str =
-    "write each entry as `- {languages: [de, \"pt-*\"], ratio: 0.95, due: 2026-12-24}`";
 
 impl Reader {
     /// Sets the keys of a section above the earlier layers; null sets nothing.
-    fn set_section(&mut self, section: &str, entries: Entries, place: &dyn Fn(u64) -> Metadata) {
-        let prefix = format!("{section}.");
-        for (name, node) in entries {
-            let (name, place) = (name.value, place(name.referenced.line()));
-            let Some(key) = Key::find(&format!("{prefix}{name}")) else {
-                self.unknown(&place, &prefix, &name, &keys_of(section));
+    fn set_section(&mut self, section: &str, entries: Entries, path: &Path) {
+        for (line, name, node) in entries {
+            let place = format!("{}:{line}", path.display());
+            let Some(key) = Key::find(&format!("{section}.{name}")) else {
+                self.unknown(&place, section, &name);
                 continue;
             };
-            match text(node, &key.takes) {
-                Ok(Some(text)) => self.set(key, &text, place),
-                Ok(None) => {}
-                Err(problem) => self.refuse(key, &place, &problem),
+            let text = match (node, &key.takes) {
+                (Node::Null, _) => continue,
+                (Node::Text(text), _) => Ok(text),
+                (Node::List(items), Takes::List(_)) => list(items),
+                _ => Err("is a list or a mapping"),
+            };
+            let setting = self.set(key, text.as_deref().unwrap_or_default(), place, path);
+            if let Err(problem) = text {
+                setting.refuse(problem);
             }
         }
     }
 
     /// Reads each entry of [`TARGETS`] into a reader of its own.
-    fn set_targets(
-        &mut self,
-        entries: Vec<Spanned<Node>>,
-        at: Metadata,
-        place: &dyn Fn(u64) -> Metadata,
-    ) {
+    fn set_targets(&mut self, entries: Vec<(usize, Node)>, place: String, path: &Path) {
         let mut shown = Vec::new();
-        for (number, entry) in (1..).zip(entries) {
-            let place_of_entry = place(entry.referenced.line());
-            let Node::Mapping(entries) = entry.value else {
-                let problem = format!("entry {number} is not a mapping; {ENTRIES}");
-                self.note(TARGETS, &place_of_entry, problem);
-                continue;
-            };
-            let mut target = Self::with_defaults(TARGET_KEYS);
-            target.set_section(TARGETS, entries, place);
-            let settings = TARGET_KEYS.iter().filter_map(|key| {
-                let text = Some(target.text(key.path)).filter(|text| !text.is_empty())?;
-                Some(format!("{}: {}", key.split().1, key.yaml(&text)))
-            });
-            shown.push(format!("{{{}}}", settings.collect::<Vec<_>>().join(", ")));
-            self.targets.push((place_of_entry, target));
+        for (line, entry) in entries {
+            let place = format!("{}:{line}", path.display());
+            let mut target = Self::new(TARGET_KEYS);
+            if let Node::Mapping(entries) = entry {
+                target.set_section(TARGETS.path, entries, path);
+            } else {
+                let expected = TARGETS.takes.expected();
+                let mistake = format!("targets ({place}): is not a mapping; give {expected}");
+                target.mistakes.push(mistake);
+            }
+            let set = target.settings.iter().filter(|one| !one.value.is_empty());
+            let set = set.map(|one| format!("{}: {}", one.key.split().1, one.key.yaml(&one.value)));
+            shown.push(format!("{{{}}}", set.collect::<Vec<_>>().join(", ")));
+            self.targets.push((place, target));
         }
-        self.put(TARGETS, &format!("[{}]", shown.join(", ")), at);
+        self.set(&TARGETS, &format!("[{}]", shown.join(", ")), place, path);
     }
 
-    /// Notes a name that is not among the `known` ones. The prefix is empty for sections; for keys
-    /// it is their section with a dot.
-    fn unknown(&mut self, place: &Metadata, prefix: &str, name: &str, known: &[&str]) {
-        let path = format!("{prefix}{name}");
-        let kind = if prefix.is_empty() { "section" } else { "key" };
-        let misplaced = KEYS
+    /// Notes a name that is not a key of the section; without a section, one that is no section.
+    fn unknown(&mut self, place: &str, section: &str, name: &str) {
+        let (known, prefix) = match section {
+            "" => (sections(), String::new()),
+            section => (keys_of(section), format!("{section}.")),
+        };
+        let elsewhere = KEYS
             .iter()
+            // An entry of targets resembles links, but is no section.
+            .filter(|_| section != TARGETS.path)
             .find(|key| key.split().1 == name || key.path == name);
-        let near = nearest(name, known);
-        // An entry of targets resembles links, but is no section.
-        let misplaced = misplaced.filter(|_| !prefix.starts_with(TARGETS));
-        let hint = match (misplaced.map(Key::split), near) {
+        let hint = match (elsewhere.map(Key::split), nearest(name, &known)) {
             (Some((section, key)), _) => {
                 format!("write \"{key}:\" indented below the section \"{section}:\"")
             }
             (None, Some(near)) => format!("did you mean \"{prefix}{near}\"?"),
-            (None, None) => format!("the {kind}s are {}", known.join(", ")),
+            (None, None) => format!("the keys here are {}", known.join(", ")),
         };
-        let what = if is_plain(name) {
-            format!("unknown {kind} \"{path}\"")
-        } else {
-            format!("unknown {kind} {prefix}…")
-        };
-        self.note("", place, format_args!("{what}; {hint}"));
+        let name = if is_plain(name) { name } else { "…" };
+        let mistake = format!("{place}: unknown key \"{prefix}{name}\"; {hint}");
+        self.mistakes.push(mistake);
     }
 }
 
-/// Returns the text of a value, `None` for null, or the problem with a value of another type than
-/// its key takes.
-fn text(node: Node, takes: &Takes) -> Result<Option<String>, String> {
-    match (node, takes) {
-        (Node::Null, _) => Ok(None),
-        (Node::Text(text), _) => Ok(Some(text)),
-        (Node::Bare(text), takes) if takes.is_bare() => Ok(Some(text)),
-        (Node::List(items), Takes::List(..)) => {
-            let mut texts = Vec::new();
-            for (number, item) in (1..).zip(items) {
-                match item.value {
-                    Node::Text(text) if !text.trim().is_empty() => texts.push(text),
-                    other => return Err(format!("item {number} is {}", other.kind())),
-                }
-            }
-            Ok(Some(texts.join(",")))
-        }
-        (other, _) => Err(format!("is {}", other.kind())),
-    }
+fn list(items: Vec<(usize, Node)>) -> Result<String, &'static str> {
+    let texts = items.into_iter().map(|(_, item)| match item {
+        Node::Text(text) if !text.trim().is_empty() => Ok(text),
+        _ => Err("has an item that is empty or no text"),
+    });
+    Ok(texts.collect::<Result<Vec<_>, _>>()?.join(","))
 }

@@ -14,9 +14,6 @@ use serde_json::json;
 /// The prefix of every variable.
 pub const PREFIX: &str = "TRANSLATION_EXPORTER_";
 
-/// The only part of the file that is a list.
-pub const TARGETS: &str = "targets";
-
 /// A key of the configuration.
 #[derive(Debug)]
 pub struct Key {
@@ -28,21 +25,12 @@ pub struct Key {
     pub default: &'static str,
     /// The meaning, in the Markdown of deploy/configuration.md, which adds the bounds.
     pub meaning: &'static str,
-    /// The option that sets the key, if there is one.
-    pub flag: Option<Flag>,
+    /// The option that sets the key, with its dashes; empty if there is none.
+    pub flag: &'static str,
+    /// The help of the option: one line, to which the help adds the default if there is one.
+    pub help: &'static str,
     /// True if a reload cannot change the key.
     pub needs_restart: bool,
-}
-
-/// An option of the command line that sets a key.
-#[derive(Debug)]
-pub struct Flag {
-    /// The name, including its dashes.
-    pub name: &'static str,
-    /// The placeholder for the value in the help.
-    pub value_name: &'static str,
-    /// The help text: one line, to which the help adds the default if there is one.
-    pub help: &'static str,
 }
 
 /// All keys, in the order of the documentation.
@@ -54,7 +42,7 @@ pub const KEYS: &[Key] = &[
         "root of the API; https, or http if the host is loopback or `api.allow_http` is true; a \
          path prefix is kept; no user, query or fragment",
     )
-    .flag("--api.base-url", "URL", "Root of the API, https://…")
+    .flag("--api.base-url", "Root of the API, https://…")
     .needs_restart(),
     key(
         "api.allow_http",
@@ -72,10 +60,10 @@ pub const KEYS: &[Key] = &[
         "api.key_file",
         File,
         "",
-        "file that holds the API key; read again at each poll and after a 401, so that a rotated \
-         key needs no restart",
+        "file that holds the API key; read again at each poll, so that a rotated key needs no \
+         restart",
     )
-    .flag("--api.key-file", "FILE", "File that holds the API key"),
+    .flag("--api.key-file", "File that holds the API key"),
     key(
         "api.page_size",
         Whole(1..=1000),
@@ -164,16 +152,13 @@ pub const KEYS: &[Key] = &[
         "5m",
         "time from the start of one poll to the start of the next",
     )
-    .flag(
-        "--poll.interval",
-        "TIME",
-        "Time from poll to poll; 5s in a demo",
-    ),
+    .flag("--poll.interval", "Time from poll to poll; 5s in a demo"),
     key(
         "poll.stale_after",
-        Time("twice poll.interval", "100 years"),
+        Time("2s", "100 years"),
         "",
-        "time for which the last good data of a repository are served while its reads fail",
+        "time for which the last good data of a repository are served while its reads fail; at \
+         least twice `poll.interval`",
     ),
     key(
         "filter.include",
@@ -248,7 +233,6 @@ pub const KEYS: &[Key] = &[
     )
     .flag(
         "--state.file",
-        "FILE",
         "Preserves progress across restarts [default: none]",
     )
     .needs_restart(),
@@ -259,15 +243,15 @@ pub const KEYS: &[Key] = &[
         "addresses to listen on; without a host, all IPv6 and IPv4 addresses, or all IPv4 \
          addresses of a machine without IPv6",
     )
-    .flag("--web.listen-address", "ADDR", "host:port; repeatable")
+    .flag("--web.listen-address", "host:port; repeatable")
     .needs_restart(),
     key(
         "web.telemetry_path",
-        Text("a path such as /metrics"),
+        Text("a path such as /metrics, of letters, digits and -._~/"),
         "/metrics",
         "path of the metrics",
     )
-    .flag("--web.telemetry-path", "PATH", "Path of the metrics"),
+    .flag("--web.telemetry-path", "Path of the metrics"),
     key(
         "web.config_file",
         File,
@@ -277,7 +261,6 @@ pub const KEYS: &[Key] = &[
     )
     .flag(
         "--web.config.file",
-        "FILE",
         "TLS and authentication [default: none]",
     ),
     key(
@@ -286,22 +269,30 @@ pub const KEYS: &[Key] = &[
         "false",
         "allows PUT and POST `/-/reload`",
     )
-    .flag("--web.enable-lifecycle", "ON", "Allow /-/reload"),
+    .flag("--web.enable-lifecycle", "Allow /-/reload"),
     key(
         "log.level",
         Choice(&["error", "warn", "info", "debug", "trace"]),
         "info",
         "lowest level of the lines on stderr; `debug` adds a line for each request",
     )
-    .flag("--log.level", "LEVEL", "error, warn, info, debug, trace"),
+    .flag("--log.level", "error, warn, info, debug, trace"),
     key(
         "log.format",
         Choice(&["logfmt", "json"]),
         "logfmt",
         "format of each line",
     )
-    .flag("--log.format", "FORMAT", "logfmt or json"),
+    .flag("--log.format", "logfmt or json"),
 ];
+
+/// The only part of the file that is a list. It has neither a variable nor an option.
+pub static TARGETS: Key = key(
+    "targets",
+    Takes::Entries,
+    "[]",
+    "when a translation is ready; the first entry that matches a language counts",
+);
 
 /// The keys of an entry of [`TARGETS`], which have neither variables nor options.
 pub const TARGET_KEYS: &[Key] = &[
@@ -349,21 +340,15 @@ const fn key(
         takes,
         default,
         meaning,
-        flag: None,
+        flag: "",
+        help: "",
         needs_restart: false,
     }
 }
 
 impl Key {
-    const fn flag(self, name: &'static str, value_name: &'static str, help: &'static str) -> Self {
-        Self {
-            flag: Some(Flag {
-                name,
-                value_name,
-                help,
-            }),
-            ..self
-        }
+    const fn flag(self, flag: &'static str, help: &'static str) -> Self {
+        Self { flag, help, ..self }
     }
 
     const fn needs_restart(self) -> Self {
@@ -381,7 +366,7 @@ impl Key {
 
     /// Splits the path into the section and the name within it.
     pub fn split(&self) -> (&'static str, &'static str) {
-        self.path.split_once('.').unwrap_or_default()
+        self.path.split_once('.').unwrap_or((self.path, ""))
     }
 
     /// Returns a value as it is written in the file.
@@ -403,9 +388,10 @@ impl Key {
     }
 }
 
-/// Returns the sections, in the order of the table.
+/// Returns the sections in the order of the table, and [`TARGETS`].
 pub fn sections() -> Vec<&'static str> {
-    let mut sections: Vec<_> = KEYS.iter().map(|key| key.split().0).collect();
+    let keys = KEYS.iter().chain([&TARGETS]);
+    let mut sections: Vec<_> = keys.map(|key| key.split().0).collect();
     sections.dedup();
     sections
 }

@@ -6,7 +6,6 @@ use super::{
     reader::Reader,
 };
 use crate::support::hint::{is_plain, nearest};
-use figment::Metadata;
 use std::{
     ffi::{OsStr, OsString},
     path::Path,
@@ -20,7 +19,7 @@ pub fn merge(
     options: &Options,
     environment: &[(OsString, OsString)],
 ) -> Result<Reader, ConfigError> {
-    let mut reader = Reader::with_defaults(KEYS);
+    let mut reader = Reader::new(KEYS.iter().chain([&TARGETS]));
     let mut read = file::read_text(&mut reader, &options.defaults, Path::new(DEMO_FILE));
     if let Some(path) = &options.config_file {
         read = file::read(&mut reader, path);
@@ -28,18 +27,15 @@ pub fn merge(
     for (name, value) in environment {
         variable(&mut reader, &name.to_string_lossy(), value);
     }
-    if read.is_none() {
-        let mistakes = reader.mistakes;
-        return Err(ConfigError { mistakes });
-    }
     for (path, text) in &options.flags {
-        if let Some(key) = Key::find(path)
-            && let Some(flag) = &key.flag
-        {
-            reader.set(key, text, Metadata::named(flag.name));
+        if let Some(key) = Key::find(path) {
+            reader.set(key, text, key.flag.to_owned(), Path::new(""));
         }
     }
-    Ok(reader)
+    match read {
+        Ok(()) => Ok(reader),
+        Err(mistake) => Err(ConfigError([vec![mistake], reader.mistakes].concat())),
+    }
 }
 
 /// Sets the key of a variable above the earlier layers; a blank variable sets nothing.
@@ -47,43 +43,43 @@ fn variable(reader: &mut Reader, name: &str, value: &OsStr) {
     if value.to_string_lossy().trim().is_empty() {
         return;
     }
-    let place = Metadata::named(name.to_owned());
-    let key = KEYS.iter().find(|key| key.variable() == name);
-    match (key, value.to_str()) {
-        (None, _) => unknown(reader, name, &place),
-        (Some(key), Some(text)) => reader.set(key, text, place),
-        (Some(key), None) => {
-            reader.note(key.path, &place, "is not UTF-8; write it in UTF-8");
+    if let Some(key) = KEYS.iter().find(|key| key.variable() == name) {
+        let text = value.to_str();
+        let setting = reader.set(
+            key,
+            text.unwrap_or_default(),
+            name.to_owned(),
+            Path::new(""),
+        );
+        if text.is_none() {
+            setting.mistake("is not UTF-8; write it in UTF-8");
         }
+    } else if let Some(rest) = name.strip_prefix(PREFIX)
+        && let Some(hint) = meant(rest)
+    {
+        let name = if is_plain(rest) { rest } else { "…" };
+        let mistake = format!("{PREFIX}{name}: unknown variable; {hint}");
+        reader.mistakes.push(mistake);
     }
 }
 
-/// Notes a variable that belongs to no key. Kubernetes injects variables with the prefix, but
-/// without two underscores in a row; they are no mistake, unless they spell a key or a section.
-fn unknown(reader: &mut Reader, name: &str, place: &Metadata) {
-    let Some(rest) = name.strip_prefix(PREFIX) else {
-        return;
-    };
+/// Returns the remedy for a variable that belongs to no key. Kubernetes injects variables with the
+/// prefix, but without two underscores in a row; they are no mistake, unless they spell a key or a
+/// section.
+fn meant(rest: &str) -> Option<String> {
     let is_spelt = |path: &str| path.replace('.', "_").eq_ignore_ascii_case(rest);
-    let is_section = sections().into_iter().chain([TARGETS]).any(is_spelt);
+    let is_section = sections().into_iter().any(is_spelt);
     if !is_section && !rest.contains("__") && !KEYS.iter().any(|key| is_spelt(key.path)) {
-        return;
+        return None;
     }
     let near = nearest(rest, KEYS.iter().map(|key| key.path)).and_then(Key::find);
-    let problem = if rest == "CONFIG__FILE" {
-        "unknown variable; only --config.file names the configuration file".to_owned()
-    } else if let Some(key) = near.filter(|_| !is_section) {
-        format!("unknown variable; did you mean {}?", key.variable())
-    } else {
-        format!(
-            "unknown variable; write {PREFIX}<SECTION>__<KEY>; the sections are {}; {TARGETS} can \
-             only be set in the file",
-            sections().join(", ")
-        )
-    };
-    if is_plain(rest) {
-        reader.note("", place, problem);
-    } else {
-        reader.note("", &Metadata::named(format!("{PREFIX}…")), problem);
-    }
+    Some(match near {
+        _ if rest == "CONFIG__FILE" => "only --config.file names the configuration file".to_owned(),
+        Some(key) if !is_section => format!("did you mean {}?", key.variable()),
+        _ => format!(
+            "write {PREFIX}<SECTION>__<KEY>; the sections are {}, of which the file alone sets {}",
+            sections().join(", "),
+            TARGETS.path
+        ),
+    })
 }

@@ -3,10 +3,10 @@
 //! A section exists only if all its values are valid.
 
 use super::{
-    Check, Config, ConfigError, KeySource, Setting,
+    Config, ConfigError, HIDDEN, KeySource,
     api_key::read_key,
     reader::{DEFAULT, Reader},
-    values::{addresses, base_url, globs, is, items, link, repository_globs, telemetry_path},
+    values::{addresses, base_url, globs, is, items, repository_globs, telemetry_path},
 };
 use crate::{
     domain::{
@@ -17,8 +17,6 @@ use crate::{
     },
     support::logging::LogSettings,
 };
-use figment::Metadata;
-use globset::GlobSet;
 use std::{mem, path::PathBuf, sync::Arc, time::Duration};
 use url::{Host, Url};
 
@@ -88,22 +86,24 @@ fn build<T>(build: impl FnOnce() -> Option<T>) -> Option<T> {
     build()
 }
 
-/// Returns the configuration if it has no mistake. Checks every value without a mistake of its own,
-/// whether or not other values have one.
-pub fn config(mut read: Reader, check: Check) -> Result<Config, ConfigError> {
+/// Returns the configuration if it has no mistake. Calls `check` with each value that has none so
+/// far, whether or not other values have one.
+pub fn config(
+    mut read: Reader,
+    mut check: impl FnMut(&str, &str) -> anyhow::Result<()>,
+) -> Result<Config, ConfigError> {
     let config = sections(&mut read);
-    for Setting { key, value, .. } in read.settings() {
-        if !value.is_empty()
-            && !read.mistakes.iter().any(|mistake| mistake.path == key)
-            && let Err(error) = check(key, &value)
+    for setting in &mut read.settings {
+        if setting.mistake.is_none()
+            && !setting.value.is_empty()
+            && let Err(error) = check(setting.key.path, &setting.value)
         {
-            read.mistake(key, error);
+            setting.mistake(error);
         }
     }
-    let mistakes = read.mistakes;
-    config
-        .filter(|_| mistakes.is_empty())
-        .ok_or(ConfigError { mistakes })
+    let mistakes = read.mistakes();
+    let config = config.filter(|_| mistakes.is_empty());
+    config.ok_or(ConfigError(mistakes))
 }
 
 fn sections(read: &mut Reader) -> Option<Config> {
@@ -122,11 +122,8 @@ fn sections(read: &mut Reader) -> Option<Config> {
             at_risk_within: read.get("thresholds.at_risk_within"),
         }),
         links: all!(Links {
-            repository: read.parse("links.repository", |text| link(
-                text,
-                Template::of_repository
-            )),
-            language: read.parse("links.language", |text| link(text, Template::of_language)),
+            repository: read.parse("links.repository", optional(Template::of_repository)),
+            language: read.parse("links.language", optional(Template::of_language)),
         })
         .map(Arc::new),
         state_file: Some(read.file("state.file")),
@@ -137,14 +134,23 @@ fn sections(read: &mut Reader) -> Option<Config> {
             enable_lifecycle: read.get("web.enable_lifecycle"),
         }),
         log: all!(LogSettings {
-            level: log_level(read),
+            level: read
+                .get("log.level")
+                .and_then(|level: String| level.parse().ok()),
             json: read
                 .get("log.format")
                 .map(|format: String| format == "json"),
         }),
         targets: targets(read).map(Arc::new),
-        settings: Some(read.settings()),
+        settings: Some(read.settings.clone()),
     })
+}
+
+/// Makes a parser whose result is `None` for an empty text.
+fn optional<T>(
+    parse: impl FnOnce(&str) -> Result<T, String>,
+) -> impl FnOnce(&str) -> Result<Option<T>, String> {
+    |text| (!text.is_empty()).then(|| parse(text)).transpose()
 }
 
 fn api(read: &mut Reader) -> Option<ApiConfig> {
@@ -164,31 +170,33 @@ fn api(read: &mut Reader) -> Option<ApiConfig> {
         max_repositories: read.get("api.max_repositories"),
         ca_file: Some(read.file("api.ca_file")),
         completion_scale: read.get("api.completion_scale"),
-        is_scale_chosen: Some(read.place("api.completion_scale").name != DEFAULT),
+        is_scale_chosen: Some(read.setting("api.completion_scale").source != DEFAULT),
         omits_zeros: read.get("api.omits_zeros"),
     })
 }
 
 /// Returns the root of the API, unless the key would be sent there in the clear.
 fn root(read: &mut Reader) -> Option<Url> {
-    const PATH: &str = "api.base_url";
     let allow_http: Option<bool> = read.get("api.allow_http");
-    if read.text(PATH).is_empty() {
-        let problem = "is required, but not set; set it in the configuration file, as \
-                       TRANSLATION_EXPORTER_API__BASE_URL or with --api.base-url";
-        read.missing(PATH, problem);
-        return None;
+    let setting = read.setting("api.base_url");
+    if setting.value.is_empty() {
+        setting.mistake(
+            "is required, but not set; set it in the configuration file, as \
+             TRANSLATION_EXPORTER_API__BASE_URL or with --api.base-url",
+        );
     }
-    let url = read.parse(PATH, base_url)?;
+    let url = read.parse("api.base_url", base_url)?;
+    let setting = read.setting("api.base_url");
     if url.scheme() == "http" && !allow_http? && !is_loopback(&url) {
-        let problem = "would send the key unencrypted: http to a host that is not loopback; \
-                       write https://, or set api.allow_http to true";
-        read.mistake(PATH, problem);
-        return None;
+        setting.mistake(
+            "would send the key unencrypted: http to a host that is not loopback; write https://, \
+             or set api.allow_http to true",
+        );
     }
     // The setting shows the URL as it is used, so that another spelling is no change.
-    let shown = url.as_str().trim_end_matches('/');
-    read.put(PATH, shown, read.place(PATH));
+    url.as_str()
+        .trim_end_matches('/')
+        .clone_into(&mut setting.value);
     Some(url)
 }
 
@@ -204,54 +212,51 @@ fn is_loopback(url: &Url) -> bool {
 
 /// Returns the one source of the key, after it has given a key.
 fn key(read: &mut Reader) -> Option<KeySource> {
-    const KEY: &str = "api.key";
-    const FILE: &str = "api.key_file";
-    let inline = read.text(KEY);
-    let (path, source) = if read.text(FILE).is_empty() {
-        if inline.is_empty() {
-            let problem = "is required, or api.key_file, but neither is set; set api.key_file to \
-                           the file that holds the API key, or TRANSLATION_EXPORTER_API__KEY to \
-                           the key";
-            read.missing(KEY, problem);
+    let (inline, file) = (read.text("api.key"), read.text("api.key_file"));
+    let of_file = read.setting("api.key_file");
+    let (path, source) = match (&*inline, &*file) {
+        ("", "") if of_file.mistake.is_some() => return None,
+        (_, "") => ("api.key", KeySource::Inline(inline.into())),
+        ("", _) => ("api.key_file", KeySource::File(file.into())),
+        _ => {
+            let problem = format!(
+                "is given, and api.key_file ({}) too; remove one of the two",
+                of_file.source
+            );
+            read.setting("api.key").mistake(problem);
             return None;
         }
-        (KEY, KeySource::Inline(inline.into()))
-    } else if inline.is_empty() {
-        read.file(FILE)?;
-        (FILE, KeySource::File(read.relative_path(FILE)?))
-    } else {
-        let other = read.place(FILE).name;
-        let problem = format!("is given, and {FILE} ({other}) too; remove one of the two");
-        read.mistake(KEY, problem);
-        return None;
     };
-    if let Err(error) = read_key(&source) {
-        read.mistake(path, error);
-        return None;
+    let setting = read.setting(path);
+    if setting.value.is_empty() {
+        setting.mistake(
+            "is required, or api.key_file, but neither is set; set api.key_file to the file that \
+             holds the API key, or TRANSLATION_EXPORTER_API__KEY to the key",
+        );
+    } else if let Err(error) = read_key(&source) {
+        setting.mistake(error);
+    } else if let KeySource::Inline(_) = source {
+        HIDDEN.clone_into(&mut setting.value);
     }
     Some(source)
 }
 
 fn poll(read: &mut Reader) -> Option<PollConfig> {
-    const INTERVAL: &str = "poll.interval";
-    const STALE_AFTER: &str = "poll.stale_after";
-    let interval: Option<Duration> = read.get(INTERVAL);
-    let given: Option<Option<Duration>> = read.get(STALE_AFTER);
+    let interval: Option<Duration> = read.get("poll.interval");
+    let given: Option<Option<Duration>> = read.get("poll.stale_after");
     let (interval, given) = (interval?, given?);
+    let source = read.setting("poll.interval").source.clone();
     let stale_after = given.unwrap_or(HOUR.max(interval * 3));
-    let [shown, every, least] =
-        [stale_after, interval, interval * 2].map(humantime::format_duration);
+    let [shown, least] = [stale_after, interval * 2].map(humantime::format_duration);
+    let setting = read.setting("poll.stale_after");
     if given.is_none() {
-        read.put(STALE_AFTER, &shown.to_string(), Metadata::named(DEFAULT));
+        setting.value = shown.to_string();
     }
     if stale_after < interval * 2 {
-        let place = read.place(INTERVAL).name;
-        let problem = format!(
-            "is {shown}, less than twice {INTERVAL}, which is {every} ({place}); give at least \
-             {least}, or shorten {INTERVAL}"
-        );
-        read.mistake(STALE_AFTER, problem);
-        return None;
+        setting.mistake(format_args!(
+            "is {shown}, less than twice poll.interval ({source}); give at least {least}, or \
+             shorten poll.interval"
+        ));
     }
     Some(PollConfig {
         interval,
@@ -259,66 +264,39 @@ fn poll(read: &mut Reader) -> Option<PollConfig> {
     })
 }
 
-fn log_level(read: &mut Reader) -> Option<tracing::Level> {
-    let level: String = read.get("log.level")?;
-    level.parse().ok()
-}
-
 fn targets(read: &mut Reader) -> Option<Targets> {
     let mut entries = Vec::new();
     let excluded = globs(&read.text("filter.exclude_languages")).unwrap_or_default();
     for (place, mut entry) in mem::take(&mut read.targets) {
-        let mut target = target(&mut entry, &place);
+        let mut target = target(&mut entry, place);
         if let Some(target) = &mut target {
             let named = &mut target.named.languages;
             named.retain(|code| !excluded.is_match(code));
         }
         entries.push(target.map(Arc::new));
-        read.mistakes.append(&mut entry.mistakes);
+        read.mistakes.append(&mut entry.mistakes());
     }
     entries.into_iter().collect::<Option<_>>().map(Targets)
 }
 
-fn target(read: &mut Reader, place: &Metadata) -> Option<TargetEntry> {
-    const REPOSITORIES: &str = "targets.repositories";
-    const LANGUAGES: &str = "targets.languages";
-    let due = |text: &str| match parse_due(text) {
-        // No key begins with a date, or is as short as one.
-        None if text.len() == 10 || text.get(..10).and_then(parse_due).is_some() => {
-            Err(format!("is {text:?}"))
-        }
-        None if !text.is_empty() => Err(is(text)),
-        due => Ok(due),
-    };
-    let texts = [REPOSITORIES, LANGUAGES].map(|path| read.text(path));
+fn target(read: &mut Reader, source: String) -> Option<TargetEntry> {
+    let texts = ["targets.repositories", "targets.languages"].map(|path| read.text(path));
     let [repositories, languages] = texts.each_ref().map(|text| items(text));
     let words = globs_in_words(&repositories, &languages);
     let named = Named::of(&repositories, &languages);
     all!(TargetEntry {
-        source: Some(place.name.to_string()),
-        repositories: target_globs(read, REPOSITORIES, repository_globs),
-        languages: target_globs(read, LANGUAGES, globs),
+        source: Some(source),
+        repositories: read.parse("targets.repositories", repository_globs),
+        languages: read.parse("targets.languages", globs),
         target: all!(Target {
             ratio: read.get("targets.ratio"),
-            due: read.parse("targets.due", due),
+            due: read.parse(
+                "targets.due",
+                optional(|text| { parse_due(text).ok_or_else(|| is(text)) })
+            ),
             stalled_after: read.get("targets.stalled_after"),
         }),
         globs: Some(words),
         named: Some(named),
     })
-}
-
-/// Returns the globs of a target. They match all if they are left out, so an empty list is a
-/// mistake.
-fn target_globs(
-    read: &mut Reader,
-    path: &'static str,
-    parse: fn(&str) -> Result<GlobSet, String>,
-) -> Option<GlobSet> {
-    if read.text(path).is_empty() && read.place(path).name != DEFAULT {
-        let problem = "is empty, so it matches nothing; leave it out to match all";
-        read.mistake(path, problem);
-        return None;
-    }
-    read.parse(path, parse)
 }

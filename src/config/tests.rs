@@ -7,7 +7,7 @@ use std::time::Duration;
 const KEY: &str = "not-a-real-key-0001";
 
 fn load(options: &Options, environment: &[(OsString, OsString)]) -> Result<Config, ConfigError> {
-    super::load(options, environment, &mut |_, _| Ok(()))
+    super::load(options, environment, |_, _| Ok(()))
 }
 
 fn options(file: &Path) -> Options {
@@ -130,7 +130,7 @@ fn targets_are_what_the_file_says() {
     let shown = config.settings.last().unwrap();
     let expected = "[{languages: [\"de\"], ratio: 1, due: \"2020-01-01\"}, \
                     {repositories: [\"acme/*\",\"b/c\"], ratio: 0}]";
-    assert_eq!((shown.key, &*shown.value), ("targets", expected));
+    assert_eq!((shown.key.path, &*shown.value), ("targets", expected));
 }
 
 #[test]

@@ -3,15 +3,10 @@
 //! A parser returns the value or the problem with the text. The problem quotes the text only if it
 //! is too short for an API key.
 
-use crate::{domain::links::Template, support::glob};
-use figment::value::Value;
+use crate::support::glob;
 use globset::{Glob, GlobSet};
-use std::{
-    fmt::Display,
-    net::{Ipv6Addr, SocketAddr},
-    ops::RangeInclusive,
-    str::FromStr,
-};
+use serde_json::{Value, json};
+use std::{fmt::Display, net::SocketAddr, ops::RangeInclusive, str::FromStr};
 use url::{ParseError, Position, Url};
 
 /// The type of a key's values with its bounds; with words for the valid values where the bounds do
@@ -20,8 +15,7 @@ use url::{ParseError, Position, Url};
 pub enum Takes {
     Whole(RangeInclusive<u64>),
     Number(RangeInclusive<f64>, &'static str),
-    /// A duration with its bounds, written as users write durations. Words as the lower bound name
-    /// a bound that the section checks.
+    /// A duration with its bounds, written as users write durations.
     Time(&'static str, &'static str),
     /// A number of bytes that is at least this.
     Size(u64),
@@ -38,22 +32,27 @@ pub enum Takes {
     File,
     /// Text that is never shown.
     Secret,
+    /// The list of [`super::keys::TARGETS`], whose entries have keys of their own.
+    Entries,
 }
 
-pub const RATIO: Takes = Takes::Number(0.0..=1.0, "a ratio from 0 to 1");
+pub const RATIO: Takes = Takes::Number(0.0..=1.0, "a ratio from 0 to 1, such as 0.95");
 /// A difference of ratios.
-pub const FALL: Takes = Takes::Number(f64::MIN_POSITIVE..=1.0, "a ratio above 0, at most 1");
+pub const FALL: Takes = Takes::Number(
+    f64::MIN_POSITIVE..=1.0,
+    "a ratio above 0, at most 1, such as 0.2",
+);
 pub const REPOSITORIES: Takes = Takes::List("globs on owner/repo, such as acme/*,other/app");
 pub const LANGUAGES: Takes = Takes::List("globs on language codes, such as en,pt-*");
 pub const ADDRESSES: Takes =
     Takes::List("host:port, such as :10018 or 127.0.0.1:10018,[::1]:10018");
 
 impl Takes {
-    /// Returns true if a value in the file may be a bare number or boolean. Other values need
-    /// quotes: YAML reads `010` as 10, and other programs read `no` as false.
+    /// Returns true if a value needs no quotes in the file. Other programs read `010` as 10 and
+    /// `no` as false.
     pub fn is_bare(&self) -> bool {
         use Takes::{Choice, File, List, Secret, Text};
-        !matches!(self, Choice(_) | Text(_) | List(..) | File | Secret)
+        !matches!(self, Choice(_) | Text(_) | List(_) | File | Secret)
     }
 
     /// Describes the valid values, for a hint.
@@ -73,6 +72,10 @@ impl Takes {
             Self::Choice(words) => format!("one of {}", words.join(", ")),
             Self::File => "the path of a file in quotes".to_owned(),
             Self::Secret => "the API key as one text in quotes".to_owned(),
+            Self::Entries => {
+                "entries such as `- {languages: [de, \"pt-*\"], ratio: 0.95, due: 2026-12-24}`"
+                    .to_owned()
+            }
         }
     }
 
@@ -80,27 +83,20 @@ impl Takes {
     pub fn parse(&self, text: &str) -> Result<Value, String> {
         let value = match self {
             Self::Whole(bounds) => within(text, bounds),
-            Self::Number(bounds, _) => match text.parse() {
-                Ok(percent @ 1.0..=100.0) if bounds.end() < &percent => {
-                    let ratio = percent / 100.0;
-                    let what = "a percentage and not a ratio";
-                    return Err(format!("is {percent}, {what}: write {ratio}"));
-                }
-                _ => within(text, bounds),
-            },
-            // Nobody means a month.
-            Self::Time(..) if text.contains('M') && humantime::parse_duration(text).is_ok() => {
-                return Err(is(text) + ", in months: write a lowercase m for minutes");
-            }
+            Self::Number(bounds, _) => within(text, bounds),
             Self::Time(least, most) => time(text, least, most),
             Self::Size(least) => size(text).filter(|size| size >= least).map(Value::from),
-            Self::Switch => Value::from(text).to_bool_lossy().map(Value::from),
+            Self::Switch => match &*text.to_ascii_lowercase() {
+                "true" | "yes" | "on" | "1" => Some(true.into()),
+                "false" | "no" | "off" | "0" => Some(false.into()),
+                _ => None,
+            },
             Self::Choice(words) => {
                 let mut words = words.iter();
                 let word = words.find(|word| word.eq_ignore_ascii_case(text));
                 word.map(|word| (*word).into())
             }
-            Self::Text(_) | Self::List(..) | Self::File | Self::Secret => Some(text.into()),
+            _ => Some(text.into()),
         };
         value.ok_or_else(|| is(text))
     }
@@ -141,15 +137,15 @@ fn within<T: FromStr + PartialOrd + Into<Value>>(
     text: &str,
     bounds: &RangeInclusive<T>,
 ) -> Option<Value> {
-    let number = text.parse().ok();
-    number.filter(|n| bounds.contains(n)).map(T::into)
+    let number = text.parse().ok()?;
+    bounds.contains(&number).then(|| number.into())
 }
 
 fn time(text: &str, least: &str, most: &str) -> Option<Value> {
-    let [time, least, most] = [text, least, most].map(humantime::parse_duration);
-    let (time, least) = (time.ok()?, least.unwrap_or_default());
-    let is_within = least <= time && time <= most.ok()?;
-    Value::serialize(time).ok().filter(|_| is_within)
+    let [time, least, most] = [text, least, most].map(|text| humantime::parse_duration(text).ok());
+    // Nobody means a month by `M`.
+    let is_valid = least <= time && time <= most && !text.contains('M');
+    time.filter(|_| is_valid).map(|time| json!(time))
 }
 
 fn size(text: &str) -> Option<u64> {
@@ -168,7 +164,7 @@ fn size(text: &str) -> Option<u64> {
 /// hold a password.
 pub fn base_url(text: &str) -> Result<Url, String> {
     let mut url = match Url::parse(text) {
-        Ok(url) if matches!(url.scheme(), "http" | "https") => url,
+        Ok(url) if ["http", "https"].contains(&url.scheme()) => url,
         Ok(_) | Err(ParseError::RelativeUrlWithoutBase) => {
             return Err("begins with neither https:// nor http://".to_owned());
         }
@@ -184,15 +180,6 @@ pub fn base_url(text: &str) -> Result<Url, String> {
     }
     url.set_path(&format!("{}/", url.path().trim_end_matches('/')));
     Ok(url)
-}
-
-/// Parses a URL template; an empty text is none. No problem quotes the text, which may hold a
-/// password.
-pub fn link(
-    text: &str,
-    parse: fn(&str) -> Result<Template, String>,
-) -> Result<Option<Template>, String> {
-    (!text.is_empty()).then(|| parse(text)).transpose()
 }
 
 /// Parses each item of a list. The problem that `parse` returns is a predicate of the item.
@@ -233,14 +220,11 @@ fn set(globs: &[Glob]) -> Result<GlobSet, String> {
 }
 
 fn glob(item: &str) -> Result<Glob, String> {
-    for (sign, name) in [(' ', "a blank"), ('"', "a double quote"), ('\'', "a quote")] {
-        if item.contains(sign) {
-            return Err(format!("contains {name}"));
-        }
-    }
-    // It matches one character, which is no owner/repo and no code.
-    if item.starts_with('[') && item.find(']') == Some(item.len() - 1) {
-        return Err("has brackets around it".to_owned());
+    // One character in brackets is no owner/repo and no code.
+    if item.contains([' ', '"', '\''])
+        || item.starts_with('[') && item.find(']') == Some(item.len() - 1)
+    {
+        return Err("contains a blank or a quote, or has brackets around it".to_owned());
     }
     glob::glob(item).map_err(|error| format!("is no glob: {error}"))
 }
@@ -248,9 +232,12 @@ fn glob(item: &str) -> Result<Glob, String> {
 /// Parses addresses to listen on: host:port each. The host may be missing; an IPv6 address is in
 /// brackets.
 pub fn addresses(text: &str) -> Result<Vec<String>, String> {
-    let addresses = each(text, |item| match wrong_address(item) {
-        Some(problem) => Err(problem),
-        None => Ok(item.to_owned()),
+    let is_of_name = |byte: u8| byte.is_ascii_alphanumeric() || b".-_".contains(&byte);
+    let addresses = each(text, |item| {
+        let (host, port) = item.rsplit_once(':').unwrap_or_default();
+        let is_host = host.bytes().all(is_of_name) || item.parse::<SocketAddr>().is_ok();
+        let is_valid = is_host && port.parse::<u16>().is_ok();
+        is_valid.then(|| item.to_owned()).ok_or("is not host:port")
     })?;
     if addresses.is_empty() {
         return Err("is empty".to_owned());
@@ -258,39 +245,19 @@ pub fn addresses(text: &str) -> Result<Vec<String>, String> {
     Ok(addresses)
 }
 
-fn wrong_address(address: &str) -> Option<&'static str> {
-    let Some((host, port)) = address.rsplit_once(':') else {
-        return Some("is not host:port");
-    };
-    let is_of_name = |byte: u8| byte.is_ascii_alphanumeric() || b".-_".contains(&byte);
-    if port.parse::<u16>().is_err() {
-        Some("has a port that is not a number from 0 to 65535")
-    } else if host.bytes().all(is_of_name) || address.parse::<SocketAddr>().is_ok() {
-        None
-    } else if host.parse::<Ipv6Addr>().is_ok() {
-        Some("has an IPv6 address without brackets")
-    } else {
-        Some("has a host that is neither a name nor an IP address")
-    }
-}
-
 /// Parses the path of the metrics, which must not be another path of the exporter.
 pub fn telemetry_path(path: &str) -> Result<String, String> {
     let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte);
-    let is_taken = ["/", "/translations.json"].contains(&path) || path.starts_with("/-/");
-    let problem = if !path.starts_with('/') {
-        "does not begin with a slash"
-    } else if path.starts_with("//") {
-        // Browsers expect a host after them.
-        "begins with two slashes"
-    } else if path.split('/').any(|part| [".", ".."].contains(&part)) {
-        "has a part . or .., which clients resolve"
-    } else if !path.bytes().all(is_allowed) {
-        "contains a character other than letters, digits and -._~/"
-    } else if is_taken {
-        "is a path of the exporter itself"
-    } else {
-        return Ok(path.to_owned());
-    };
-    Err(format!("{}, which {problem}", is(path)))
+    // Browsers expect a host after two slashes, and clients resolve dots.
+    let is_plain = path.starts_with('/')
+        && path.bytes().all(is_allowed)
+        && !path.starts_with("//")
+        && !path.split('/').any(|part| [".", ".."].contains(&part));
+    if !is_plain {
+        return Err(is(path));
+    }
+    if ["/", "/translations.json"].contains(&path) || path.starts_with("/-/") {
+        return Err(is(path) + ", which is a path of the exporter itself");
+    }
+    Ok(path.to_owned())
 }

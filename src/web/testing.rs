@@ -50,7 +50,7 @@ impl Fixture {
             ("TRANSLATION_EXPORTER_API__KEY", "key"),
         ];
         let variables = required.map(|(name, value)| (name.into(), value.into()));
-        let defaults = config::load(&Options::default(), &variables, &mut |_, _| Ok(()));
+        let defaults = config::load(&Options::default(), &variables, |_, _| Ok(()));
         let settings = WebConfig {
             listen_addresses: vec!["127.0.0.1:0".to_owned()],
             ..defaults.unwrap().web

@@ -106,20 +106,3 @@ fn no_redirect_is_followed() {
             .all(|request| known(request.path()))
     );
 }
-
-/// A file of that name may exist at the start and be gone at the next poll.
-#[test]
-fn a_key_that_was_pasted_as_the_name_of_an_existing_file_is_shown_nowhere() {
-    let setup = Setup::for_api(&Api::of(1))
-        .set("api.key", "")
-        .set("api.key_file", "sk-live.a-key-that-was-pasted");
-    let file = setup.file("sk-live.a-key-that-was-pasted", KEY);
-    let exporter = setup.start();
-    std::fs::remove_file(file).unwrap();
-    exporter.wait_until_up_is(0.0);
-    let shown = everything_shown(&exporter);
-    assert!(
-        shown.contains("not shown") && !shown.contains("pasted"),
-        "{shown}"
-    );
-}

@@ -51,10 +51,8 @@ fn no_message_shows_a_key_in_the_place_of_another_value() {
             .iter()
             .map(|(name, value)| (name.as_str(), *value))
             .collect();
-        let flags = keys.iter().filter_map(|key| key.flag.as_ref());
-        let flags: Vec<_> = flags
-            .map(|flag| format!("{}={pasted}", flag.name))
-            .collect();
+        let flags = keys.iter().filter(|key| !key.flag.is_empty());
+        let flags: Vec<_> = flags.map(|key| format!("{}={pasted}", key.flag)).collect();
         let flags: Vec<_> = flags.iter().map(String::as_str).collect();
         for (mistakes, loaded) in [
             (25, load(Some(&file), &[], &[])),

@@ -11,8 +11,6 @@ use std::fs;
 const SCHEMA: &str = "deploy/config.schema.json";
 const DOCS: &str = "deploy/configuration.md";
 const TABLE: &str = "| key | default | meaning and bounds |\n|---|---|---|\n";
-const OF_TARGETS: &str =
-    "when a translation is ready; the first entry that matches a language counts";
 
 /// Returns the default as the table shows it.
 fn shown_default(key: &Key) -> String {
@@ -97,6 +95,7 @@ fn accepted(key: &Key) -> Value {
             "items": {"type": "string", "pattern": r"\S"},
         }),
         File => text,
+        Takes::Entries => unreachable!("the entries have keys of their own"),
         Time(..) => {
             let pattern = format!(r"{empty}^\s*(\d+\s*[a-zµ]+\s*)+$");
             with(text, json!({"pattern": pattern}))
@@ -175,7 +174,7 @@ fn mapping(keys: &[&Key]) -> Value {
 /// Returns the JSON Schema of the configuration file.
 fn schema() -> Value {
     let mut properties = Map::new();
-    for section in sections() {
+    for section in sections().into_iter().filter(|one| *one != TARGETS.path) {
         let keys: Vec<_> = KEYS.iter().filter(|key| key.split().0 == section).collect();
         properties.insert(section.to_owned(), mapping(&keys));
     }
@@ -185,11 +184,11 @@ fn schema() -> Value {
     );
     let targets = json!({
         "type": ["array", "null"],
-        "description": OF_TARGETS,
+        "description": TARGETS.meaning,
         "default": [],
         "items": entry,
     });
-    properties.insert(TARGETS.to_owned(), targets);
+    properties.insert(TARGETS.path.to_owned(), targets);
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Configuration of translation-exporter",
@@ -207,8 +206,9 @@ fn docs() -> String {
         rows.push(format!("| `{path}` | {default} | {meaning} |\n"));
     }
     let table = format!(
-        "{TABLE}{}| `{TARGETS}` | `[]` | {OF_TARGETS} |\n",
-        rows.concat()
+        "{TABLE}{}| `targets` | `[]` | {} |\n",
+        rows.concat(),
+        TARGETS.meaning
     );
     let page = fs::read_to_string(DOCS).unwrap();
     let (before, rest) = page.split_once(TABLE).unwrap();
