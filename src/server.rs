@@ -2,14 +2,12 @@
 //! configuration file of Prometheus' exporter-toolkit.
 //!
 //! The server knows nothing of the routes that it serves. A [`Server`] takes an [`axum::Router`]
-//! and a [`Protection`], both of which a reload replaces between two requests, and reports each
-//! [`Event`].
+//! and a [`web_config::WebConfigFile`], both of which a reload replaces between two requests.
 
 mod accept;
 mod active;
 mod auth;
 mod connection;
-mod follow;
 mod handshake;
 mod limit;
 pub mod listen;
@@ -20,6 +18,5 @@ mod testing;
 pub mod web_config;
 
 pub use accept::run;
-pub use active::{Event, Server};
-pub use follow::follow;
-pub use protection::Protection;
+pub use active::Server;
+pub use protection::protect;

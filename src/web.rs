@@ -12,5 +12,5 @@ mod state;
 pub mod testing;
 mod translations;
 
-pub use router::{count_events, router};
+pub use router::router;
 pub use state::{AppState, Current, ReloadRequest};

@@ -43,7 +43,11 @@ pub fn state() -> SavedState {
 }
 
 fn announce(config: &Config, web_file: &WebConfigFile, listeners: &[TcpListener]) {
-    let scheme = web_file.scheme();
+    let scheme = if web_file.tls.is_some() {
+        "https"
+    } else {
+        "http"
+    };
     let mut addresses = Vec::new();
     for address in listeners.iter().flat_map(TcpListener::local_addr) {
         let host = if address.ip().is_unspecified() {

@@ -2,10 +2,7 @@
 //! HEALTHCHECK of a container. Every failure ends with code 1, because Docker reserves the others.
 
 use super::{RunError, environment, off_the_runtime};
-use crate::{
-    config::{self, Options},
-    server::web_config,
-};
+use crate::config::{self, Options};
 use anyhow::{Context as _, bail};
 use rustls::AlertDescription as Alert;
 use std::{error::Error, io, time::Duration};
@@ -38,15 +35,15 @@ pub async fn check(options: Options) -> Result<(), RunError> {
         .unwrap_or_else(|_| bail!("no response in time, neither of a disk nor of a port"))?)
 }
 
-/// Returns the first address, and the scheme of the web configuration file; both schemes if that is
-/// invalid now, because the exporter keeps its active configuration.
+/// Returns the first address and the schemes to try. With a web configuration file these are both:
+/// the exporter may serve under an earlier content of the file.
 fn port(options: &Options) -> anyhow::Result<(Vec<&'static str>, String)> {
     let (addresses, web_file) = config::load_address(options, &environment())?;
     // The configuration has at least one.
     let address = &addresses[0];
-    let schemes = match web_config::WebConfigFile::load(web_file.as_deref()) {
-        Ok(file) => vec![file.scheme()],
-        Err(_) => vec!["https", "http"],
+    let schemes = match web_file {
+        Some(_) => vec!["https", "http"],
+        None => vec!["http"],
     };
     // A connection to 0.0.0.0 or [::] reaches loopback on Linux.
     let host = if address.starts_with(':') {

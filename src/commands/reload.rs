@@ -7,35 +7,31 @@
 use super::{Uses, load, notify, off_the_runtime, poller_settings};
 use crate::{
     api::Client,
-    config::{Config, Options},
+    config::{Config, Options, WebConfig},
     domain::Failure,
-    metrics::instruments::Instruments,
     poller::Settings,
     server::{
         Server,
-        web_config::{WebConfigError, WebConfigFile},
+        web_config::{Digest, WebConfigFile},
     },
     support::{clock::Clock, logging},
     web::{self, AppState, ReloadRequest},
 };
-use anyhow::{Context as _, bail};
+use anyhow::{Context as _, bail, ensure};
 use globset::GlobSet;
-use std::{convert::Infallible, sync::Arc, time::Duration};
+use std::{convert::Infallible, future::pending, mem, path::PathBuf, sync::Arc, time::Duration};
 use tokio::{
     signal::unix::Signal,
     sync::{mpsc, watch},
-    time::timeout,
+    time::{sleep, timeout},
 };
 
 /// The time limit for reading the files of a reload.
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// The cause of a reload.
-enum Trigger {
-    Signal,
-    Request(ReloadRequest),
-    WebFileChanged(Box<Result<WebConfigFile, WebConfigError>>),
-}
+/// The interval at which the web configuration file is read. A file that somebody is writing rarely
+/// looks the same twice.
+const CHECK_EVERY: Duration = Duration::from_secs(30);
 
 /// The owner of the active configuration, with the parts of the program that follow a change.
 pub struct Reloader {
@@ -46,34 +42,33 @@ pub struct Reloader {
     pub polling: watch::Sender<Arc<Settings<Client>>>,
     pub server: Server,
     pub state: Arc<AppState>,
-    /// The changed web configuration file, or its mistake.
-    pub web_file_changed: mpsc::Receiver<Result<WebConfigFile, WebConfigError>>,
     pub logs: logging::Handle,
-    pub instruments: Arc<Instruments>,
     pub requests: mpsc::Receiver<ReloadRequest>,
-    /// True if the last full reload was refused.
-    pub is_refused: watch::Sender<bool>,
+    /// The content of the web configuration file that was read last.
+    pub seen: Digest,
+    /// The content of the web configuration file that was refused, if the last reload was. It is
+    /// empty if the mistake may be elsewhere.
+    pub refused: Option<Digest>,
 }
 
 impl Reloader {
     /// Handles triggers forever.
     pub async fn run(mut self, mut hangup: Signal) -> Infallible {
         loop {
-            // Cancel safety: signals, requests and notifications stay queued until they are
-            // received.
-            let trigger = tokio::select! {
-                Some(()) = hangup.recv() => Trigger::Signal,
-                Some(reply) = self.requests.recv() => Trigger::Request(reply),
-                Some(read) = self.web_file_changed.recv() => Trigger::WebFileChanged(Box::new(read)),
-            };
             let mut reply = None;
-            let outcome = match trigger {
-                Trigger::WebFileChanged(read) => self.follow_web_file(*read).await,
-                Trigger::Signal => self.reload_and_notify().await,
-                Trigger::Request(request) => {
+            let web_file = self.config.web.config_file.clone();
+            // Cancel safety: signals and requests stay queued until they are received, and a read
+            // that is dropped begins anew.
+            let outcome = tokio::select! {
+                Some(()) = hangup.recv() => self.reload().await,
+                Some(request) = self.requests.recv() => {
                     reply = Some(request);
-                    self.reload_and_notify().await
+                    self.reload().await
                 }
+                (digest, read) = read_later(web_file) => match self.follow(digest, read).await {
+                    Some(outcome) => outcome,
+                    None => continue,
+                },
             };
             let now = Clock::system().moment();
             let hint = "correct it, then reload; the web configuration file needs no reload, \
@@ -86,7 +81,7 @@ impl Reloader {
                     "the new configuration is refused; the previous one stays active"
                 );
             }
-            self.instruments.config_loaded(outcome.clone(), now);
+            self.state.instruments.config_loaded(outcome.clone(), now);
             if let Some(reply) = reply {
                 // The client may have disconnected.
                 let _ = reply.send(outcome.map_err(|failure| failure.what.to_string()));
@@ -94,96 +89,107 @@ impl Reloader {
         }
     }
 
-    async fn reload_and_notify(&mut self) -> anyhow::Result<()> {
-        notify::reloading();
-        let outcome = self.reload().await;
-        notify::ready();
-        outcome
-    }
-
-    /// Activates the changed web configuration file.
-    async fn follow_web_file(
+    /// Activates a web configuration file that two reads in a row agree on. Returns `None` if
+    /// there is nothing new.
+    async fn follow(
         &mut self,
-        read: Result<WebConfigFile, WebConfigError>,
-    ) -> anyhow::Result<()> {
-        // The web file comes first: a mistake elsewhere must not delay a renewed certificate.
-        let active = self.server.protection();
-        let outcome = match read.context("web.config_file") {
-            // A reload was faster, or names another file now.
-            Ok(web_file)
-                if web_file.files == active.file.files
-                    || web_file.files.web_config() != self.config.web.config_file.as_deref() =>
-            {
-                Ok(())
-            }
-            read => read.and_then(|web_file| self.apply(None, web_file)),
-        };
-        if *self.is_refused.borrow() {
-            // The change may have corrected the refused configuration. Otherwise a mistake in the
-            // web file itself is reported first.
-            let all = self.reload().await;
-            return if all.is_ok() { all } else { outcome.and(all) };
+        digest: Digest,
+        read: anyhow::Result<WebConfigFile>,
+    ) -> Option<anyhow::Result<()>> {
+        let is_settled = mem::replace(&mut self.seen, digest.clone()) == digest;
+        let active = self.server.file();
+        if !is_settled || *self.refused.as_ref().unwrap_or(&active.digest) == digest {
+            return None;
         }
-        outcome
+        // The web file comes first: a mistake elsewhere must not delay a renewed certificate.
+        let mut outcome = Ok(());
+        if active.digest != digest {
+            let settings = self.config.web.clone();
+            let activated = read.and_then(|file| self.activate(settings, file));
+            outcome = activated.context("web.config_file");
+        }
+        if self.refused.is_some() {
+            // The change may have corrected the refused configuration.
+            outcome = self.reload().await;
+        }
+        self.refused = outcome.is_err().then_some(digest);
+        Some(outcome)
     }
 
     /// Reads all files and activates them.
     async fn reload(&mut self) -> anyhow::Result<()> {
+        notify::reloading();
         let (options, client) = (self.options.clone(), self.client.clone());
-        let active = self.server.protection();
         let read = in_time(move || {
             let (config, web_file) = load(&options, Uses::WebConfig)?;
             let client = client.reconfigured(&config.api)?;
-            let web_file = web_file
-                .instead_of(&active.file)
-                .context("web.config_file")?;
             Ok((config, client, web_file))
         });
         let outcome = read
             .await
-            .and_then(|(config, client, web_file)| self.apply(Some((config, client)), web_file));
-        self.is_refused.send_replace(outcome.is_err());
+            .and_then(|(config, client, web_file)| self.apply(config, client, web_file));
+        self.refused = outcome.is_err().then(Digest::default);
+        notify::ready();
         outcome
     }
 
-    /// Activates a configuration with its client, if given, and a web configuration file.
+    /// Activates a configuration with its client and its web configuration file.
     fn apply(
         &mut self,
-        read: Option<(Config, Client)>,
+        config: Config,
+        client: Client,
         web_file: WebConfigFile,
     ) -> anyhow::Result<()> {
-        if let Some((config, _)) = &read {
-            let fixed = self.config.restart_needed(config);
-            if !fixed.is_empty() {
-                let fixed = fixed.join(", ");
-                bail!("a reload cannot change {fixed}; restart the exporter instead");
-            }
-        }
-        if let Some((config, client)) = read {
-            client.activate_rate();
-            self.client = client;
-            self.logs.apply(&config.log);
-            let changed = self.config.changes(&config).join(", ");
-            if changed.is_empty() {
-                tracing::info!("the configuration was read again; no key changed");
-            } else {
-                tracing::info!(changed, "the configuration was read again");
-            }
-            let settings = poller_settings(&config, self.client.clone(), GlobSet::empty());
-            self.polling.send_replace(settings);
-            self.config = config;
+        let fixed = self.config.restart_needed(&config).join(", ");
+        ensure!(
+            fixed.is_empty(),
+            "a reload cannot change {fixed}; restart the exporter instead"
+        );
+        self.activate(config.web.clone(), web_file)
+            .context("web.config_file")?;
+        client.activate_rate();
+        self.client = client;
+        self.logs.apply(&config.log);
+        let changed = self.config.changes(&config).join(", ");
+        if changed.is_empty() {
+            tracing::info!("the configuration was read again; no key changed");
         } else {
-            let description = &web_file.description;
-            let file = self.config.web.config_file.as_deref();
-            let file = file.map(|path| tracing::field::display(path.display()));
-            tracing::info!(file, description, "the web configuration has changed");
+            tracing::info!(changed, "the configuration was read again");
         }
-        let protection = self.server.protection().renewed(web_file);
-        self.state = self.state.reconfigured(self.config.web.clone());
-        self.server
-            .replace(web::router(&self.state, &protection), protection);
+        let settings = poller_settings(&config, self.client.clone(), GlobSet::empty());
+        self.polling.send_replace(settings);
+        self.config = config;
         Ok(())
     }
+
+    /// Activates a web configuration file with the settings of the web side. An empty file replaces
+    /// none with content: it may be half written.
+    fn activate(&mut self, settings: WebConfig, web_file: WebConfigFile) -> anyhow::Result<()> {
+        let active = self.server.file();
+        ensure!(
+            active.is_empty || !web_file.is_empty,
+            "the file is empty; to serve without protection, set no file"
+        );
+        if active.digest != web_file.digest {
+            let description = &web_file.description;
+            tracing::info!(description, "the web configuration has changed");
+        }
+        self.state = self.state.reconfigured(settings);
+        let instruments = &self.state.instruments;
+        instruments.certificate_expires(web_file.expires());
+        self.server
+            .replace(web_file, |file| web::router(&self.state, file));
+        Ok(())
+    }
+}
+
+/// Reads the web configuration file after [`CHECK_EVERY`], if there is one.
+async fn read_later(path: Option<PathBuf>) -> (Digest, anyhow::Result<WebConfigFile>) {
+    let Some(path) = path else {
+        return pending().await;
+    };
+    sleep(CHECK_EVERY).await;
+    off_the_runtime(move || WebConfigFile::read(&path)).await
 }
 
 /// Reads files within [`LIMIT`]. Drops the result of a read that takes longer.

@@ -11,7 +11,10 @@ use crate::{
     api::Client,
     config::{Config, Options},
     metrics::instruments::Instruments,
-    server::{self, Protection, Server, listen, web_config::WebConfigFile},
+    server::{
+        self, Server, listen,
+        web_config::{Digest, WebConfigFile},
+    },
     support::{clock::Clock, logging},
     web::{self, AppState},
 };
@@ -107,15 +110,20 @@ fn start(options: Options, announce: Option<Announce>) -> Result<Started, RunErr
         settings: config.web.clone(),
         api: announce.map_or_else(|| api_host(&config), |_| "the demo".into()),
     });
-    let server = new_server(web_file, &state, &instruments, &stop);
-    let (changed, web_file_changed) = mpsc::channel(1);
+    let description = &web_file.description;
+    if !description.is_empty() {
+        tracing::info!(description, "the web configuration is active");
+    }
+    instruments.certificate_expires(web_file.expires());
+    let server = Server::new(
+        web_file,
+        |file| web::router(&state, file),
+        move |reason| {
+            instruments.tls_handshake_failures(reason).inc();
+        },
+        stop.clone(),
+    );
     tasks.spawn(server::run(listeners, server.clone()));
-    let is_refused = watch::Sender::new(false);
-    let follow = server::follow(server.clone(), is_refused.subscribe(), changed);
-    let stopped = stop.clone();
-    tasks.spawn(async move {
-        stopped.run_until_cancelled(follow).await;
-    });
     tasks.spawn(notify::feed_watchdog(alive));
     let reloader = Reloader {
         options,
@@ -124,35 +132,14 @@ fn start(options: Options, announce: Option<Announce>) -> Result<Started, RunErr
         polling,
         server,
         state,
-        web_file_changed,
         logs,
-        instruments,
         requests,
-        is_refused,
+        seen: Digest::default(),
+        refused: None,
     };
     Ok(Started {
         stop,
         tasks,
         reloader,
     })
-}
-
-/// Makes the server with the protection of the web configuration file.
-fn new_server(
-    web_file: WebConfigFile,
-    state: &Arc<AppState>,
-    instruments: &Arc<Instruments>,
-    stop: &CancellationToken,
-) -> Server {
-    let description = &web_file.description;
-    if !description.is_empty() {
-        tracing::info!(description, "the web configuration is active");
-    }
-    let protection = Protection::new(web_file);
-    Server::new(
-        web::router(state, &protection),
-        protection,
-        web::count_events(Arc::clone(instruments)),
-        stop.clone(),
-    )
 }

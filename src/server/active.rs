@@ -1,96 +1,77 @@
-//! The active router and protection, which a reload replaces in one step, between two requests.
+//! The active router and web configuration file, which a reload replaces in one step, between two
+//! requests.
 
-use crate::{
-    server::{protection::Protection, supervisor::Supervisor},
-    support::clock::Timestamp,
-};
+use crate::server::{supervisor::Supervisor, web_config::WebConfigFile};
 use axum::Router;
 use std::sync::Arc;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-/// An event that the server reports, for example to be counted.
-#[derive(Debug, Clone, Copy)]
-pub enum Event {
-    /// A handshake failed, for this reason as a label.
-    HandshakeFailed(&'static str),
-    /// A configuration is active. `expires` is the expiry of its certificate; `None` without one,
-    /// or if it cannot be read.
-    CertificateChanged { expires: Option<Timestamp> },
-}
-
 /// A server that [`super::run`] runs and a reload changes. Clones share everything.
 #[derive(Clone)]
 pub struct Server {
     active: watch::Sender<Active>,
-    pub(super) report: Arc<dyn Fn(Event) + Send + Sync>,
+    /// Called for each failed handshake, with the reason as a label.
+    pub(super) handshake_failed: Arc<dyn Fn(&'static str) + Send + Sync>,
     pub(super) supervisor: Arc<Supervisor>,
     /// Cancelled to stop the server.
     pub stop: CancellationToken,
 }
 
-/// The router and the protection that serve the next request.
-#[derive(Debug, Clone)]
+/// The router and the web configuration file that serve the next request.
+#[derive(Clone)]
 pub(super) struct Active {
     pub router: Router,
-    pub protection: Arc<Protection>,
-    /// Cancelled when the connections opened under this [`Protection::file`] have to drain: a
-    /// reload has changed the file, or the server stops.
+    pub file: Arc<WebConfigFile>,
+    /// Cancelled when the connections opened under this file have to drain: another one is active,
+    /// or the server stops.
     pub drain: CancellationToken,
 }
 
 impl Server {
-    /// Returns a server that runs until `stop` is cancelled, and hands its events to `report`.
+    /// Returns a server that runs until `stop` is cancelled.
     pub fn new(
-        router: Router,
-        protection: Arc<Protection>,
-        report: impl Fn(Event) + Send + Sync + 'static,
+        file: WebConfigFile,
+        router: impl FnOnce(&Arc<WebConfigFile>) -> Router,
+        handshake_failed: impl Fn(&'static str) + Send + Sync + 'static,
         stop: CancellationToken,
     ) -> Self {
-        let expires = protection.file.expires();
-        report(Event::CertificateChanged { expires });
+        let file = Arc::new(file);
         let active = Active {
-            router,
-            protection,
+            router: router(&file),
+            file,
             drain: stop.child_token(),
         };
         Self {
             active: watch::Sender::new(active),
-            report: Arc::new(report),
+            handshake_failed: Arc::new(handshake_failed),
             supervisor: Arc::new(Supervisor::within_limit_of_files()),
             stop,
         }
     }
 
-    /// Replaces router and protection, from the next request on. This second half of a reload
-    /// cannot fail.
-    pub fn replace(&self, router: Router, protection: Arc<Protection>) {
-        let expires = protection.file.expires();
-        (self.report)(Event::CertificateChanged { expires });
+    /// Replaces file and router, from the next request on. A file that has not changed stays, with
+    /// its verified passwords and the rest of its burst. This second half of a reload cannot fail.
+    pub fn replace(&self, file: WebConfigFile, router: impl FnOnce(&Arc<WebConfigFile>) -> Router) {
         self.active.send_modify(|active| {
-            let drain = if active.protection.file.files == protection.file.files {
-                active.drain.clone()
-            } else {
+            if active.file.digest != file.digest {
                 // No connection continues under a certificate or a policy that has been replaced.
                 active.drain.cancel();
-                self.stop.child_token()
-            };
-            *active = Active {
-                router,
-                protection,
-                drain,
-            };
+                active.drain = self.stop.child_token();
+                active.file = Arc::new(file);
+            }
+            active.router = router(&active.file);
         });
     }
 
-    /// Returns the active protection.
-    pub fn protection(&self) -> Arc<Protection> {
-        Arc::clone(&self.active.borrow().protection)
+    /// Returns the active web configuration file.
+    pub fn file(&self) -> Arc<WebConfigFile> {
+        self.active().file
     }
 
     /// Returns the active router.
     pub fn router(&self) -> Router {
-        self.active.borrow().router.clone()
+        self.active().router
     }
 
     pub(super) fn active(&self) -> Active {

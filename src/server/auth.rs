@@ -1,218 +1,123 @@
 //! Basic authentication against bcrypt hashes.
 //!
-//! bcrypt is expensive on purpose: a verification runs off the runtime's threads, one at a time.
-//! The last correct password of each user is remembered as a keyed digest, which is useless outside
-//! this process.
+//! bcrypt is expensive on purpose: a verification runs off the runtime's threads, one at a time,
+//! and the last correct password of each user is remembered as a digest. A flood of wrong passwords
+//! costs new users a wait or a retry; users who were verified before do not wait.
 //!
 //! An unknown user costs as much as the first known one. If all hashes have the same cost, response
 //! times do not reveal which users exist.
-//!
-//! # Floods
-//!
-//! All passwords that have to be verified wait in one bounded queue. A flood of wrong ones fills
-//! it, and costs new users a retry; users who were verified before do not wait.
 
 use crate::support::lock::lock;
-use axum::http::{HeaderMap, header};
+use axum::http::{HeaderMap, StatusCode, header};
 use base64::{Engine, engine::general_purpose::STANDARD};
-use ring::{hmac, rand::SystemRandom};
+use ring::digest::{SHA256, digest};
 use serde::Deserialize;
 use std::{
-    borrow::Borrow,
     collections::BTreeMap,
     net::SocketAddr,
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
-use tokio::{
-    sync::{OwnedSemaphorePermit, Semaphore},
-    time::{Instant, timeout},
-};
-
-/// The highest accepted bcrypt cost. A verification at this cost takes about a second; a higher one
-/// could outlast a scrape's timeout.
-const MAX_COST: u32 = 14;
+use tokio::{sync, task::spawn_blocking, time::timeout};
 
 /// The longest wait for a verification. Together with the verification it stays below the usual
 /// scrape timeout of 10 s.
 const WAIT_TIMEOUT: Duration = Duration::from_secs(6);
 
-/// Maximum number of waiting requests. Even at the usual cost of 10, more could not be verified in
-/// time, and each waiting request holds its headers in memory.
-const MAX_WAITING: usize = 100;
-
-/// The shortest time between two log lines about refusals: a scraper with an outdated password
-/// would flood the log.
-const LOG_EVERY: Duration = Duration::from_secs(3600);
-
-/// The outcome of an authentication.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
-    Admitted,
-    /// The credentials are missing or wrong.
-    Refused,
-    /// Too many requests wait for a verification.
-    Busy,
-}
-
-/// The hashes of `basic_auth_users` by user name. An empty map admits every request.
-pub type Users = BTreeMap<UserName, PasswordHash>;
-
-/// A user name that a client can send.
-#[derive(Debug, Deserialize, Clone, PartialEq, Eq, PartialOrd, Ord)]
-#[serde(try_from = "String")]
-pub struct UserName(String);
-
-impl TryFrom<String> for UserName {
-    type Error = &'static str;
-
-    fn try_from(name: String) -> Result<Self, Self::Error> {
-        if name.is_empty() {
-            return Err("a user name is empty; give one");
-        }
-        if name.contains(':') {
-            return Err(
-                "a user name has a colon, which no client can send (RFC 7617); leave it out",
-            );
-        }
-        Ok(Self(name))
-    }
-}
-
-impl Borrow<str> for UserName {
-    fn borrow(&self) -> &str {
-        &self.0
-    }
+/// `basic_auth_users`. Without a user, every request is admitted.
+#[derive(Deserialize, Default)]
+#[serde(transparent)]
+pub struct Users {
+    hashes: BTreeMap<String, PasswordHash>,
+    /// The digest of each user's last correct password, together with the secret hash.
+    #[serde(skip)]
+    verified: Mutex<BTreeMap<String, Vec<u8>>>,
+    /// Locked during a verification.
+    #[serde(skip)]
+    verification: Arc<sync::Mutex<()>>,
+    /// A scraper with an outdated password would flood the log.
+    #[serde(skip)]
+    is_refusal_logged: AtomicBool,
 }
 
 /// A bcrypt hash of an accepted cost.
 #[derive(Deserialize, Clone)]
 #[serde(try_from = "String")]
-pub struct PasswordHash(String);
+struct PasswordHash(String);
 
 impl TryFrom<String> for PasswordHash {
-    type Error = String;
+    type Error = &'static str;
 
-    /// Parses a hash. The error says what to do, and shows no part of the hash.
-    fn try_from(hash: String) -> Result<Self, String> {
-        let what = match hash.parse::<bcrypt::HashParts>() {
-            Ok(parts) if (4..=MAX_COST).contains(&parts.get_cost()) => {
-                return Ok(Self(hash));
-            }
-            Ok(parts) => format!(
-                "a bcrypt hash of cost {}, not of 4 to {MAX_COST}: with more, a verification takes \
-                 longer than a scrape",
-                parts.get_cost()
+    /// Parses a hash. The error shows no part of it.
+    fn try_from(hash: String) -> Result<Self, Self::Error> {
+        match hash.parse::<bcrypt::HashParts>() {
+            // A verification at cost 14 takes about a second.
+            Ok(parts) if (4..=14).contains(&parts.get_cost()) => Ok(Self(hash)),
+            _ => Err(
+                "not a bcrypt hash of cost 4 to 14 (with more, a verification takes longer than a \
+                 scrape); make one with: htpasswd -nBC 10 \"\" | tr -d ':\\n'",
             ),
-            Err(_) => "not a bcrypt hash".to_owned(),
-        };
-        Err(format!(
-            "{what}; make one with: htpasswd -nBC 10 \"\" | tr -d ':\\n'"
-        ))
-    }
-}
-
-/// The verifier of passwords. It outlives reloads, which therefore keep verified passwords and the
-/// queue.
-#[derive(Debug)]
-pub struct PasswordVerifier {
-    /// The digest of each user's last correct password.
-    verified: Mutex<BTreeMap<String, Vec<u8>>>,
-    digest_key: hmac::Key,
-    /// One permit for each request that may wait or be verified.
-    places: Arc<Semaphore>,
-    /// One permit: verifications run one at a time.
-    verification: Arc<Semaphore>,
-    /// The time of the last log line about a refusal.
-    logged: Mutex<Option<Instant>>,
-}
-
-impl Default for PasswordVerifier {
-    fn default() -> Self {
-        let digest_key = hmac::Key::generate(hmac::HMAC_SHA256, &SystemRandom::new());
-        Self {
-            verified: Mutex::default(),
-            digest_key: digest_key
-                .expect("the system has random numbers: creating a HashMap needed some before"),
-            places: Arc::new(Semaphore::new(MAX_WAITING)),
-            verification: Arc::new(Semaphore::new(1)),
-            logged: Mutex::default(),
         }
     }
 }
 
-impl PasswordVerifier {
-    /// Verifies the credentials in `headers`, which `client` sent.
+impl Users {
+    pub fn is_empty(&self) -> bool {
+        self.hashes.is_empty()
+    }
+
+    /// Returns the names, for people.
+    pub fn names(&self) -> String {
+        self.hashes.keys().cloned().collect::<Vec<_>>().join(", ")
+    }
+
+    /// Verifies the credentials in `headers`, which `client` sent. Fails with 401, or with 503 if
+    /// too many passwords wait.
     ///
-    /// Cancel safe: a client that leaves loses its place in the queue.
-    pub async fn verify(&self, users: &Users, headers: &HeaderMap, client: SocketAddr) -> Verdict {
-        let Some(first) = users.values().next() else {
-            return Verdict::Admitted;
+    /// Cancel safe: a client that leaves no longer waits.
+    pub async fn verify(&self, headers: &HeaderMap, client: SocketAddr) -> Result<(), StatusCode> {
+        let Some(first) = self.hashes.values().next() else {
+            return Ok(());
         };
-        let Some((user, password)) = credentials(headers) else {
-            if headers.contains_key(header::AUTHORIZATION) {
-                self.log_refusal(client);
-            }
-            return Verdict::Refused;
-        };
-        let known = users.get(&*user);
+        let (user, password) = credentials(headers).ok_or(StatusCode::UNAUTHORIZED)?;
+        let known = self.hashes.get(&user);
         let PasswordHash(hash) = known.unwrap_or(first).clone();
-        let digest = self.digest(&hash, &password);
-        // Comparing digests under a secret key leaks nothing about the password through timing.
-        let is_verified = || known.is_some() && lock(&self.verified).get(&user) == Some(&digest);
-        if is_verified() {
-            return Verdict::Admitted;
-        }
-        let Some(permits) = self.wait().await else {
-            return Verdict::Busy;
+        let both = digest(&SHA256, format!("{hash}:{password}").as_bytes());
+        let is_verified = || {
+            let verified = lock(&self.verified);
+            known.is_some() && verified.get(&user).is_some_and(|one| one == both.as_ref())
         };
+        if is_verified() {
+            return Ok(());
+        }
+        let turn = timeout(WAIT_TIMEOUT, Arc::clone(&self.verification).lock_owned())
+            .await
+            .map_err(|_| StatusCode::SERVICE_UNAVAILABLE)?;
         // Another request with the same credentials may have been verified in the meantime.
         if is_verified() {
-            return Verdict::Admitted;
+            return Ok(());
         }
-        let verified = tokio::task::spawn_blocking(move || {
-            let is_right = bcrypt::verify(password, &hash);
-            // The permits are held until the work is done, even if the client has left.
-            drop(permits);
-            is_right
+        let verified = spawn_blocking(move || {
+            // The turn lasts until the work is done, even if the client has left.
+            let _turn = turn;
+            bcrypt::verify(password, &hash)
         });
         // Unknown users wait for the verification too, so that timing does not reveal them.
-        let is_right = matches!(verified.await, Ok(Ok(true)));
-        if known.is_none() || !is_right {
-            self.log_refusal(client);
-            return Verdict::Refused;
+        if matches!(verified.await, Ok(Ok(true))) && known.is_some() {
+            lock(&self.verified).insert(user, both.as_ref().to_vec());
+            return Ok(());
         }
-        lock(&self.verified).insert(user, digest);
-        Verdict::Admitted
-    }
-
-    /// Waits for the permits to hold during a verification. Returns `None` if the queue is full, or
-    /// after [`WAIT_TIMEOUT`].
-    async fn wait(&self) -> Option<[OwnedSemaphorePermit; 2]> {
-        let place = Arc::clone(&self.places).try_acquire_owned().ok()?;
-        let verification = Arc::clone(&self.verification).acquire_owned();
-        let verification = timeout(WAIT_TIMEOUT, verification).await.ok()?.ok()?;
-        Some([verification, place])
-    }
-
-    /// Logs a refusal, at most one an hour.
-    fn log_refusal(&self, client: SocketAddr) {
-        let mut logged = lock(&self.logged);
-        if logged.is_none_or(|last| last.elapsed() >= LOG_EVERY) {
-            *logged = Some(Instant::now());
+        if !self.is_refusal_logged.swap(true, Ordering::Relaxed) {
             let client = client.ip().to_canonical();
-            tracing::warn!(%client, "wrong password; correct it there or in basic_auth_users");
+            tracing::warn!(
+                %client,
+                "wrong password; correct it there or in basic_auth_users (logged once)"
+            );
         }
-    }
-
-    /// Computes the digest of hash and password. Since it covers the hash, a changed hash
-    /// invalidates a verified password.
-    fn digest(&self, hash: &str, password: &str) -> Vec<u8> {
-        // No hash has a colon, so the two parts are unambiguous.
-        let both = format!("{hash}:{password}");
-        hmac::sign(&self.digest_key, both.as_bytes())
-            .as_ref()
-            .to_vec()
+        Err(StatusCode::UNAUTHORIZED)
     }
 }
 
@@ -232,54 +137,45 @@ fn credentials(headers: &HeaderMap) -> Option<(String, String)> {
 mod tests {
     use super::*;
 
+    const HERE: SocketAddr =
+        SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 1);
+    const REFUSED: Result<(), StatusCode> = Err(StatusCode::UNAUTHORIZED);
+
     /// Hashes a password at the lowest cost.
     fn hash_of(password: &str) -> String {
         bcrypt::hash(password, 4).unwrap()
     }
 
     fn users(hashes: &[(&str, String)]) -> Users {
-        hashes
-            .iter()
-            .map(|(name, hash)| {
-                let hash = PasswordHash::try_from(hash.clone()).unwrap();
-                (UserName((*name).to_owned()), hash)
-            })
-            .collect()
+        let hash = |(name, hash): &(&str, String)| {
+            let hash = PasswordHash::try_from(hash.clone()).unwrap();
+            ((*name).to_owned(), hash)
+        };
+        Users {
+            hashes: hashes.iter().map(hash).collect(),
+            ..Users::default()
+        }
     }
 
-    const HERE: SocketAddr =
-        SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 1);
+    impl Users {
+        async fn ask(&self, user: &str, password: &str) -> Result<(), StatusCode> {
+            let encoded = STANDARD.encode(format!("{user}:{password}"));
+            self.ask_with(&format!("Basic {encoded}")).await
+        }
 
-    /// Returns a hash whose verification outlasts the test.
-    fn expensive() -> String {
-        "$2b$12$".to_owned() + &hash_of("correct")[7..]
-    }
-
-    fn request(user: &str, password: &str) -> HeaderMap {
-        let mut headers = HeaderMap::new();
-        let encoded = STANDARD.encode(format!("{user}:{password}"));
-        headers.insert(
-            header::AUTHORIZATION,
-            format!("Basic {encoded}").parse().unwrap(),
-        );
-        headers
+        async fn ask_with(&self, authorization: &str) -> Result<(), StatusCode> {
+            let value = authorization.parse().unwrap();
+            let headers = HeaderMap::from_iter([(header::AUTHORIZATION, value)]);
+            self.verify(&headers, HERE).await
+        }
     }
 
     #[tokio::test]
     async fn only_the_right_password_of_a_known_user_is_admitted() {
-        let verifier = PasswordVerifier::default();
         let users = users(&[("alice", hash_of("correct")), ("bob", hash_of("b:ob"))]);
         for _ in 0..2 {
-            assert_eq!(
-                verifier
-                    .verify(&users, &request("alice", "correct"), HERE)
-                    .await,
-                Verdict::Admitted
-            );
-            assert_eq!(
-                verifier.verify(&users, &request("bob", "b:ob"), HERE).await,
-                Verdict::Admitted
-            );
+            assert_eq!(users.ask("alice", "correct").await, Ok(()));
+            assert_eq!(users.ask("bob", "b:ob").await, Ok(()));
             for (user, password) in [
                 ("alice", "wrong"),
                 ("alice", ""),
@@ -288,25 +184,16 @@ mod tests {
                 ("", ""),
                 ("ALICE", "correct"),
             ] {
-                assert_eq!(
-                    verifier
-                        .verify(&users, &request(user, password), HERE)
-                        .await,
-                    Verdict::Refused,
-                    "{user} {password}"
-                );
+                let asked = users.ask(user, password).await;
+                assert_eq!(asked, REFUSED, "{user} {password}");
             }
         }
     }
 
     #[tokio::test]
     async fn malformed_credentials_are_refused() {
-        let verifier = PasswordVerifier::default();
         let users = users(&[("alice", hash_of("correct"))]);
-        assert_eq!(
-            verifier.verify(&users, &HeaderMap::new(), HERE).await,
-            Verdict::Refused
-        );
+        assert_eq!(users.verify(&HeaderMap::new(), HERE).await, REFUSED);
         for value in [
             "Basic",
             "Basic ",
@@ -314,131 +201,35 @@ mod tests {
             "Bearer YWxpY2U6Y29ycmVjdA==",
             "Basic YWxpY2U=",
         ] {
-            let mut headers = HeaderMap::new();
-            headers.insert(header::AUTHORIZATION, value.parse().unwrap());
-            assert_eq!(
-                verifier.verify(&users, &headers, HERE).await,
-                Verdict::Refused,
-                "{value}"
-            );
+            assert_eq!(users.ask_with(value).await, REFUSED, "{value}");
         }
     }
 
     #[tokio::test]
-    async fn another_users_password_does_not_admit_an_unknown_user() {
-        let verifier = PasswordVerifier::default();
-        let users = users(&[("alice", hash_of("correct"))]);
-        assert_eq!(
-            verifier
-                .verify(&users, &request("mallory", "correct"), HERE)
-                .await,
-            Verdict::Refused
-        );
-    }
-
-    #[tokio::test]
-    async fn an_unknown_user_waits_and_a_client_that_leaves_keeps_its_permit() {
-        let verifier = PasswordVerifier::default();
-        let users = users(&[("alice", expensive())]);
-        let early = timeout(
-            Duration::from_millis(1),
-            verifier.verify(&users, &request("mallory", "correct"), HERE),
-        )
-        .await;
-        assert!(early.is_err(), "the response preceded the verification");
-        assert!(verifier.verification.try_acquire().is_err());
-        drop(verifier.verification.acquire().await.unwrap());
-    }
-
-    #[tokio::test]
-    async fn a_verified_password_is_forgotten_with_its_hash() {
-        let verifier = PasswordVerifier::default();
-        let (kept, changed) = (hash_of("kept"), hash_of("changed"));
-        let before = users(&[
-            ("alice", kept.clone()),
-            ("bob", changed.clone()),
-            ("carol", changed),
-        ]);
-        for (user, password) in [("alice", "kept"), ("bob", "changed"), ("carol", "changed")] {
-            assert_eq!(
-                verifier
-                    .verify(&before, &request(user, password), HERE)
-                    .await,
-                Verdict::Admitted
-            );
-        }
-        let after = users(&[("alice", kept), ("bob", hash_of("other"))]);
-        assert_eq!(
-            verifier
-                .verify(&after, &request("bob", "changed"), HERE)
-                .await,
-            Verdict::Refused
-        );
-        assert_eq!(
-            verifier
-                .verify(&after, &request("carol", "changed"), HERE)
-                .await,
-            Verdict::Refused
-        );
-        // Blocks all verifications from here on.
-        let _busy = verifier.verification.acquire().await.unwrap();
-        assert_eq!(
-            verifier
-                .verify(&after, &request("alice", "kept"), HERE)
-                .await,
-            Verdict::Admitted
-        );
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_full_queue_refuses_new_passwords_and_no_verified_one() {
-        let verifier = Arc::new(PasswordVerifier::default());
-        let users = users(&[("alice", hash_of("correct"))]);
-        let right = request("alice", "correct");
-        let admitted = verifier.verify(&users, &right, HERE).await;
-        assert_eq!(admitted, Verdict::Admitted);
-        // Stands in for a verification that never ends.
-        let _busy = verifier.verification.acquire().await.unwrap();
-        let flood: Vec<_> = (0..MAX_WAITING)
-            .map(|number| {
-                let (verifier, users) = (Arc::clone(&verifier), users.clone());
-                let wrong = request("alice", &number.to_string());
-                tokio::spawn(async move { verifier.verify(&users, &wrong, HERE).await })
-            })
-            .collect();
-        while verifier.places.available_permits() > 0 {
-            tokio::task::yield_now().await;
-        }
-        let wrong = request("alice", "one more");
-        let one_more = verifier.verify(&users, &wrong, HERE).await;
-        assert_eq!(one_more, Verdict::Busy);
-        let known = verifier.verify(&users, &right, HERE).await;
-        assert_eq!(known, Verdict::Admitted);
-        // Clients that leave free their places.
-        flood.iter().for_each(tokio::task::JoinHandle::abort);
-        for one in flood {
-            assert!(one.await.unwrap_err().is_cancelled());
-        }
-        assert_eq!(verifier.places.available_permits(), MAX_WAITING);
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_wait_ends_before_a_scrape_times_out() {
-        let verifier = PasswordVerifier::default();
-        let users = users(&[("alice", hash_of("correct"))]);
-        let _busy = verifier.verification.acquire().await.unwrap();
-        let begin = tokio::time::Instant::now();
-        assert_eq!(
-            verifier
-                .verify(&users, &request("alice", "correct"), HERE)
-                .await,
-            Verdict::Busy
-        );
+    async fn an_unknown_user_waits_and_a_client_that_leaves_keeps_its_turn() {
+        // Its verification outlasts the test.
+        let expensive = "$2b$12$".to_owned() + &hash_of("correct")[7..];
+        let users = users(&[("alice", expensive)]);
+        let early = timeout(Duration::from_millis(1), users.ask("mallory", "correct"));
         assert!(
-            begin.elapsed() < Duration::from_secs(8),
-            "{:?}",
-            begin.elapsed()
+            early.await.is_err(),
+            "the response preceded the verification"
         );
+        assert!(users.verification.try_lock().is_err());
+        drop(users.verification.lock().await);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_flood_refuses_new_passwords_before_a_scrape_times_out_and_no_verified_one() {
+        let users = users(&[("alice", hash_of("correct"))]);
+        assert_eq!(users.ask("alice", "correct").await, Ok(()));
+        // Stands in for a verification that never ends.
+        let _busy = users.verification.lock().await;
+        let begin = tokio::time::Instant::now();
+        let busy = Err(StatusCode::SERVICE_UNAVAILABLE);
+        assert_eq!(users.ask("alice", "wrong").await, busy);
+        assert_eq!(begin.elapsed().as_secs(), 6);
+        assert_eq!(users.ask("alice", "correct").await, Ok(()));
     }
 
     #[test]

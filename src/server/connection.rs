@@ -62,14 +62,14 @@ async fn shake_hands_and_serve(
     stream.set_nodelay(true)?;
     let active = server.active();
     let drain = active.drain;
-    let Some(tls) = &active.protection.file.tls else {
+    let Some(tls) = &active.file.tls else {
         return serve_requests(stream, server, connection, drain).await;
     };
     let stream = tokio::select! {
-        shaken = handshake::shake_hands(stream, &tls.acceptor, &*server.report) => shaken?,
+        shaken = handshake::shake_hands(stream, &tls.acceptor, &*server.handshake_failed) => shaken?,
         () = drain.cancelled() => return Ok(()),
     };
-    drop(active.protection);
+    drop(active.file);
     serve_requests(stream, server, connection, drain).await
 }
 

@@ -1,6 +1,5 @@
 //! TLS handshakes and the reasons of their failures.
 
-use crate::server::Event;
 use rustls::{AlertDescription as Alert, Error};
 use std::{
     io::{self, ErrorKind},
@@ -20,12 +19,12 @@ const HANDSHAKE: u8 = 22;
 
 /// Shakes hands with the client and returns the TLS stream.
 ///
-/// Reports each failure to `report`, unless the client closed before its first byte, as TCP probes
+/// Passes each failure to `failed`, unless the client closed before its first byte, as TCP probes
 /// do.
 pub async fn shake_hands(
     stream: TcpStream,
     tls: &TlsAcceptor,
-    report: &(dyn Fn(Event) + Send + Sync),
+    failed: &(dyn Fn(&'static str) + Send + Sync),
 ) -> io::Result<TlsStream<TcpStream>> {
     let handshake = async {
         let mut first = [0];
@@ -45,7 +44,7 @@ pub async fn shake_hands(
     if let Err(error) = &shaken
         && error.kind() != ErrorKind::NotConnected
     {
-        report(Event::HandshakeFailed(reason(error)));
+        failed(reason(error));
     }
     shaken
 }

@@ -1,6 +1,6 @@
 //! The fixture of the server's tests: two routes behind a web configuration file.
 
-use super::{Protection, Server, web_config::WebConfigFile};
+use super::{Server, protect, web_config::WebConfigFile};
 use axum::{
     Router,
     body::Body,
@@ -27,11 +27,15 @@ pub struct Fixture {
 
 impl Fixture {
     pub fn new() -> Self {
-        let protection = Protection::new(WebConfigFile::default());
-        let path = "/metrics";
-        let routes = routes(path, &protection);
+        let (path, stop) = ("/metrics", CancellationToken::new());
+        let server = Server::new(
+            WebConfigFile::default(),
+            |file| routes(path, file),
+            |_| {},
+            stop,
+        );
         Self {
-            server: Server::new(routes, protection, |_| {}, CancellationToken::new()),
+            server,
             path,
             web_config: None,
             folder: TempDir::new().unwrap(),
@@ -54,9 +58,7 @@ impl Fixture {
     /// Activates the current path and the current web configuration file.
     pub fn reload(&mut self) {
         let file = WebConfigFile::load(self.web_config.as_deref()).unwrap();
-        let protection = self.server.protection().renewed(file);
-        self.server
-            .replace(routes(self.path, &protection), protection);
+        self.server.replace(file, |file| routes(self.path, file));
     }
 
     /// Returns the status of the protected route with a header `Authorization`.
@@ -74,10 +76,10 @@ impl Fixture {
     }
 }
 
-fn routes(path: &str, protection: &Arc<Protection>) -> Router {
+fn routes(path: &str, file: &Arc<WebConfigFile>) -> Router {
     let covered = Router::new().route(path, get(|| async { &BODY[..] }));
     let open = Router::new().route("/-/healthy", get(|| async { "healthy\n" }));
-    protection.layer(covered, open)
+    protect(file, covered, open)
 }
 
 /// A certificate authority for one test.

@@ -3,8 +3,7 @@
 use super::{page, scrape, state::AppState, translations};
 use crate::{
     diagnosis,
-    metrics::instruments::Instruments,
-    server::{Event, Protection},
+    server::{protect, web_config::WebConfigFile},
     support::humanize::Rough,
 };
 use axum::{
@@ -23,9 +22,9 @@ use tower_http::{CompressionLevel, compression::CompressionLayer};
 /// while it waits.
 const LONGEST_SILENCE: Duration = Duration::from_secs(60);
 
-/// Returns the routes with their protection. An orchestrator's probes need no password and pass the
+/// Returns the routes behind the web configuration file. An orchestrator's probes need no password and pass the
 /// rate limit.
-pub fn router(state: &Arc<AppState>, protection: &Arc<Protection>) -> Router {
+pub fn router(state: &Arc<AppState>, file: &Arc<WebConfigFile>) -> Router {
     let probes = Router::new()
         .route("/-/healthy", get(healthy))
         .route("/-/ready", get(ready))
@@ -38,21 +37,10 @@ pub fn router(state: &Arc<AppState>, protection: &Arc<Protection>) -> Router {
         .route("/-/reload", put(reload).post(reload))
         .fallback(not_found)
         .method_not_allowed_fallback(method_not_allowed);
-    protection
-        .layer(covered, probes)
+    protect(file, covered, probes)
         .layer(from_fn(require_host))
         .layer(from_fn_with_state(Arc::clone(state), count))
         .with_state(Arc::clone(state))
-}
-
-/// Returns a receiver of the server's events that counts them.
-pub fn count_events(instruments: Arc<Instruments>) -> impl Fn(Event) + Send + Sync {
-    move |event| match event {
-        Event::HandshakeFailed(reason) => {
-            instruments.tls_handshake_failures(reason).inc();
-        }
-        Event::CertificateChanged { expires } => instruments.certificate_expires(expires),
-    }
 }
 
 /// Counts requests by the matched path.

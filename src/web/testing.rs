@@ -8,10 +8,10 @@ use crate::{
     support::clock::{Clock, Timestamp},
 };
 use crate::{
-    server::{Protection, Server, web_config::WebConfigFile},
+    server::{Server, web_config::WebConfigFile},
     testing,
     web::{
-        router::{count_events, router},
+        router::router,
         state::{AppState, Current, ReloadRequest},
     },
 };
@@ -81,11 +81,10 @@ impl Fixture {
             settings: settings.clone(),
             api: "api.example.com".into(),
         });
-        let protection = Protection::new(WebConfigFile::default());
         let server = Server::new(
-            router(&state, &protection),
-            protection,
-            count_events(instruments),
+            WebConfigFile::default(),
+            |file| router(&state, file),
+            |_| {},
             CancellationToken::new(),
         );
         let folder = TempDir::new().unwrap();
@@ -134,10 +133,8 @@ impl Fixture {
     /// Activates the current settings and the current web configuration file.
     pub fn reload(&mut self) {
         let file = WebConfigFile::load(self.settings.config_file.as_deref()).unwrap();
-        let protection = self.server.protection().renewed(file);
         self.state = self.state.reconfigured(self.settings.clone());
-        self.server
-            .replace(router(&self.state, &protection), protection);
+        self.server.replace(file, |file| router(&self.state, file));
     }
 
     /// Returns the response to a request such as `GET /metrics`.

@@ -144,7 +144,7 @@ fn an_empty_file_leaves_the_protection_active() {
     assert_eq!(protected.get("/metrics", false), None);
     protected.write("web.yml", "");
     protected.wait_for_metric(SUCCESSFUL, "0");
-    let message = ["level=error", "web.yml: the file is empty"];
+    let message = ["level=error", "web.config_file: the file is empty"];
     protected.exporter.wait_for_line(&message);
     assert_eq!(protected.get("/metrics", false), None);
     protected.write("web.yml", TLS);
