@@ -171,7 +171,7 @@ impl Failure {
     }
 }
 
-/// The reason why a poll ended early or read nothing.
+/// The reason why a poll ended early, read nothing or could not list everything.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stop {
     pub reason: PollFailure,
@@ -179,6 +179,10 @@ pub struct Stop {
 }
 
 impl Stop {
+    pub fn is_outage(&self) -> bool {
+        self.reason != PollFailure::Listing
+    }
+
     /// Returns whether the key, and not the API, ended the poll.
     pub fn is_of_key(&self) -> bool {
         matches!(

@@ -25,8 +25,7 @@ pub use settings::Settings;
 use crate::{
     api::Api,
     domain::{
-        Failure,
-        polling::{PollOutcome, PollStatus, Running},
+        polling::{PollOutcome, PollStatus},
         snapshot::Snapshot,
     },
     metrics::instruments::Instruments,
@@ -67,7 +66,7 @@ pub struct Poller<A> {
     /// The start of the poll under way.
     began: Option<Instant>,
     /// The progress of the poll under way, or of the last one.
-    progress: watch::Sender<Running>,
+    progress: watch::Sender<PollOutcome>,
     /// The end of the last request, or the start of the poll.
     silent_since: Instant,
     /// The start of the next poll, while the poller waits for it.
@@ -110,27 +109,8 @@ impl<A: Api> Poller<A> {
     }
 
     /// Returns a receiver of the progress of polls.
-    pub fn progress(&self) -> watch::Receiver<Running> {
+    pub fn progress(&self) -> watch::Receiver<PollOutcome> {
         self.progress.subscribe()
-    }
-
-    /// Returns the outcome of a poll whose future was dropped.
-    pub fn interrupted(&self) -> PollOutcome {
-        let now = self.clock.now();
-        let Running {
-            of, read, failed, ..
-        } = *self.progress.borrow();
-        let hint = "poll again, without ending it early";
-        PollOutcome {
-            ended_at: now,
-            listing_failure: of
-                .is_none()
-                .then(|| Failure::new("the poll was stopped", hint, now)),
-            read,
-            failed,
-            unreached: of.unwrap_or(self.ledger.polled()) - read - failed,
-            ..PollOutcome::default()
-        }
     }
 
     pub fn snapshot(&self) -> Snapshot {
@@ -146,7 +126,7 @@ impl<A: Api> Poller<A> {
         let mut status = PollStatus {
             interval: settings.interval,
             stale_after: settings.stale_after,
-            running: self.began.map(|began| Running {
+            running: self.began.map(|began| PollOutcome {
                 since: was(began),
                 silent_since: was(self.silent_since),
                 ..self.progress.borrow().clone()

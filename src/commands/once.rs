@@ -16,7 +16,7 @@ use crate::{
     domain::{
         ProblemKind,
         document::{Document, Row, Selection},
-        polling::{PollOutcome, PollStatus, Running},
+        polling::PollOutcome,
         targets::Targets,
     },
     metrics::{exposition::Exposition, instruments::Instruments},
@@ -124,10 +124,14 @@ fn report(
     if let Some(ratio) = arguments.require {
         snapshot.targets = Arc::new(Targets::everything_at(ratio));
     }
-    let status = PollStatus {
-        last: Some(result.outcome),
-        ..poller.status()
-    };
+    let mut status = poller.status();
+    if let Some(poll) = status.running.take() {
+        // A signal has ended it.
+        status.last = Some(PollOutcome {
+            ended_at: snapshot.taken_at,
+            ..poll
+        });
+    }
     let all = Document::judge(&snapshot, status, None);
     let all_languages = Selection {
         languages: GlobSet::empty(),
@@ -177,7 +181,6 @@ fn new_poller(
 
 /// The result of the poll.
 struct PollResult {
-    outcome: PollOutcome,
     findings: Vec<Finding>,
     /// The signal that cut the poll short; `None` if the poll reached its end.
     signal: Option<&'static str>,
@@ -189,21 +192,20 @@ async fn poll(
     instruments: &Instruments,
     signals: &mut StopSignals,
 ) -> PollResult {
-    let (outcome, signal) = tokio::select! {
+    let signal = tokio::select! {
         biased;
-        outcome = poller.poll() => (outcome, None),
-        signal = signals.received() => (poller.interrupted(), Some(signal)),
+        _ = poller.poll() => None,
+        signal = signals.received() => Some(signal),
     };
     let mut findings = Vec::new();
     // An interrupted poll is no basis for a judgement.
     if signal.is_none() {
         let document = Document::judge(&poller.snapshot(), poller.status(), None);
-        findings = diagnosis::findings(&document, &instruments.facts(), outcome.ended_at);
+        findings = diagnosis::findings(&document, &instruments.facts(), document.taken_at);
         instruments.judged(diagnosis::problems(&findings));
     }
     poller.save();
     PollResult {
-        outcome,
         findings,
         signal,
     }
@@ -332,13 +334,13 @@ fn progress_bar() -> anyhow::Result<ProgressBar> {
 
 /// Draws the progress of the poll, on a terminal only: elsewhere each step would wake a thread for
 /// nothing.
-async fn draw(bar: ProgressBar, mut progress: watch::Receiver<Running>) -> anyhow::Result<()> {
+async fn draw(bar: ProgressBar, mut progress: watch::Receiver<PollOutcome>) -> anyhow::Result<()> {
     if bar.is_hidden() {
         return Ok(());
     }
     let reading = ProgressStyle::with_template("{wide_bar} {pos}/{len} repositories, {eta} left")?;
     while progress.changed().await.is_ok() {
-        let Running {
+        let PollOutcome {
             listed,
             of,
             read,

@@ -5,7 +5,7 @@ use crate::{
     domain::{
         Operation, PollFailure, ProblemKind, Reason, Severity, ZeroCount,
         document::Document,
-        polling::PollStatus,
+        polling::{PollOutcome, PollStatus},
         snapshot::{Condition, out_of_scale},
     },
     support::{
@@ -140,7 +140,7 @@ pub(super) fn shape(document: &Document) -> Option<Finding> {
     let failures =
         rows.filter_map(|row| Some((Operation::ListLanguages, row.condition.failure()?)));
     let last = status.last.as_ref();
-    let listing = last.and_then(|last| last.listing_failure.as_ref());
+    let listing = last.and_then(PollOutcome::cut_short);
     let listing = listing.map(|failure| (Operation::ListRepositories, failure));
     let responses = failures.chain(listing).filter_map(|(operation, failure)| {
         let reason = failure.reason?;

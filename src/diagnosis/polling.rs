@@ -5,7 +5,7 @@ use crate::{
     domain::{
         PollFailure, ProblemKind, Severity,
         document::Document,
-        polling::{PollStatus, Running, is_many},
+        polling::{PollOutcome, PollStatus, is_many},
         snapshot::Condition,
     },
     support::{
@@ -85,7 +85,7 @@ fn under_way(document: &Document, now: Timestamp) -> Option<Finding> {
             ..Finding::new(ProblemKind::PollsFailing, what, hint)
         });
     }
-    let Running { of, failed, .. } = *running;
+    let PollOutcome { of, failed, .. } = *running;
     let is_told = status.last.as_ref().is_some_and(|last| !last.is_well());
     if is_told || !is_many(failed, of?) {
         return None;
@@ -153,7 +153,7 @@ pub fn progress(document: &Document) -> String {
 pub(super) fn overrun(status: &PollStatus) -> Option<Finding> {
     let last = status.last.as_ref()?;
     // An outage is no reason to poll more slowly.
-    if last.duration <= status.interval || last.stop.is_some() {
+    if last.duration <= status.interval || last.is_outage() {
         return None;
     }
     // Rounded up, so that no poll seems to have taken exactly an interval.

@@ -5,7 +5,7 @@ mod problems;
 use super::*;
 use crate::domain::{
     Defect, Failure, Operation, PollFailure, Reason, Repository, RepositoryId, Stop,
-    polling::{PollOutcome, PollStatus, Running},
+    polling::{PollOutcome, PollStatus},
     record::Languages,
     snapshot::{Condition, Shown, Snapshot},
     targets::{Targets, tests::entry},
@@ -66,12 +66,10 @@ fn poll() -> PollOutcome {
     PollOutcome {
         ended_at: NOW,
         duration: Duration::from_secs(10),
-        listing_failure: None,
-        stop: None,
+        is_listed: true,
+        of: Some(2),
         read: 2,
-        failed: 0,
-        unreached: 0,
-        postponed: 0,
+        ..PollOutcome::default()
     }
 }
 
@@ -138,14 +136,14 @@ impl Known {
     clippy::unnecessary_wraps,
     reason = "the field that it fills is optional"
 )]
-fn running(since: Timestamp, is_listed: bool, read: usize) -> Option<Running> {
-    Some(Running {
+fn running(since: Timestamp, is_listed: bool, read: usize) -> Option<PollOutcome> {
+    Some(PollOutcome {
         since,
         silent_since: since,
         is_listed,
         of: Some(2),
         read,
-        ..Running::default()
+        ..PollOutcome::default()
     })
 }
 
@@ -158,10 +156,9 @@ fn stop(reason: PollFailure) -> Stop {
 
 fn refused(reason: PollFailure) -> PollOutcome {
     PollOutcome {
-        listing_failure: Some(failure()),
+        is_listed: false,
         stop: Some(stop(reason)),
         read: 0,
-        unreached: 2,
         ..poll()
     }
 }
@@ -367,9 +364,9 @@ fn a_response_that_cannot_be_decoded_is_of_another_shape() {
         Some("decode (list_languages)")
     );
     let known = Known::ended(PollOutcome {
-        listing_failure: Some(Failure {
-            reason: Some(Reason::Cursor),
-            ..failure()
+        stop: Some(Stop {
+            reason: PollFailure::Listing,
+            failure: failed_for(Reason::Cursor),
         }),
         ..poll()
     });

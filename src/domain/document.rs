@@ -289,7 +289,7 @@ impl Document {
     /// Returns whether the last poll could list all repositories.
     pub fn is_listed(&self) -> bool {
         let last = self.status.last.as_ref();
-        last.is_some_and(|poll| poll.listing_failure.is_none())
+        last.is_some_and(|poll| poll.is_listed)
     }
 
     /// Counts the repositories whose condition passes `accepts`.

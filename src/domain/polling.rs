@@ -19,69 +19,14 @@ pub fn is_many(unread: usize, all: usize) -> bool {
     unread >= MANY.max(all.div_ceil(10))
 }
 
-/// The outcome of a poll.
+/// A poll under way, or the outcome of one that has ended.
 #[derive(Debug, Clone, Default)]
 pub struct PollOutcome {
-    pub ended_at: Timestamp,
-    pub duration: Duration,
-    /// The failure of the listing; `None` if the listing reached its end.
-    pub listing_failure: Option<Failure>,
-    /// The reason why the poll ended early or read nothing; `None` otherwise.
-    pub stop: Option<Stop>,
-    /// The number of repositories read in full.
-    pub read: usize,
-    /// The number of repositories that could not be read.
-    pub failed: usize,
-    /// The number of repositories left without a response because the poll ended early.
-    pub unreached: usize,
-    /// The number of repositories that failed earlier and were left to later polls.
-    pub postponed: usize,
-}
-
-impl PollOutcome {
-    /// Returns the failure that ended the poll early, or else the failure that ended the listing.
-    pub fn cut_short(&self) -> Option<&Failure> {
-        let stop = self.stop.as_ref().map(|stop| &stop.failure);
-        stop.or(self.listing_failure.as_ref())
-    }
-
-    /// Returns the first reason why the poll did not read everything, or `None` if it did.
-    pub fn failure(&self) -> Option<PollFailure> {
-        if let Some(stop) = &self.stop {
-            Some(stop.reason)
-        } else if self.listing_failure.is_some() {
-            Some(PollFailure::Listing)
-        } else if self.unread() > 0 {
-            Some(PollFailure::Repositories)
-        } else {
-            None
-        }
-    }
-
-    fn unread(&self) -> usize {
-        self.failed + self.unreached + self.postponed
-    }
-
-    /// Returns whether the poll read everything.
-    pub fn is_success(&self) -> bool {
-        self.failure().is_none()
-    }
-
-    /// Returns whether the poll read everything apart from a few repositories.
-    pub fn is_well(&self) -> bool {
-        let unread = self.unread();
-        self.cut_short().is_none()
-            && !is_many(unread, self.read + unread)
-            && (unread == 0 || self.read > 0)
-    }
-}
-
-/// The poll under way.
-#[derive(Debug, Clone, Default)]
-pub struct Running {
     pub since: Timestamp,
     /// The end of the last request, or the start of the poll.
     pub silent_since: Timestamp,
+    pub ended_at: Timestamp,
+    pub duration: Duration,
     /// The number of repositories that the listing has shown so far.
     pub listed: usize,
     /// True once the listing has reached its end.
@@ -94,6 +39,49 @@ pub struct Running {
     pub failed: usize,
     /// The last failure of a repository.
     pub failure: Option<Failure>,
+    /// The reason why the poll ended early, read nothing or could not list everything.
+    pub stop: Option<Stop>,
+}
+
+impl PollOutcome {
+    /// Returns the first reason why the poll did not read everything, or `None` if it did.
+    pub fn failure(&self) -> Option<PollFailure> {
+        let unread = (self.unread() > 0).then_some(PollFailure::Repositories);
+        self.stop.as_ref().map(|stop| stop.reason).or(unread)
+    }
+
+    /// Returns the failure that ended the poll early, or else the failure that ended the listing.
+    pub fn cut_short(&self) -> Option<&Failure> {
+        self.stop.as_ref().map(|stop| &stop.failure)
+    }
+
+    /// Returns whether the API or the key failed as a whole. The failures of single repositories
+    /// are then unknown.
+    pub fn is_outage(&self) -> bool {
+        self.stop.as_ref().is_some_and(Stop::is_outage)
+    }
+
+    pub fn unread(&self) -> usize {
+        self.of.unwrap_or_default() - self.read
+    }
+
+    /// Returns the number of repositories that are left to the next poll.
+    pub fn left(&self) -> usize {
+        self.unread() - self.failed
+    }
+
+    /// Returns whether the poll read everything.
+    pub fn is_success(&self) -> bool {
+        self.failure().is_none()
+    }
+
+    /// Returns whether the poll read everything apart from a few repositories.
+    pub fn is_well(&self) -> bool {
+        let unread = self.unread();
+        self.stop.is_none()
+            && !is_many(unread, self.read + unread)
+            && (unread == 0 || self.read > 0)
+    }
 }
 
 /// The status of polling, which the poller owns. Each publication has a copy beside the snapshot,
@@ -104,7 +92,7 @@ pub struct PollStatus {
     /// The age at which data are stale.
     pub stale_after: Duration,
     /// The poll under way.
-    pub running: Option<Running>,
+    pub running: Option<PollOutcome>,
     /// The start of the next poll, while the poller waits for it.
     pub next_poll_at: Option<Timestamp>,
     /// The outcome of the last poll that has ended.
@@ -135,30 +123,9 @@ pub struct PollStatus {
 }
 
 impl PollStatus {
-    /// Notes the end of a poll. A failure dates from the first of the consecutive polls that failed
-    /// at the same step; the key is a step of its own.
-    pub fn ended(&mut self, mut outcome: PollOutcome) {
-        if let Some(before) = &self.last {
-            let listing_before = before.listing_failure.as_ref();
-            let listing_failure = outcome.listing_failure;
-            outcome.listing_failure =
-                listing_failure.map(|failure| failure.continuing(listing_before));
-            outcome.stop = outcome.stop.map(|stop| {
-                let before = before.stop.as_ref();
-                let before = before.filter(|before| before.is_of_key() == stop.is_of_key());
-                let before = before.map(|before| &before.failure);
-                Stop {
-                    failure: stop.failure.continuing(before),
-                    ..stop
-                }
-            });
-        }
-        self.last = Some(outcome);
-    }
-
-    /// Returns whether the API or the key failed as a whole in the last poll, or the first poll has
-    /// not shown yet that it did not. The failures of single repositories are then unknown.
+    /// Returns whether the last poll was an outage, or the first poll has not shown yet that it is
+    /// none.
     pub fn is_outage(&self) -> bool {
-        self.last.as_ref().is_none_or(|last| last.stop.is_some())
+        self.last.as_ref().is_none_or(PollOutcome::is_outage)
     }
 }

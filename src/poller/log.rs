@@ -82,25 +82,16 @@ fn note(
 /// diagnosis logs the reason of a failure.
 pub fn outcome(before: Option<&PollOutcome>, outcome: &PollOutcome) {
     // A poll that ended early has read a random number of repositories.
-    let unread = |outcome: &PollOutcome| match outcome.stop {
-        Some(_) => None,
-        None => Some((
-            outcome.listing_failure.is_some(),
-            outcome.failed,
-            outcome.unreached,
-        )),
+    let counts = |outcome: &PollOutcome| {
+        let unread = outcome.unread();
+        (!outcome.is_outage()).then_some((outcome.is_listed, outcome.failed, unread))
     };
-    let PollOutcome {
-        read,
-        failed,
-        unreached,
-        postponed,
-        ..
-    } = *outcome;
+    let PollOutcome { read, failed, .. } = *outcome;
+    let left = outcome.left();
     let duration = format!("{:.3}s", outcome.duration.as_secs_f64());
-    if before.map(unread) == Some(unread(outcome)) {
-        tracing::debug!(read, failed, unreached, postponed, duration, "poll ended");
+    if before.map(counts) == Some(counts(outcome)) {
+        tracing::debug!(read, failed, left, duration, "poll ended");
     } else {
-        tracing::info!(read, failed, unreached, postponed, duration, "poll ended");
+        tracing::info!(read, failed, left, duration, "poll ended");
     }
 }

@@ -11,7 +11,7 @@ use crate::{
     domain::{
         Defect, Failure, LanguageList, Listing, Next, Operation, Page, PollFailure, Reason,
         RepositoryId, Stop,
-        polling::{PollOutcome, Running},
+        polling::PollOutcome,
     },
     support::humanize::repositories,
 };
@@ -39,13 +39,13 @@ impl<A: Api> Poller<A> {
         let settings = Arc::clone(&self.settings.borrow_and_update());
         let began = Instant::now();
         (self.began, self.silent_since, self.next_poll) = (Some(began), began, None);
-        self.progress.send_replace(Running::default());
+        self.progress.send_replace(PollOutcome::default());
         if self.status.last.is_none() {
             self.publish();
         }
         let mut poll = Poll::new(self, settings);
-        poll.run().await;
-        let outcome = poll.conclude(began);
+        let stop = poll.run().await.err();
+        let outcome = poll.conclude(began, stop);
         self.ledger.poll_ended(began);
         outcome
     }
@@ -55,14 +55,11 @@ impl<A: Api> Poller<A> {
 struct Poll<'a, A> {
     poller: &'a mut Poller<A>,
     settings: Arc<Settings<A>>,
-    outcome: PollOutcome,
     log: PollLog,
     /// The ticks at which the progress of the poll is published.
     publications: Interval,
     /// The ticks at which the progress is saved.
     saves: Interval,
-    /// True once the API has refused a request with 429 or 503.
-    is_refused: bool,
     /// The last failure of each repository that was requested and not read.
     failures: BTreeMap<RepositoryId, RequestFailure>,
 }
@@ -77,62 +74,66 @@ impl<'a, A: Api> Poll<'a, A> {
         Self {
             poller,
             settings,
-            outcome: PollOutcome::default(),
             log: PollLog::default(),
             publications: ticks(FIRST_PUBLISH, PUBLISH_EVERY),
             saves: ticks(SAVE_EVERY, SAVE_EVERY),
-            is_refused: false,
             failures: BTreeMap::new(),
         }
     }
 
-    async fn run(&mut self) {
+    async fn run(&mut self) -> Result<(), Stop> {
         let settings = Arc::clone(&self.settings);
         let now = self.poller.clock.now();
         // The key and the certificates may be on a disk that hangs.
-        match self.wait_for(settings.api.begin(now)).await {
-            Ok(session) => {
-                let listing_failure = self.list(&session).await.err();
-                let now = self.poller.clock.now();
-                self.outcome.listing_failure =
-                    listing_failure.as_ref().map(|failure| failure.dated(now));
-                self.read(&session, listing_failure).await;
-            }
-            Err(stop) => {
-                self.outcome.unreached = self.poller.ledger.polled();
-                self.outcome.listing_failure = Some(stop.failure.clone());
-                self.outcome.stop = Some(stop);
-            }
+        let session = self.wait_for(settings.api.begin(now)).await?;
+        let listing_failure = self.list(&session).await.err();
+        if let Some(failure) = &listing_failure {
+            self.stop_for(Operation::ListRepositories, failure)?;
         }
+        self.read(&session, listing_failure).await
     }
 
-    /// Records, counts and logs the outcome of the poll.
-    fn conclude(self, began: Instant) -> PollOutcome {
+    /// Records, counts and logs the outcome of the poll. A failure dates from the first of the
+    /// consecutive polls that ended early; the key is a reason of its own.
+    fn conclude(mut self, began: Instant, mut stop: Option<Stop>) -> PollOutcome {
         let poller = self.poller;
         let now = poller.clock.now();
         let before = poller.status.last.take();
-        poller.status.last.clone_from(&before);
-        poller.status.ended(PollOutcome {
+        let stopped = before.as_ref().and_then(|before| before.stop.as_ref());
+        if let (Some(stop), Some(before)) = (&mut stop, stopped)
+            && stop.is_of_key() == before.is_of_key()
+        {
+            stop.failure = stop.failure.clone().continuing(Some(&before.failure));
+        }
+        let progress = poller.progress.borrow().clone();
+        let outcome = PollOutcome {
             ended_at: now,
             duration: began.elapsed(),
-            ..self.outcome
-        });
-        poller.began = None;
-        let outcome = poller.status.last.clone().unwrap_or_default();
+            of: progress.of.or(Some(poller.ledger.polled())),
+            failed: self.failures.len(),
+            stop,
+            ..progress
+        };
+        // In an outage they say nothing about the repositories.
+        let is_outage = outcome.is_outage();
+        for (id, failure) in self.failures {
+            let (ledger, log) = (&mut poller.ledger, &mut self.log);
+            ledger.failed(id, failure.dated(now), is_outage, log);
+        }
         // A poll of a few chosen repositories has not read everything.
+        let status = &mut poller.status;
         if self.settings.only.is_empty() {
             if outcome.is_success() {
-                poller.status.last_success_at = Some(now);
+                status.last_success_at = Some(now);
             }
-            let since = poller.status.failing_since;
-            let since = since.or_else(|| Some(before.as_ref().map_or(now, |one| one.ended_at)));
-            let since = since.filter(|_| !outcome.is_well());
-            poller.status.failing_since = since;
+            let ended_before = before.as_ref().map_or(now, |before| before.ended_at);
+            let since = status.failing_since.unwrap_or(ended_before);
+            status.failing_since = (!outcome.is_well()).then_some(since);
         }
+        status.slowed_to = self.settings.api.pace().slowed();
+        status.last = Some(outcome.clone());
+        poller.began = None;
         poller.instruments.poll_ended(outcome.failure());
-        // The refusals of an outage still slow down the polls after it.
-        let slowed_to = self.settings.api.pace().slowed();
-        poller.status.slowed_to = slowed_to.filter(|_| self.is_refused);
         if outcome.duration > self.settings.interval {
             poller.instruments.poll_overruns.inc();
         }
@@ -249,8 +250,7 @@ impl<'a, A: Api> Poll<'a, A> {
                 Ok(page) => return Ok(page),
                 Err(failure) => failure,
             };
-            self.outcome.stop = self.stop_for(operation, &failure);
-            let is_final = !failure.is_momentary || self.outcome.stop.is_some();
+            let is_final = !failure.is_momentary || self.stop_for(operation, &failure).is_err();
             if is_final || attempt >= self.settings.max_attempts {
                 return Err(failure);
             }
@@ -262,7 +262,11 @@ impl<'a, A: Api> Poll<'a, A> {
 
     /// Reads the languages of the repositories. `listing_failure` is the failure that ended the
     /// listing early, if any.
-    async fn read(&mut self, session: &A::Session, listing_failure: Option<RequestFailure>) {
+    async fn read(
+        &mut self,
+        session: &A::Session,
+        listing_failure: Option<RequestFailure>,
+    ) -> Result<(), Stop> {
         let settings = Arc::clone(&self.settings);
         let order = self.poller.ledger.order(&settings.only);
         let of = order.len();
@@ -271,7 +275,7 @@ impl<'a, A: Api> Poll<'a, A> {
         self.poller.progress.send_modify(|poll| {
             (poll.of, poll.is_listed) = (Some(of), listing_failure.is_none());
         });
-        while self.outcome.stop.is_none() {
+        loop {
             while requests.len() < settings.concurrency
                 && let Some(fetch) = queue.next()
             {
@@ -286,7 +290,7 @@ impl<'a, A: Api> Poll<'a, A> {
                 .due()
                 .filter(|_| requests.len() < settings.concurrency);
             if requests.is_empty() && due.is_none() {
-                break;
+                return self.judge(listing_failure.as_ref(), &queue);
             }
             let completed = async {
                 select! {
@@ -300,20 +304,9 @@ impl<'a, A: Api> Poll<'a, A> {
                 let result = result.and_then(|list| self.admit(fetch.id, list));
                 let is_lowest = settings.api.pace().is_lowest();
                 let is_final = queue.completed(fetch, result.as_ref().err(), is_lowest);
-                self.take_in(fetch.id, result, is_final);
+                self.take_in(fetch.id, result, is_final)?;
             }
         }
-        self.outcome.failed = self.failures.len();
-        let left = of - self.outcome.read - self.outcome.failed;
-        if self.outcome.stop.is_none() {
-            self.outcome.stop = self.outage(listing_failure.as_ref(), &queue);
-        }
-        if self.outcome.stop.is_some() {
-            self.outcome.unreached = left;
-        } else {
-            self.outcome.postponed = left;
-        }
-        self.settle();
     }
 
     /// Takes in the result of the request for one repository's languages. A failure is final if
@@ -323,42 +316,31 @@ impl<'a, A: Api> Poll<'a, A> {
         id: RepositoryId,
         result: Result<LanguageList, RequestFailure>,
         is_final: bool,
-    ) {
+    ) -> Result<(), Stop> {
+        let poller = &mut *self.poller;
+        let now = poller.clock.moment();
         match result {
             Ok(list) => {
                 self.failures.remove(&id);
-                self.outcome.read += 1;
-                self.poller.progress.send_modify(|poll| poll.read += 1);
-                let poller = &mut *self.poller;
-                let (scale, now) = (self.settings.completion_scale, poller.clock.moment());
-                let log = &mut self.log;
+                poller.progress.send_modify(|poll| poll.read += 1);
+                let (scale, log) = (self.settings.completion_scale, &mut self.log);
                 poller.ledger.succeeded(id, list, scale, now, log);
+                Ok(())
             }
             Err(failure) => {
-                self.outcome.stop = self.stop_for(Operation::ListLanguages, &failure);
-                let dated = failure.dated(self.poller.clock.now());
-                self.poller.progress.send_modify(|poll| {
+                poller.progress.send_modify(|poll| {
                     poll.failed += usize::from(is_final);
-                    poll.failure = Some(dated);
+                    poll.failure = Some(failure.dated(now.wall));
                 });
+                let stop = self.stop_for(Operation::ListLanguages, &failure);
                 self.failures.insert(id, failure);
+                stop
             }
         }
     }
 
-    /// Passes the failures to the ledger. In an outage they say nothing about the repositories.
-    fn settle(&mut self) {
-        let (poller, log) = (&mut *self.poller, &mut self.log);
-        let now = poller.clock.now();
-        let is_outage = self.outcome.stop.is_some();
-        for (id, failure) in std::mem::take(&mut self.failures) {
-            poller.ledger.failed(id, failure.dated(now), is_outage, log);
-        }
-    }
-
-    /// Returns the reason to stop the poll, if a failure concerns all requests.
-    fn stop_for(&mut self, operation: Operation, failure: &RequestFailure) -> Option<Stop> {
-        self.is_refused |= failure.is_refusal();
+    /// Fails with the reason to stop the poll, if a failure concerns all requests.
+    fn stop_for(&self, operation: Operation, failure: &RequestFailure) -> Result<(), Stop> {
         let hold = failure.hold.unwrap_or_default();
         let (reason, what) = match (failure.reason, operation) {
             (Reason::Unauthorized, _) => (
@@ -377,31 +359,35 @@ impl<'a, A: Api> Poll<'a, A> {
                 );
                 (PollFailure::Held, what)
             }
-            _ => return None,
+            _ => return Ok(()),
         };
         let failure = Failure::new(what, failure.hint, self.poller.clock.now());
-        Some(Stop { reason, failure })
+        Err(Stop { reason, failure })
     }
 
-    /// Returns the reason to stop the poll if the API failed as a whole: failures in a row ended
-    /// it, or it read nothing after a listing that failed.
-    fn outage(&self, listing_failure: Option<&RequestFailure>, queue: &Queue) -> Option<Stop> {
+    /// Fails if the listing did not reach its end, or if the API failed as a whole: failures in a
+    /// row ended the poll, or it read nothing after a listing that failed.
+    fn judge(&self, listing_failure: Option<&RequestFailure>, queue: &Queue) -> Result<(), Stop> {
         let now = self.poller.clock.now();
-        let is_nothing_read = self.outcome.read == 0;
-        let is_ended_by_row = queue.is_outage(is_nothing_read);
-        let failure = match (listing_failure, &self.poller.progress.borrow().failure) {
-            (Some(failure), _) if is_nothing_read || is_ended_by_row => failure.dated(now),
-            (None, Some(last)) if is_ended_by_row => {
+        let progress = self.poller.progress.borrow();
+        let is_nothing_read = progress.read == 0;
+        let is_outage =
+            queue.is_outage(is_nothing_read) || is_nothing_read && listing_failure.is_some();
+        let failure = match (listing_failure, &progress.failure) {
+            (Some(failure), _) => failure.dated(now),
+            (None, Some(last)) if is_outage => {
                 let failed = repositories(self.failures.len());
                 let what = format!("{failed} cannot be read, the last: {}", last.what);
                 Failure::new(what, Arc::clone(&last.hint), now)
             }
-            _ => return None,
+            _ => return Ok(()),
         };
-        Some(Stop {
-            reason: PollFailure::Unavailable,
-            failure,
-        })
+        let reason = if is_outage {
+            PollFailure::Unavailable
+        } else {
+            PollFailure::Listing
+        };
+        Err(Stop { reason, failure })
     }
 
     /// Fails if the ledger has no room for the languages.

@@ -66,7 +66,7 @@ fn failure(document: &Document) -> String {
     if let Some(failure) = poll.and_then(|poll| poll.cut_short()) {
         return escaped(&format!("{}; {}", failure.what, failure.hint));
     }
-    let left = poll.map_or(0, |poll| poll.failed + poll.unreached + poll.postponed);
+    let left = poll.map_or(0, |poll| poll.unread());
     format!(
         "{} could not be read.",
         repositories(document.unread().max(left))

@@ -284,7 +284,7 @@ Beware: no repository matches acme/*p; check the spelling and the filters
 fn a_failed_listing_does_not_look_like_an_empty_account() {
     let failure = Failure::new("status 401", "wait", NOW);
     let refused = PollOutcome {
-        listing_failure: Some(failure.clone()),
+        is_listed: false,
         stop: Some(Stop {
             reason: PollFailure::Unauthorized,
             failure,

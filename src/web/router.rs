@@ -295,15 +295,11 @@ mod tests {
             status.last = Some(PollOutcome {
                 ended_at: Timestamp::from_millis(1000),
                 duration: Duration::from_secs(1),
-                listing_failure: Some(failure.clone()),
                 stop: Some(Stop {
                     reason: PollFailure::Unauthorized,
                     failure,
                 }),
-                read: 0,
-                failed: 0,
-                unreached: 0,
-                postponed: 0,
+                ..PollOutcome::default()
             });
         });
         assert_eq!(

@@ -40,7 +40,8 @@ fn failed_polls() -> Vec<Case> {
         (
             ProblemKind::PollsFailing,
             Known::ended(PollOutcome {
-                listing_failure: Some(failure()),
+                stop: Some(stop(PollFailure::Listing)),
+                is_listed: false,
                 ..poll()
             }),
             &["could not be read completely"],

@@ -45,7 +45,7 @@ fn a_consequence_points_to_its_cause_and_gives_no_advice_of_its_own() {
 #[test]
 fn failures_are_told_while_the_poll_lasts() {
     let mut known = Known::with(|known| {
-        known.status.running = Some(Running {
+        known.status.running = Some(PollOutcome {
             of: Some(20),
             failed: 4,
             failure: Some(failed_for(Reason::Timeout)),
@@ -121,7 +121,8 @@ fn an_outage_with_several_reasons_is_one_finding() {
 fn a_listing_stays_incomplete_until_the_next_poll_has_ended() {
     let known = Known::with(|known| {
         known.status.last = Some(PollOutcome {
-            listing_failure: Some(failure()),
+            stop: Some(stop(PollFailure::Listing)),
+            is_listed: false,
             ..poll()
         });
         known.status.running = running(NOW, true, 1);
@@ -134,6 +135,7 @@ fn a_failed_poll_is_never_well() {
     // The repository that failed has left the listing of the poll under way.
     let known = Known::with(|known| {
         known.status.last = Some(PollOutcome {
+            of: Some(3),
             failed: 1,
             ..poll()
         });

@@ -65,11 +65,11 @@ impl Judged {
     clippy::unnecessary_wraps,
     reason = "the field that it fills is optional"
 )]
-fn running_listing(since: Timestamp) -> Option<Running> {
-    Some(Running {
+fn running_listing(since: Timestamp) -> Option<PollOutcome> {
+    Some(PollOutcome {
         since,
         silent_since: since,
-        ..Running::default()
+        ..PollOutcome::default()
     })
 }
 
@@ -78,8 +78,8 @@ fn running_listing(since: Timestamp) -> Option<Running> {
     clippy::unnecessary_wraps,
     reason = "the field that it fills is optional"
 )]
-fn responded(judged: &Judged) -> Option<Running> {
-    Some(Running {
+fn responded(judged: &Judged) -> Option<PollOutcome> {
+    Some(PollOutcome {
         silent_since: judged.now,
         ..running(ago(1), true, 0).unwrap()
     })
@@ -214,6 +214,7 @@ fn a_repository_that_always_fails_neither_begins_nor_hides_an_outage() {
     let mut judged = judged_of_20(1);
     let without_one = |judged: &Judged| PollOutcome {
         ended_at: judged.now,
+        of: Some(20),
         read: 19,
         failed: 1,
         ..poll()
@@ -237,6 +238,7 @@ fn five_failing_repositories_of_20_make_polls_fail() {
     for (failing, is_problem) in [(1, false), (4, false), (5, true), (20, true)] {
         let mut judged = judged_of_20(failing);
         judged.polled(PollOutcome {
+            of: Some(20),
             read: usize::try_from(20 - failing).unwrap(),
             failed: usize::try_from(failing).unwrap(),
             ..poll()

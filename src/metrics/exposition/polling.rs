@@ -20,7 +20,7 @@ pub fn encode(document: &Document, to: &mut DescriptorEncoder<'_>) -> fmt::Resul
     let last = status.last.as_ref();
     // Two gauges have this value: `translation_up` follows the convention of exporters
     // (`mysql_up`), and `listing_complete` says what it means.
-    let listed = last.map(|last| u64::from(last.listing_failure.is_none()));
+    let listed = last.map(|last| u64::from(last.is_listed));
     gauge(
         to,
         "translation_up",

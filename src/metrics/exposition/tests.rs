@@ -96,12 +96,11 @@ fn polled() -> PollStatus {
         last: Some(PollOutcome {
             ended_at: at(1_795_224_645_123),
             duration: Duration::from_millis(1500),
-            listing_failure: None,
-            stop: None,
+            is_listed: true,
+            of: Some(2),
             read: 1,
             failed: 1,
-            unreached: 0,
-            postponed: 0,
+            ..PollOutcome::default()
         }),
         last_success_at: Some(at(1_795_224_345_000)),
         has_data: true,

@@ -44,8 +44,8 @@ async fn an_incomplete_listing_removes_nothing_and_all_are_polled() {
         api.pages = vec![vec![(2, "o/b"), (4, "o/d")]];
         api.listing_breaks = true;
     });
-    let listing = bench.poll().await.listing_failure.unwrap();
-    assert_eq!(&*listing.what, "the listing broke");
+    let stop = bench.poll().await.stop.unwrap();
+    assert_eq!(&*stop.failure.what, "the listing broke");
     assert_eq!(bench.shown(), "1:fresh 2:fresh 3:fresh 4:pending");
     assert_eq!(bench.requested(), [4, 1, 2, 3]);
 }

@@ -81,7 +81,7 @@ async fn a_poll_like_the_one_before_logs_nothing() {
         log.take(),
         [
             "the first listing is complete repositories=30 filtered=0",
-            "poll ended failed=0 unreached=0 postponed=0"
+            "poll ended failed=0 left=0"
         ]
     );
     bench.poll().await;
@@ -187,7 +187,7 @@ async fn an_outage_of_two_hours_logs_three_lines_and_so_does_its_end() {
     assert_eq!(
         log.take(),
         [
-            "poll ended failed=0 unreached=0 postponed=0",
+            "poll ended failed=0 left=0",
             "polls read the repositories again after=2 h",
             "no data are stale any more after=1 h"
         ]

@@ -379,7 +379,7 @@ async fn twenty_failures_in_a_row_end_the_first_part_as_an_outage() {
             (20..=45).contains(&requests),
             "{status}: {requests} requests"
         );
-        assert_eq!(outcome.unreached + outcome.failed, 300);
+        assert_eq!(outcome.unread(), 300);
         // A listing that fails too counts as fifteen.
         api.answer(move |_, _| status);
         poller.poll().await;
@@ -428,7 +428,7 @@ async fn in_the_second_part_failures_only_leave_the_rest_to_the_next_poll() {
         assert_eq!(outcome.failure(), Some(PollFailure::Repositories));
         assert_eq!(outcome.read, 40, "{outcome:?}");
         assert!(
-            outcome.failed <= 30 && outcome.postponed >= 70,
+            outcome.failed <= 30 && outcome.left() >= 70,
             "{outcome:?}"
         );
         requested.extend(api.requested());

@@ -120,7 +120,7 @@ async fn a_poll_reads_first_what_the_last_poll_did_not_reach() {
     let mut bench = Bench::new();
     bench.change(|api| api.end = Some(EndOfPoll::Number(2, PollFailure::Held)));
     let outcome = bench.poll().await;
-    let counts = (outcome.read, outcome.failed, outcome.unreached);
+    let counts = (outcome.read, outcome.failed, outcome.left());
     assert_eq!(counts, (1, 1, 1));
     bench.poll().await;
     assert_eq!(bench.requested(), [1, 2, 3, 1]);

@@ -137,7 +137,7 @@ fn an_account_without_repositories_counts_0_in_each_state() {
 fn a_failed_listing_shows_and_keeps_the_data() {
     let known = languages(5000, vec![record("de", "German", Some(10.0), 1000)]);
     let mut status = polled();
-    status.last.as_mut().unwrap().listing_failure = Some(failure());
+    status.last.as_mut().unwrap().is_listed = false;
     let text = fixed_text(&publication(
         snapshot(vec![shown(1, "a/b", Condition::Fresh(known))]),
         status,

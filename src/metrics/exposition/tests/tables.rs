@@ -5,7 +5,7 @@ use crate::{
     domain::{
         ProblemKind, Severity,
         links::{Links, Template},
-        polling::Running,
+        polling::PollOutcome,
     },
     support::clock::Clock,
     testing::assert_generated,
@@ -103,9 +103,9 @@ fn everything() -> String {
     }
     let known = Condition::Fresh(languages(1_795_224_640_120, vec![rising]));
     snapshot.repositories.push(shown(50, "zoo/rising", known));
-    status.running = Some(Running {
+    status.running = Some(PollOutcome {
         since: at(1_795_224_645_000),
-        ..Running::default()
+        ..PollOutcome::default()
     });
     let instruments = Instruments::new("/metrics");
     instruments.config_loaded(Ok(()), Clock::system().moment());

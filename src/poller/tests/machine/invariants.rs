@@ -106,15 +106,14 @@ impl World {
     fn check_outcome(&self, snapshot: &Snapshot, last: &PollOutcome, found: &mut Vec<String>) {
         let read = self.reads.len();
         let of = self.model.polled.len();
-        let counted = last.read + last.failed + last.unreached + last.postponed;
-        if last.read != read || counted != of {
+        if last.read != read || last.of != Some(of) || last.failed + read > of {
             found.push(format!("{read} of {of} were read, and counted {last:?}"));
         }
         let is_success = self.is_listing_complete() && read == of;
         if last.is_success() != is_success {
             found.push(format!("a success is {is_success}: {last:?}"));
         }
-        if last.listing_failure.is_none() != self.is_listing_complete() {
+        if last.is_listed != self.is_listing_complete() {
             found.push(format!("the listing is misjudged: {last:?}"));
         }
         for shown in &snapshot.repositories {

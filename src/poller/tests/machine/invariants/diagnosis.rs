@@ -120,12 +120,11 @@ impl World {
         diagnosis.expect("all is well", !is_all_well || is_well);
         let is_refused = diagnosis.of(ApiKey).is_some();
         diagnosis.expect("the key is refused", is_refused == self.has_refused_key);
-        let stop = last.stop.as_ref().map(|stop| stop.reason);
         // An outage leaves unknown which repositories would have failed by themselves.
-        let expected = if stop.is_some() { 0 } else { unread };
+        let expected = if last.is_outage() { 0 } else { unread };
         let is_counted = diagnosis.failing() == expected;
         diagnosis.expect("so many repositories fail", is_counted);
-        let is_outage = stop.is_some();
+        let is_outage = last.is_outage();
         let is_limited = diagnosis.of(RateLimited).is_some();
         diagnosis.expect(
             "an outage is no limit",
