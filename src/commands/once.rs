@@ -205,10 +205,7 @@ async fn poll(
         instruments.judged(diagnosis::problems(&findings));
     }
     poller.save();
-    PollResult {
-        findings,
-        signal,
-    }
+    PollResult { findings, signal }
 }
 
 /// Clears the progress bar, prints the result and waits until the state is saved. A disk that hangs

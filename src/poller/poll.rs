@@ -10,8 +10,7 @@ use crate::{
     api::{Api, CURSOR_HINT, RequestFailure, Session},
     domain::{
         Defect, Failure, LanguageList, Listing, Next, Operation, Page, PollFailure, Reason,
-        RepositoryId, Stop,
-        polling::PollOutcome,
+        RepositoryId, Stop, polling::PollOutcome,
     },
     support::humanize::repositories,
 };

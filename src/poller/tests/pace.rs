@@ -427,10 +427,7 @@ async fn in_the_second_part_failures_only_leave_the_rest_to_the_next_poll() {
     for outcome in polls::<6>(&mut poller).await {
         assert_eq!(outcome.failure(), Some(PollFailure::Repositories));
         assert_eq!(outcome.read, 40, "{outcome:?}");
-        assert!(
-            outcome.failed <= 30 && outcome.left() >= 70,
-            "{outcome:?}"
-        );
+        assert!(outcome.failed <= 30 && outcome.left() >= 70, "{outcome:?}");
         requested.extend(api.requested());
     }
     assert_eq!(requested.len(), 141, "each has its turn");
