@@ -85,10 +85,7 @@ impl<'a> Digest<'a> {
     fn of(report: &'a Report) -> Self {
         let document = &*report.document;
         let rows = document.rows.iter().filter(|row| row.is_read());
-        let mut rows: Vec<_> = rows.collect();
-        document::furthest_first(&mut rows, |row| row.totals().missing.get());
-        // The gaps leave out unknown translations, which keep a repository from being ready.
-        rows.sort_by_key(|row| row.totals().behind() == 0);
+        let rows = document::worst_first(rows);
         let scale = || diagnosis::scale(document.completion_scale, true, document.completions());
         let doubt = document.is_scale_suspect.then(scale).flatten();
         Self {
@@ -112,12 +109,6 @@ impl<'a> Digest<'a> {
         (ready(totals, "translation"), rest)
     }
 
-    /// Counts the translations with unknown problems, by each reason.
-    fn not_judged(&self) -> impl Iterator<Item = String> {
-        let counts = self.totals.not_judged();
-        counts.map(|(why, count)| format!("{} not judged: {}", grouped(count), why.words()))
-    }
-
     /// Explains the mark of a translation without a completion, if there is one.
     fn legend(&self) -> Option<&'static str> {
         let is_unreported = |one: &Translation| one.completion.is_none() && one.is_behind();
@@ -126,6 +117,12 @@ impl<'a> Digest<'a> {
             .any(|(_, one)| is_unreported(one))
             .then_some("? no completion reported")
     }
+}
+
+/// Counts the translations with unknown problems, by each reason.
+fn not_judged(totals: &Totals) -> impl Iterator<Item = String> {
+    let counts = totals.not_judged();
+    counts.map(|(why, count)| format!("{} not judged: {}", grouped(count), why.words()))
 }
 
 /// Counts the ready translations, and the resting ones apart, such as `2 of 2 ready, 10 resting`.

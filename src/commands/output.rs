@@ -102,7 +102,7 @@ impl Results {
             }
             Output::Languages => out.write_all(report::languages(report).as_bytes()),
             Output::Badge => out.write_all(report::badge(report).as_bytes()),
-            Output::Html => out.write_all(report::html::page(report)?.as_bytes()),
+            Output::Html => out.write_all(report::html::page(report).as_bytes()),
         }
     }
 

@@ -106,7 +106,6 @@ fn start(options: Options, announce: Option<Announce>) -> Result<Started, RunErr
         instruments: Arc::clone(&instruments),
         reload,
         clock: Clock::system(),
-        started: Clock::system().moment(),
         settings: config.web.clone(),
         api: announce.map_or_else(|| api_host(&config), |_| "the demo".into()),
     });

@@ -126,16 +126,6 @@ pub struct Problems {
 }
 
 impl NotJudged {
-    /// Returns whether it is unknown if there is a problem of this kind.
-    pub fn hides(self, kind: TranslationProblem) -> bool {
-        use TranslationProblem::{AtRisk, Overdue, Stalled};
-        match self {
-            Self::SuspectScale | Self::OldData => true,
-            Self::NoCompletion => kind != Overdue,
-            Self::TooEarly => matches!(kind, Stalled | AtRisk),
-        }
-    }
-
     /// Returns the reason in words for people.
     pub fn words(self) -> &'static str {
         match self {
@@ -419,6 +409,15 @@ pub fn furthest_first<T>(items: &mut [T], missing: impl Fn(&T) -> Option<f64>) {
             .partial_cmp(&missing(one))
             .unwrap_or(Ordering::Equal)
     });
+}
+
+/// Returns the rows, the furthest behind first.
+pub fn worst_first<'a>(rows: impl Iterator<Item = &'a Row>) -> Vec<&'a Row> {
+    let mut rows: Vec<_> = rows.collect();
+    furthest_first(&mut rows, |row| row.totals().missing.get());
+    // The gaps leave out unknown translations, which keep a repository from being ready.
+    rows.sort_by_key(|row| row.totals().behind() == 0);
+    rows
 }
 
 #[cfg(test)]

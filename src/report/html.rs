@@ -2,30 +2,25 @@
 
 mod answer;
 mod grid;
-mod look;
-pub mod query;
-pub mod view;
+mod page;
+mod query;
+
+pub use page::{Page, STYLE, WRAPPED};
+pub use query::Query;
 
 use super::Report;
-use crate::{diagnosis, support::escape::printable};
-use std::io;
 
 /// Renders the page with all rows as one self-contained file, without links or forms that need a
 /// server.
-///
-/// # Errors
-/// Fails if the template fails.
-pub fn page(report: &Report) -> io::Result<String> {
-    let (document, findings) = (&*report.document, &*report.findings);
-    let view = view::View {
-        now: document.taken_at,
-        server: None,
+pub fn page(report: &Report) -> String {
+    let page = Page {
+        now: report.document.taken_at,
+        telemetry_path: None,
         api: &report.api,
-        headline: diagnosis::headline(findings, document),
-        document,
-        findings,
+        document: &report.document,
+        chosen: &report.document,
+        findings: &report.findings,
+        query: &Query::default(),
     };
-    let text = view.render(&query::Query::default());
-    let text = text.map_err(askama::Error::into_io_error)?;
-    Ok(printable(&text))
+    page.html()
 }

@@ -1,7 +1,7 @@
 //! GitHub Flavored Markdown for a job summary, a pull request or a README.
 
 use super::{
-    Digest, Report, cell, ready,
+    Digest, Report, cell, not_judged, ready,
     words::{self, day, days, fraction, more},
 };
 use crate::domain::document::{Document, Due, Row, Translation};
@@ -56,7 +56,7 @@ fn heading(digest: &Digest<'_>) -> String {
         return "**There is no translation to show.**\n".to_owned();
     }
     let (ready, rest) = digest.counts();
-    let not_judged = digest.not_judged().map(|count| format!("; {count}"));
+    let not_judged = not_judged(digest.totals).map(|count| format!("; {count}"));
     let not_judged: String = not_judged.collect();
     format!("**{ready}**{rest}{not_judged}.\n")
 }

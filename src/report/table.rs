@@ -2,7 +2,7 @@
 //! and the failures.
 
 use super::{
-    Digest, cell, ready, verdict,
+    Digest, cell, not_judged, ready, verdict,
     words::{day, days, figure, fraction, percent},
 };
 use crate::{
@@ -134,7 +134,7 @@ fn totals(report: &Report, digest: &Digest<'_>) -> Vec<String> {
     if digest.totals.with_resting() > 0 {
         let (ready, rest) = digest.counts();
         lines.push(ready + &rest);
-        lines.extend(digest.not_judged());
+        lines.extend(not_judged(digest.totals));
     }
     let is_part = document.unread() > 0 || !is_listed;
     let shown = if is_part { " shown" } else { "" };

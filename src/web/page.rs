@@ -7,32 +7,22 @@
 #[cfg(test)]
 mod tests;
 
-use super::state::AppState;
-use crate::{
-    diagnosis,
-    report::html::{
-        query::Query,
-        view::{self, ServerView, View},
-    },
-    support::escape::printable,
-};
+use super::{state::AppState, translations::selection};
+use crate::report::html::{self, Page};
 use axum::{
-    extract::State,
-    http::{StatusCode, Uri, header},
-    response::{Html, IntoResponse, Response},
+    extract::{Query, State},
+    http::{StatusCode, header},
+    response::{Html, IntoResponse, Response, Result},
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
 use ring::digest::{SHA256, digest};
 use std::sync::Arc;
-use tokio::{
-    sync::Semaphore,
-    task::{JoinError, spawn_blocking},
-};
+use tokio::{sync::Semaphore, task::spawn_blocking};
 
 /// Returns the policy of the page: a browser loads, runs and frames nothing. Hashes admit the
 /// styles in the page, and `data:` its icon.
 fn policy() -> String {
-    let [style, wrapped] = [view::STYLE, view::WRAPPED]
+    let [style, wrapped] = [html::STYLE, html::WRAPPED]
         .map(|style| STANDARD.encode(digest(&SHA256, style.as_bytes())));
     format!(
         "default-src 'none'; style-src 'sha256-{style}' 'sha256-{wrapped}'; img-src data:; \
@@ -45,52 +35,48 @@ fn policy() -> String {
 static RENDERERS: Semaphore = Semaphore::const_new(2);
 
 /// Handles requests for the page.
-pub async fn show(State(state): State<Arc<AppState>>, uri: Uri) -> Response {
-    let query = Query::of(uri.query().unwrap_or_default());
+pub async fn show(
+    State(state): State<Arc<AppState>>,
+    Query(query): Query<html::Query>,
+    Query(parameters): Query<Vec<(String, String)>>,
+) -> Result<Response> {
+    let selection = selection(&parameters)?;
     // A minute, for a page on a wall.
-    let refresh = query.refresh.then_some([(header::REFRESH, "60")]);
+    let refresh = (query.refresh == "1").then_some([(header::REFRESH, "60")]);
     let policy = policy();
     let headers = [
         (header::REFERRER_POLICY, "no-referrer"),
         (header::CONTENT_SECURITY_POLICY, &*policy),
     ];
-    let now = state.clock.moment();
-    let rendered = render(move || {
+    let body = render(move || {
         let current = state.current();
-        let document = &current.document;
-        let shown = View {
-            now: now.wall,
-            server: Some(ServerView {
-                started_at: state.started.seen_from(now),
-                telemetry_path: &state.settings.telemetry_path,
-            }),
+        let page = Page {
+            now: state.clock.now(),
+            telemetry_path: Some(&state.settings.telemetry_path),
             api: &state.api,
-            document,
-            headline: diagnosis::headline(&current.findings, document),
+            document: &current.document,
+            chosen: &selection.of(&current.document),
             findings: &current.findings,
+            query: &query,
         };
-        shown.render(&query).map(|text| printable(&text))
+        page.html()
     });
-    match rendered.await {
-        Ok(Ok(body)) => return (headers, refresh, Html(body)).into_response(),
-        Ok(Err(error)) => tracing::error!(%error, "the page could not be rendered"),
-        // A panic is logged where it happens.
-        Err(_) => {}
-    }
-    let message = "the page could not be rendered; the log says why\n";
-    (StatusCode::INTERNAL_SERVER_ERROR, message).into_response()
+    Ok((headers, refresh, Html(body.await?)).into_response())
 }
 
 /// Does the work on a thread for blocking work, once one of the [`RENDERERS`] is free. A client
 /// that leaves earlier drops this future, and nothing is rendered for it.
 pub(super) async fn render<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
-) -> Result<T, JoinError> {
+) -> Result<T, (StatusCode, &'static str)> {
     let permit = RENDERERS.acquire().await;
     let permit = permit.expect("nothing closes this semaphore");
-    spawn_blocking(move || {
+    let work = spawn_blocking(move || {
         let _permit = permit;
         work()
-    })
-    .await
+    });
+    // A panic is logged where it happens.
+    let message = "the response could not be made; the log says why\n";
+    work.await
+        .map_err(|_| (StatusCode::INTERNAL_SERVER_ERROR, message))
 }

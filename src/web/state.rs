@@ -5,7 +5,7 @@ use crate::{
     diagnosis::Finding,
     domain::document::Document,
     metrics::{exposition::Exposition, instruments::Instruments},
-    support::clock::{Clock, Moment},
+    support::clock::Clock,
 };
 use std::sync::Arc;
 use tokio::{
@@ -35,8 +35,6 @@ pub struct AppState {
     /// The channel for requests to `/-/reload`.
     pub reload: mpsc::Sender<ReloadRequest>,
     pub clock: Clock,
-    /// The start of the exporter, which a reload leaves alone.
-    pub started: Moment,
     pub settings: WebConfig,
     /// The host of the API, for people.
     pub api: Arc<str>,

@@ -77,7 +77,6 @@ impl Fixture {
             instruments: Arc::clone(&instruments),
             reload,
             clock,
-            started: clock.moment(),
             settings: settings.clone(),
             api: "api.example.com".into(),
         });

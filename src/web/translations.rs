@@ -8,7 +8,7 @@ use axum::{
     body::Body,
     extract::{Query, State},
     http::{StatusCode, header},
-    response::{IntoResponse, Response},
+    response::{IntoResponse, Response, Result},
 };
 use bytes::Bytes;
 use futures_util::{StreamExt as _, stream};
@@ -19,32 +19,28 @@ use tokio::task::yield_now;
 pub async fn show(
     State(state): State<Arc<AppState>>,
     Query(parameters): Query<Vec<(String, String)>>,
-) -> Response {
-    let selection = match selection(&parameters) {
-        Ok(selection) => selection,
-        Err(message) => return (StatusCode::BAD_REQUEST, message).into_response(),
-    };
+) -> Result<Response> {
+    let selection = selection(&parameters)?;
     let document = Arc::clone(&state.current().document);
-    let made = render(move || report::json(document, selection, None));
-    let Ok(pieces) = made.await else {
-        // A panic is logged where it happens.
-        let message = "the JSON could not be made; the log says why\n";
-        return (StatusCode::INTERNAL_SERVER_ERROR, message).into_response();
-    };
+    let pieces = render(move || report::json(document, selection, None)).await?;
     let content_type = [(header::CONTENT_TYPE, "application/json")];
-    (content_type, body(pieces.map(Bytes::from))).into_response()
+    Ok((content_type, body(pieces.map(Bytes::from))).into_response())
 }
 
-fn selection(parameters: &[(String, String)]) -> Result<Selection, String> {
+/// Reads the selection of a query, in which empty values choose all.
+pub(super) fn selection(
+    parameters: &[(String, String)],
+) -> Result<Selection, (StatusCode, String)> {
     let globs = |name| {
-        let values = parameters.iter().filter(move |(key, _)| key == name);
+        let values = parameters.iter();
+        let values = values.filter(move |(key, value)| key == name && !value.is_empty());
         let globs = values.map(|(_, value)| {
             glob(value).map_err(|error| format!("{name} is not a glob: {error}\n"))
         });
         globs.collect::<Result<Vec<_>, _>>()
     };
-    Selection::new(&globs("repo")?, &globs("language")?)
-        .map_err(|error| format!("the globs are too large: {error}\n"))
+    let selection = || Selection::new(&globs("repo")?, &globs("language")?);
+    selection().map_err(|message| (StatusCode::BAD_REQUEST, message))
 }
 
 /// Sends the pieces. A piece takes about a millisecond to make, so other tasks run in between.

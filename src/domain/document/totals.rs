@@ -43,8 +43,6 @@ pub struct Totals {
     pub mean: Mean,
     /// The mean gap between ratio and target.
     pub missing: Mean,
-    /// The latest known progress of a translation.
-    pub last_progress: Option<Timestamp>,
     /// The earliest date of a translation that is not ready.
     pub due: Option<Timestamp>,
 }
@@ -63,7 +61,6 @@ impl Totals {
         let ratio = translation.ratio;
         let is_known = translation.readiness != Readiness::Unknown;
         self.mean.add(ratio.filter(|_| is_known));
-        self.last_progress = self.last_progress.max(translation.known_progress());
         if translation.rests() {
             self.resting += 1;
             return;

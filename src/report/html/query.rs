@@ -1,276 +1,90 @@
 //! The query of a page: `repo` and `language` select the part of the document that the whole page
-//! is about; `q`, `only`, `sort` and `page` choose rows of its table. Unreadable values count as
-//! absent.
+//! is about; `q`, `only`, `sort` and `page` choose rows of its table.
 
-use crate::{
-    domain::{
-        TranslationProblem,
-        document::{Selection, Totals},
-    },
-    support::glob::glob,
-};
-use url::form_urlencoded::{Serializer, parse};
+use crate::domain::TranslationProblem;
+use serde::Deserialize;
+use url::form_urlencoded::Serializer;
 
-/// A filter of rows by what is not well with a translation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Only {
-    Behind,
-    Unknown,
-    Problem(TranslationProblem),
-}
-
-impl Only {
-    pub const ALL: [Self; 6] = [
-        Self::Behind,
-        Self::Problem(TranslationProblem::Overdue),
-        Self::Problem(TranslationProblem::AtRisk),
-        Self::Problem(TranslationProblem::Stalled),
-        Self::Problem(TranslationProblem::Regressed),
-        Self::Unknown,
-    ];
-
-    fn label(self) -> &'static str {
-        match self {
-            Self::Behind => "behind",
-            Self::Unknown => "unknown",
-            Self::Problem(kind) => kind.label(),
-        }
-    }
-
-    pub fn words(self) -> &'static str {
-        match self {
-            Self::Behind => "not ready",
-            Self::Unknown => "unknown",
-            Self::Problem(kind) => kind.words(),
-        }
-    }
-
-    /// Counts the translations that pass.
-    pub fn count(self, totals: &Totals) -> usize {
-        match self {
-            Self::Behind => totals.behind(),
-            Self::Unknown => totals.unknown,
-            Self::Problem(kind) => totals.count(kind),
-        }
-    }
-}
-
-/// A key that sorts the rows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Column {
-    /// The mean distance of the languages from their targets.
-    #[default]
-    Behind,
-    Completion,
-    Progress,
-    Name,
-}
-
-impl Column {
-    const ALL: [(Self, &'static str); 4] = [
-        (Self::Behind, "behind"),
-        (Self::Completion, "completion"),
-        (Self::Progress, "progress"),
-        (Self::Name, "name"),
-    ];
-
-    fn label(self) -> &'static str {
-        Self::ALL[self as usize].1
-    }
-}
-
-/// The choices of a visitor.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+/// The choices of a visitor. An empty text chooses nothing.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 pub struct Query {
-    /// A glob on the selected repositories; an empty text selects all.
-    pub repository: String,
-    /// A glob on the selected languages; an empty text selects all.
+    /// A glob on the selected repositories.
+    pub repo: String,
+    /// A glob on the selected languages.
     pub language: String,
-    /// A part of the names of the rows to show; an empty text shows all.
-    pub search: String,
-    pub only: Option<Only>,
-    pub column: Column,
-    pub descending: bool,
-    /// The number of the page, from 0; it may be beyond the last page.
+    /// A part of the names of the rows to show.
+    pub q: String,
+    /// The label of a problem that the rows to show have.
+    only: String,
+    /// `name`; otherwise the rows furthest behind come first.
+    sort: String,
+    /// The number of the page, from 1; it may be beyond the last page.
     pub page: usize,
-    /// Makes the browser load the page again every minute. No link carries it on.
-    pub refresh: bool,
+    /// `1` makes the browser load the page again every minute. No link carries it on.
+    pub refresh: String,
 }
 
 impl Query {
-    /// Reads the query of a URI, without its question mark.
-    pub fn of(text: &str) -> Self {
-        let mut query = Self::default();
-        for (name, value) in parse(text.as_bytes()) {
-            match &*name {
-                "repo" => query.repository = value.into(),
-                "language" => query.language = value.into(),
-                "q" => query.search = value.trim().into(),
-                "only" => query.only = Only::ALL.into_iter().find(|only| only.label() == value),
-                "sort" => {
-                    let column = value.trim_start_matches('-');
-                    let known = Column::ALL.iter().find(|(_, name)| *name == column);
-                    if let Some((column, _)) = known {
-                        query.column = *column;
-                        query.descending = value.starts_with('-');
-                    }
-                }
-                "refresh" => query.refresh = value == "1",
-                "page" => query.page = value.parse().unwrap_or(1_usize).saturating_sub(1),
-                _ => {}
-            }
-        }
-        query
+    pub fn is_of_all(&self) -> bool {
+        self.repo.is_empty() && self.language.is_empty()
     }
 
-    /// Returns the selection of the document. A text that is no glob selects nothing.
-    pub fn selection(&self) -> Option<Selection> {
-        let globs = |text: &str| match text {
-            "" => Ok(Vec::new()),
-            text => glob(text).map(|glob| vec![glob]),
-        };
-        let (repositories, languages) =
-            (globs(&self.repository).ok()?, globs(&self.language).ok()?);
-        Selection::new(&repositories, &languages).ok()
+    pub fn only(&self) -> Option<TranslationProblem> {
+        let mut kinds = TranslationProblem::ALL.iter().copied();
+        kinds.find(|kind| kind.label() == self.only)
     }
 
-    /// Returns the link to one language in all repositories.
-    pub fn of_language(code: &str) -> String {
-        let language = globset::escape(code);
-        Self {
-            language,
-            ..Self::default()
-        }
-        .link()
+    pub fn is_by_name(&self) -> bool {
+        self.sort == "name"
     }
 
-    /// Returns the link to one repository in all languages.
-    pub fn of_repository(name: &str) -> String {
-        let repository = globset::escape(name);
-        Self {
-            repository,
-            ..Self::default()
-        }
-        .link()
+    /// Returns the link to one repository or language, by the name of the parameter.
+    pub fn to(parameter: &str, name: &str) -> String {
+        Self::default().with(parameter, globset::escape(name))
     }
 
-    /// Returns the link to the rows of this selection that pass the filter, or to all, in the same
-    /// order.
-    pub fn only(&self, only: Option<Only>) -> String {
-        Self {
-            only,
-            search: String::new(),
-            page: 0,
-            ..self.clone()
-        }
-        .link()
-    }
-
-    /// Returns the link that sorts by `column`, or reverses the order if the page is sorted by it.
-    pub fn sorted_by(&self, column: Column) -> String {
-        Self {
-            column,
-            descending: self.column == column && !self.descending,
-            page: 0,
-            ..self.clone()
-        }
-        .link()
-    }
-
-    pub fn on_page(&self, page: usize) -> String {
-        Self {
-            page,
-            ..self.clone()
-        }
-        .link()
-    }
-
-    /// Returns the query that a search is added to.
-    pub fn without_search(&self) -> Self {
-        Self {
-            search: String::new(),
-            page: 0,
-            ..self.clone()
-        }
-    }
-
-    /// Returns the parameters that differ from the defaults.
-    pub fn parameters(&self) -> Vec<(&'static str, String)> {
-        let sign = if self.descending { "-" } else { "" };
-        let is_sorted = self.descending || self.column != Column::default();
-        let sort = is_sorted.then(|| format!("{sign}{}", self.column.label()));
-        let page = (self.page > 0).then(|| (self.page + 1).to_string());
-        let only = self.only.map(|only| only.label().to_owned());
-        let parameters = [
-            ("repo", self.repository.clone()),
-            ("language", self.language.clone()),
-            ("only", only.unwrap_or_default()),
-            ("sort", sort.unwrap_or_default()),
-            ("page", page.unwrap_or_default()),
-            ("q", self.search.clone()),
-        ];
-        let given = parameters
-            .into_iter()
-            .filter(|(_, value)| !value.is_empty());
-        given.collect()
-    }
-
-    /// Returns the link to this query, relative to the page.
-    fn link(&self) -> String {
+    /// Returns the link to this query with another value of one parameter, relative to the page.
+    pub fn with(&self, parameter: &str, value: impl AsRef<str>) -> String {
         let mut link = Serializer::for_suffix("?".to_owned(), 1);
-        link.extend_pairs(self.parameters()).finish()
+        link.extend_pairs(self.others(parameter));
+        if !value.as_ref().is_empty() {
+            link.append_pair(parameter, value.as_ref());
+        }
+        link.finish()
+    }
+
+    /// Returns the other parameters that have a value.
+    pub fn others(&self, parameter: &str) -> Vec<(&'static str, &str)> {
+        let parameters = [
+            ("repo", &*self.repo),
+            ("language", &self.language),
+            ("only", &self.only),
+            ("sort", &self.sort),
+            ("q", &self.q),
+        ];
+        let others = parameters.into_iter();
+        let others = others.filter(|(name, value)| *name != parameter && !value.is_empty());
+        others.collect()
     }
 }
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Reads the query of a URI such as `/?q=x`.
-    fn query(uri: &str) -> Query {
-        let text = uri.split_once('?').map_or("", |(_, text)| text);
-        Query::of(text)
-    }
-
     #[test]
-    fn absent_and_unreadable_values_are_the_defaults() {
-        for uri in [
-            "/",
-            "/?",
-            "/?q=&repo=&language=&only=&sort=&page=",
-            "/?sort=size&page=-1&x=y",
-            "/?page=0",
-            "/?q=%20",
-            "/?&&=&",
-            "/?only=size&refresh=60",
-        ] {
-            assert_eq!(query(uri), Query::default(), "{uri}");
-        }
-        assert_eq!(Query::default().link(), "?");
-    }
-
-    #[test]
-    fn a_link_leads_back_to_its_query() {
-        let asked = query(
-            "/?q=a%26b%3D%22%3Cc%3E+d&repo=acme%2F*&language=pt%2BBR&sort=-progress&only=at_risk&page=3",
-        );
-        assert_eq!(asked.search, "a&b=\"<c> d");
-        let again = format!("/{}", asked.link());
-        assert_eq!(query(&again), asked);
-    }
-
-    #[test]
-    fn a_heading_sorts_by_its_column_and_then_in_reverse() {
-        let default = query("/?page=2");
-        for (column, first, then) in [
-            (Column::Behind, "?sort=-behind", "?"),
-            (Column::Completion, "?sort=completion", "?sort=-completion"),
-            (Column::Progress, "?sort=progress", "?sort=-progress"),
-            (Column::Name, "?sort=name", "?sort=-name"),
-        ] {
-            let link = default.sorted_by(column);
-            assert_eq!(link, first);
-            let sorted = query(&format!("/{link}"));
-            assert_eq!(sorted.sorted_by(column), then);
-        }
+    fn a_link_changes_one_parameter_and_begins_at_the_first_page() {
+        let query = Query {
+            q: "a&b=\"<c> d".to_owned(),
+            language: "pt+BR".to_owned(),
+            page: 3,
+            ..Query::default()
+        };
+        let link = "?language=pt%2BBR&q=a%26b%3D%22%3Cc%3E+d";
+        assert_eq!(query.with("only", ""), link);
+        assert_eq!(query.with("page", "2"), format!("{link}&page=2"));
+        assert_eq!(query.with("q", ""), "?language=pt%2BBR");
+        assert_eq!(Query::to("repo", "a/[b]"), "?repo=a%2F%5B%5B%5Db%5B%5D%5D");
     }
 }
