@@ -30,9 +30,11 @@ const MOST_NAMED: usize = 10;
 const UNREAD: Duration = Duration::from_secs(60 * 60);
 
 /// Returns a finding if the data of repositories are stale, or if repositories that were never read
-/// have failed for three intervals, at least [`UNREAD`].
+/// have failed for three intervals, at least [`UNREAD`]. Data also grow old while no process runs,
+/// so the first poll has to show first that they cannot be read.
 pub(super) fn stale(document: &Document, now: Timestamp) -> Option<Finding> {
     let status = &document.status;
+    status.last.as_ref()?;
     let limit = UNREAD.max(status.interval.saturating_mul(3));
     let begins = document.rows.iter().filter_map(|row| match &row.condition {
         Condition::Stale { languages, .. } => {

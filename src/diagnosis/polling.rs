@@ -144,9 +144,13 @@ pub fn progress(document: &Document) -> String {
     if document.status.last.is_some() {
         return "The last poll did not read everything".to_owned();
     }
+    let begins = "The first poll has not ended yet";
+    let all = document.rows.len();
+    if all == 0 {
+        return begins.to_owned();
+    }
     let read = document.count(|condition| matches!(condition, Condition::Fresh(_)));
-    let (read, all) = (grouped(read), repositories(document.rows.len()));
-    format!("The first poll has not ended yet: {read} of {all} read")
+    format!("{begins}: {} of {} read", grouped(read), repositories(all))
 }
 
 /// Returns a finding if the last poll took longer than the interval.

@@ -286,7 +286,7 @@ mod tests {
         fixture.publish(|status| status.has_data = false);
         assert_eq!(
             body(fixture.ask("GET /-/ready").await).await,
-            "not ready: The first poll has not ended yet: 0 of 0 repositories read\n"
+            "not ready: The first poll has not ended yet\n"
         );
         let what = "GET /v1/repositories: 401 Unauthorized";
         let failure = Failure::new(what, "check api.key_file", Timestamp::from_millis(0));

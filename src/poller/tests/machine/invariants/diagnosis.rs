@@ -76,6 +76,10 @@ impl World {
             wrong: Vec::new(),
         };
         self.check_data(snapshot, &mut diagnosis);
+        let stale = snapshot.count(|condition| condition.label() == "stale");
+        let is_said = diagnosis.says("stale and no longer shown");
+        let is_due = stale > 0 && status.last.is_some();
+        diagnosis.expect("stale data are named", is_said || !is_due);
         match &status.last {
             None => check_first_poll(&mut diagnosis),
             Some(last) if status.next_poll_at.is_some() => {
@@ -105,9 +109,6 @@ impl World {
         let is_suspect = largest > snapshot.completion_scale || 0.0 < largest && largest <= 1.0;
         let is_found = diagnosis.of(CompletionScale).is_some();
         diagnosis.expect("the scale is judged", is_found == is_suspect);
-        let stale = snapshot.count(|condition| condition.label() == "stale");
-        let is_said = diagnosis.says("stale and no longer shown");
-        diagnosis.expect("stale data are named", is_said || stale == 0);
     }
 
     fn check_last_poll(&self, last: &PollOutcome, diagnosis: &mut Diagnosis) {
