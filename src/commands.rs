@@ -24,15 +24,10 @@ use crate::{
     report::NotReady,
     server::{listen, web_config::WebConfigFile},
     state::{DEMO, SavedState, StateFile},
-    support::{
-        clock::Clock,
-        hint::SetupError,
-        logging::{self, LogSettings},
-    },
+    support::{clock::Clock, hint::SetupError, logging},
 };
 use anyhow::Context as _;
 use globset::GlobSet;
-use indicatif::ProgressBar;
 use std::{ffi::OsString, path::Path, sync::Arc};
 use stdio::print_on_stderr;
 use tokio::runtime::Builder;
@@ -83,7 +78,6 @@ pub fn run(cli: Cli) -> Result<(), RunError> {
         Command::Serve | Command::Demo => Builder::new_multi_thread(),
         _ => Builder::new_current_thread(),
     };
-    let _flush = logging::FlushAtEnd;
     let runtime = builder
         .worker_threads(2)
         .enable_all()
@@ -101,6 +95,7 @@ pub fn run(cli: Cli) -> Result<(), RunError> {
     });
     // A thread that waits for a disk must not delay the exit.
     runtime.shutdown_background();
+    logging::flush();
     result
 }
 
@@ -121,14 +116,6 @@ fn api_host(config: &Config) -> Arc<str> {
 
 fn environment() -> Vec<(OsString, OsString)> {
     std::env::vars_os().collect()
-}
-
-fn start_logging(
-    config: &LogSettings,
-    bar: Option<ProgressBar>,
-) -> anyhow::Result<logging::Handle> {
-    logging::init(config, bar)
-        .context("cannot start the thread that logs; raise the limit on threads")
 }
 
 /// The values that a command checks when it loads the configuration, besides `api.ca_file`.

@@ -176,8 +176,8 @@ fn of_facts(facts: &Facts, now: Timestamp) -> impl Iterator<Item = Finding> {
 }
 
 fn log_lines_dropped(facts: &Facts, now: Timestamp) -> Option<Finding> {
-    let at = facts.log_lines_dropped_at?;
-    let lines = usize::try_from(facts.log_lines_dropped).unwrap_or(usize::MAX);
+    let (lines, at) = facts.log_lines_dropped?;
+    let lines = usize::try_from(lines).unwrap_or(usize::MAX);
     let lines = counted(lines, "line of the log was", "lines of the log were");
     let what = format!("{lines} dropped because stderr was blocked");
     let hint = "check the program that reads stderr, such as a log driver that hangs";

@@ -4,7 +4,7 @@
 use super::{
     RunError, Uses, api_host, load, off_the_runtime, open_state,
     output::{self, Results},
-    poller_settings, start_logging,
+    poller_settings,
     stdio::print_on_stderr,
     stop::StopSignals,
 };
@@ -22,7 +22,10 @@ use crate::{
     metrics::{exposition::Exposition, instruments::Instruments},
     poller::{Poller, Saver},
     report::{Gate, Report, Since},
-    support::{clock::Clock, logging::LogSettings},
+    support::{
+        clock::Clock,
+        logging::{self, LogSettings},
+    },
 };
 use anyhow::{Context as _, anyhow, bail};
 use globset::{Glob, GlobSet};
@@ -67,7 +70,7 @@ pub async fn once(options: &Options, arguments: Once) -> Result<(), RunError> {
         },
         ..config.log.clone()
     };
-    start_logging(&log, Some(bar.clone()))?;
+    logging::init(&log, Some(bar.clone()));
     let instruments = Instruments::of_one_poll();
     instruments.config_loaded(Ok(()), Clock::system().moment());
     let (mut poller, saving) = new_poller(&config, &selection, &instruments)?;

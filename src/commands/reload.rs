@@ -149,7 +149,7 @@ impl Reloader {
             .context("web.config_file")?;
         client.activate_rate();
         self.client = client;
-        self.logs.apply(&config.log);
+        logging::apply(&self.logs, &config.log);
         let changed = self.config.changes(&config).join(", ");
         if changed.is_empty() {
             tracing::info!("the configuration was read again; no key changed");

@@ -4,7 +4,6 @@ use super::{
     RunError, Uses, api_host, demo, load, notify, off_the_runtime, open_state, poller_settings,
     publish,
     reload::Reloader,
-    start_logging,
     stop::{self, StopSignals},
 };
 use crate::{
@@ -79,7 +78,7 @@ struct Started {
 /// Loads the configuration, opens the files and sockets that it names, and starts all tasks.
 fn start(options: Options, announce: Option<Announce>) -> Result<Started, RunError> {
     let (config, web_file) = load(&options, Uses::All)?;
-    let logs = start_logging(&config.log, None)?;
+    let logs = logging::init(&config.log, None);
     let instruments = Instruments::new(&config.web.telemetry_path);
     // The state file comes before the listeners, so that a second process reports the file, not the
     // port.

@@ -1,7 +1,7 @@
 //! The API key: read again whenever it is needed, so that it can be rotated without a restart. No
 //! message shows it, even if a user pasted it in the place of a path.
 
-use crate::support::hint::{SetupError, os_hint};
+use crate::support::hint::SetupError;
 use secrecy::{ExposeSecret, SecretString};
 use std::{
     ffi::OsStr,
@@ -48,8 +48,7 @@ pub fn read_key(source: &KeySource) -> Result<SecretString, SetupError> {
         KeySource::File(path) => {
             let what = format!("the API key file {} ", path.display());
             let bytes = read(path).map_err(|error| {
-                let hint = os_hint(&error)
-                    .unwrap_or("make sure that the file exists and that this user can read it");
+                let hint = "make sure that the file exists and that this user can read it";
                 SetupError::new(format!("{what}cannot be read: {error}"), hint)
             })?;
             let hint = "write the API key, and nothing else, into the file";

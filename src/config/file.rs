@@ -82,7 +82,7 @@ pub fn read(reader: &mut Reader, path: &Path) -> Result<(), String> {
 pub fn read_text(reader: &mut Reader, text: &str, path: &Path) -> Result<(), String> {
     let text = text.trim_start_matches('\u{feff}');
     from_str::<IgnoredAny>(text).map_err(|error| {
-        let (what, hint) = yaml::explain(text, &error);
+        let (what, hint) = yaml::explain(&error);
         format!("{}:{}: {what}; {hint}", path.display(), yaml::line(&error))
     })?;
     let entries = match node(&mut Parser::new_from_str(text)) {

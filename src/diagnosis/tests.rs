@@ -293,8 +293,7 @@ fn dropped_lines_of_the_log_are_a_finding_for_15_minutes() {
     let dropped = |minutes_ago: u32| {
         let known = Known::with(|known| {
             let at = Timestamp::from_millis(NOW.as_millis() - i64::from(minutes_ago) * 60_000);
-            known.facts.log_lines_dropped = 1234;
-            known.facts.log_lines_dropped_at = Some(at);
+            known.facts.log_lines_dropped = Some((1234, at));
         });
         known.findings().first().map(|finding| finding.what.clone())
     };

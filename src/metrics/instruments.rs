@@ -70,10 +70,8 @@ pub struct Facts {
     pub state_not_saved: Option<Failure>,
     /// The reason why the state file was set aside at the start. It lasts until the next start.
     pub state_discarded: Option<Failure>,
-    /// Log lines dropped because stderr was not read.
-    pub log_lines_dropped: u64,
-    /// The time of the last dropped line.
-    pub log_lines_dropped_at: Option<Timestamp>,
+    /// The number of log lines dropped because stderr was not read, and the time of the last one.
+    pub log_lines_dropped: Option<(u64, Timestamp)>,
     /// The expiry of the served certificate; `None` without one.
     pub certificate_expires_at: Option<Timestamp>,
     /// The time at which the active configuration was loaded.
@@ -247,7 +245,6 @@ impl Instruments {
     pub(crate) fn facts(&self) -> Facts {
         let mut facts = Facts {
             log_lines_dropped: logging::lines_dropped(),
-            log_lines_dropped_at: logging::last_line_dropped_at(),
             ..lock(&self.facts).clone()
         };
         let now = Clock::system().moment();
@@ -393,7 +390,7 @@ impl Instruments {
             to,
             "translation_exporter_log_lines_dropped_total",
             "Log lines that were dropped because stderr was not read",
-            &ConstCounter::new(facts.log_lines_dropped),
+            &ConstCounter::new(facts.log_lines_dropped.map_or(0, |(lines, _)| lines)),
         )?;
         let is_refused = facts.reload_refused.is_some();
         gauge(

@@ -1,6 +1,6 @@
 //! Listeners, bound before the first request to the API: an address in use is reported at once.
 
-use crate::support::hint::{SetupError, os_hint};
+use crate::support::hint::SetupError;
 use rustix::io::Errno;
 use std::{
     io::{self, ErrorKind},
@@ -93,9 +93,6 @@ fn cannot_listen(address: &str, error: &io::Error) -> SetupError {
 }
 
 fn hint(error: &io::Error) -> &'static str {
-    if let Some(hint) = os_hint(error) {
-        return hint;
-    }
     match error.kind() {
         ErrorKind::AddrInUse => {
             "stop the process that listens there, choose another port, or leave out one of two \

@@ -1,7 +1,7 @@
 //! Errors of the state file, each with a hint for the operator.
 
 use super::FormatError;
-use crate::support::hint::{SetupError, os_hint};
+use crate::support::hint::SetupError;
 use std::{
     io::{self, ErrorKind},
     path::Path,
@@ -38,9 +38,6 @@ impl FormatError {
 
 /// Returns what the operator can do about an I/O error.
 fn hint(error: &io::Error) -> &'static str {
-    if let Some(hint) = os_hint(error) {
-        return hint;
-    }
     match error.kind() {
         ErrorKind::PermissionDenied => {
             "let the user that runs the exporter read and write the file, its folder and its lock"

@@ -89,41 +89,25 @@ const AGREEMENT: Duration = Duration::from_secs(60 * 60);
 /// The clock of the machine, corrected by the API's: while the two differ by more than an hour, the
 /// API's is the time. A machine without a clock battery therefore records no wrong time. Cheap to
 /// copy.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub struct Clock {
-    machine: Machine,
-    reference: &'static Mutex<Option<Reference>>,
+    /// Returns the uncorrected time.
+    machine: &'static (dyn Fn() -> Timestamp + Sync),
+    /// Returns the time since some start, which no one can set. It goes on while the machine
+    /// sleeps, as its clock does.
+    uptime: &'static (dyn Fn() -> Duration + Sync),
+    /// The API's time at an uptime.
+    reference: &'static Mutex<Option<(Timestamp, Duration)>>,
 }
 
-/// The source of the uncorrected time.
-#[derive(Debug, Clone, Copy)]
-enum Machine {
-    System,
-    /// A clock for tests, which follows tokio's clock.
-    #[cfg(test)]
-    Tokio {
-        origin: Instant,
-        at_origin: Timestamp,
-    },
-    /// A clock for tests, which is this many milliseconds ahead of another one.
-    #[cfg(test)]
-    Wrong {
-        origin: Instant,
-        at_origin: Timestamp,
-        ahead_by: &'static std::sync::atomic::AtomicI64,
-    },
-}
-
-/// The API's time at one moment.
-#[derive(Debug, Clone, Copy)]
-struct Reference {
-    api: Timestamp,
-    /// The time since the machine booted, which no one can set.
-    uptime: Duration,
+impl fmt::Debug for Clock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Clock")
+    }
 }
 
 /// The reference of [`Clock::system`]. The mutex keeps its two times together.
-static REFERENCE: Mutex<Option<Reference>> = Mutex::new(None);
+static REFERENCE: Mutex<Option<(Timestamp, Duration)>> = Mutex::new(None);
 
 /// Two clocks that differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -164,7 +148,11 @@ impl Clock {
     /// Returns the clock of the system. All such clocks share one reference.
     pub fn system() -> Self {
         Self {
-            machine: Machine::System,
+            machine: &|| Timestamp::from_millis(jiff::Timestamp::now().as_millisecond()),
+            uptime: &|| {
+                let uptime = clock_gettime(ClockId::Boottime);
+                Duration::try_from(uptime).unwrap_or_default()
+            },
             reference: &REFERENCE,
         }
     }
@@ -172,7 +160,7 @@ impl Clock {
     /// Returns the corrected time.
     pub fn now(self) -> Timestamp {
         self.wrong()
-            .map_or_else(|| self.machine.now(), |wrong| wrong.api)
+            .map_or_else(|| (self.machine)(), |wrong| wrong.api)
     }
 
     pub fn moment(self) -> Moment {
@@ -184,49 +172,15 @@ impl Clock {
 
     /// Takes note of the API's clock, which shows `api` now.
     pub fn compare(self, api: Timestamp) {
-        let uptime = self.machine.uptime();
-        *lock(self.reference) = Some(Reference { api, uptime });
+        *lock(self.reference) = Some((api, (self.uptime)()));
     }
 
     /// Returns both times if the machine's clock and the API's differ by more than an hour.
     pub fn wrong(self) -> Option<WrongClock> {
-        let reference = (*lock(self.reference))?;
-        let machine = self.machine.now();
-        let since = self.machine.uptime().saturating_sub(reference.uptime);
-        let api = reference.api.saturating_add(since);
+        let (api, uptime) = (*lock(self.reference))?;
+        let machine = (self.machine)();
+        let api = api.saturating_add((self.uptime)().saturating_sub(uptime));
         (!machine.agrees_with(api)).then_some(WrongClock { machine, api })
-    }
-}
-
-impl Machine {
-    fn now(self) -> Timestamp {
-        match self {
-            Self::System => Timestamp::from_millis(jiff::Timestamp::now().as_millisecond()),
-            #[cfg(test)]
-            Self::Tokio { origin, at_origin } => at_origin.saturating_add(origin.elapsed()),
-            #[cfg(test)]
-            Self::Wrong {
-                origin,
-                at_origin,
-                ahead_by,
-            } => {
-                let right = at_origin.saturating_add(origin.elapsed());
-                let ahead_by = ahead_by.load(std::sync::atomic::Ordering::Relaxed);
-                Timestamp::from_millis(right.as_millis() + ahead_by)
-            }
-        }
-    }
-
-    /// Returns the time since some start. It goes on while the machine sleeps, as its clock does.
-    fn uptime(self) -> Duration {
-        match self {
-            Self::System => {
-                let uptime = clock_gettime(ClockId::Boottime);
-                Duration::try_from(uptime).unwrap_or_default()
-            }
-            #[cfg(test)]
-            Self::Tokio { origin, .. } | Self::Wrong { origin, .. } => origin.elapsed(),
-        }
     }
 }
 
@@ -239,13 +193,7 @@ mod tests {
     impl Clock {
         /// Returns a clock that shows `start` now and follows tokio's clock, which may be paused.
         pub fn following_tokio(start: Timestamp) -> Self {
-            Self {
-                machine: Machine::Tokio {
-                    origin: Instant::now(),
-                    at_origin: start,
-                },
-                reference: Box::leak(Box::default()),
-            }
+            Self::ahead_by(Instant::now(), start, Box::leak(Box::default()))
         }
 
         /// Returns a clock that showed `start` at `origin`, and is ahead by some milliseconds.
@@ -254,21 +202,22 @@ mod tests {
             start: Timestamp,
             ahead_by: &'static std::sync::atomic::AtomicI64,
         ) -> Self {
+            let machine = move || {
+                let right = start.saturating_add(origin.elapsed());
+                let ahead_by = ahead_by.load(std::sync::atomic::Ordering::Relaxed);
+                Timestamp::from_millis(right.as_millis() + ahead_by)
+            };
             Self {
-                machine: Machine::Wrong {
-                    origin,
-                    at_origin: start,
-                    ahead_by,
-                },
+                machine: Box::leak(Box::new(machine)),
+                uptime: Box::leak(Box::new(move || origin.elapsed())),
                 reference: Box::leak(Box::default()),
             }
         }
 
         /// Sets the clock of the machine.
         pub fn set(&mut self, now: Timestamp) {
-            if let Machine::Tokio { origin, at_origin } = &mut self.machine {
-                *at_origin = now.saturating_sub(origin.elapsed());
-            }
+            let set_at = Instant::now();
+            self.machine = Box::leak(Box::new(move || now.saturating_add(set_at.elapsed())));
         }
     }
 
@@ -312,8 +261,8 @@ mod tests {
     #[test]
     fn the_uptime_of_the_system_moves() {
         let clock = Clock::system();
-        let before = clock.machine.uptime();
+        let before = (clock.uptime)();
         std::thread::sleep(Duration::from_millis(2));
-        assert!(clock.machine.uptime() > before);
+        assert!((clock.uptime)() > before);
     }
 }

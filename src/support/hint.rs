@@ -1,7 +1,5 @@
 //! Hints for messages, and the error that has one.
 
-use rustix::io::Errno;
-
 /// A problem that the operator has to solve: with the configuration, a file or the system.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{what}; {hint}")]
@@ -27,14 +25,9 @@ pub(crate) fn nearest<T: AsRef<str>>(
     candidates: impl IntoIterator<Item = T>,
 ) -> Option<T> {
     let typed = normal(typed);
-    let (mut nearest, mut likeness) = (None, 0.8);
-    for candidate in candidates {
-        let this = strsim::jaro_winkler(&typed, &normal(candidate.as_ref()));
-        if this >= likeness {
-            (nearest, likeness) = (Some(candidate), this);
-        }
-    }
-    nearest
+    let likeness = |one: &T| strsim::jaro_winkler(&typed, &normal(one.as_ref()));
+    let similar = candidates.into_iter().filter(|one| likeness(one) >= 0.8);
+    similar.max_by(|one, other| likeness(one).total_cmp(&likeness(other)))
 }
 
 /// Normalizes a name: `base-url`, `baseUrl` and `base_url` become equal.
@@ -49,30 +42,9 @@ pub(crate) fn is_plain(name: &str) -> bool {
     name.len() <= 40 && name.chars().all(is_of_names)
 }
 
-/// Returns a hint for an error with a cause in the system, independent of the failed operation.
-pub(crate) fn os_hint(error: &std::io::Error) -> Option<&'static str> {
-    match Errno::from_io_error(error)? {
-        Errno::MFILE | Errno::NFILE => {
-            Some("raise the limit on open files (ulimit -n, or LimitNOFILE= of systemd)")
-        }
-        _ => None,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn too_many_open_files_have_a_hint() {
-        let hint = |number| os_hint(&std::io::Error::from_raw_os_error(number));
-        assert!(
-            hint(24).is_some_and(|hint| hint.contains("ulimit -n")),
-            "EMFILE"
-        );
-        assert!(hint(23).is_some(), "ENFILE");
-        assert_eq!(hint(2), None, "ENOENT");
-    }
 
     #[test]
     fn the_nearest_name_is_found_across_spellings() {

@@ -17,7 +17,7 @@ use std::{
     fmt,
     io::{self, Write as _},
     panic::PanicHookInfo,
-    sync::OnceLock,
+    sync::{LazyLock, OnceLock},
     time::Duration,
 };
 use tracing::{
@@ -35,8 +35,11 @@ use writer::LineWriter;
 /// The longest time that the end of the program waits for stderr.
 pub const FLUSH: Duration = Duration::from_secs(1);
 
-/// The writer to stderr, set by the first call of [`init`].
-static STDERR: OnceLock<LineWriter> = OnceLock::new();
+/// The writer to stderr.
+static STDERR: LazyLock<LineWriter> = LazyLock::new(|| LineWriter::start(write_on_stderr));
+
+/// A progress bar on the same terminal, which makes room for each line.
+static BAR: OnceLock<ProgressBar> = OnceLock::new();
 
 const OURS: &str = env!("CARGO_CRATE_NAME");
 
@@ -49,83 +52,60 @@ pub struct LogSettings {
 }
 
 /// A handle that changes level and format.
-#[derive(Clone)]
-pub struct Handle(reload::Handle<Filtered<Lines, Targets, Registry>, Registry>);
+pub type Handle = reload::Handle<Filtered<Lines, Targets, Registry>, Registry>;
 
-impl Handle {
-    /// Applies `settings` to all further events.
-    pub fn apply(&self, settings: &LogSettings) {
-        // This fails only without a subscriber, and then no event is logged either.
-        let _ = self.0.modify(|layer| {
-            *layer.filter_mut() = targets(settings.level);
-            layer.inner_mut().json = settings.json;
-        });
-    }
+/// Applies `settings` to all further events.
+pub fn apply(handle: &Handle, settings: &LogSettings) {
+    // This fails only without a subscriber, and then no event is logged either.
+    let _ = handle.modify(|layer| {
+        *layer.filter_mut() = targets(settings.level);
+        layer.inner_mut().json = settings.json;
+    });
 }
 
 /// Starts to log to stderr, panics included. A `bar` on the same terminal makes room for each line.
 /// Only the first call in a process takes effect.
-///
-/// # Errors
-/// Returns an error if the system has no thread left.
-pub fn init(settings: &LogSettings, bar: Option<ProgressBar>) -> io::Result<Handle> {
-    let writer = LineWriter::start(move |line| match &bar {
-        Some(bar) => bar.suspend(|| write_on_stderr(line)),
-        None => write_on_stderr(line),
-    })?;
-    let writer = STDERR.get_or_init(|| writer);
-    let (subscriber, handle) = subscriber(settings, |line| writer.write(line));
+pub fn init(settings: &LogSettings, bar: Option<ProgressBar>) -> Handle {
+    if let Some(bar) = bar {
+        let _ = BAR.set(bar);
+    }
+    let (subscriber, handle) = subscriber(settings, |line| STDERR.write(line));
     let _ = tracing::subscriber::set_global_default(subscriber);
     std::panic::set_hook(Box::new(log_panic));
-    Ok(handle)
+    handle
 }
 
 fn write_on_stderr(line: &str) {
     // A closed stderr leaves no place to report the error.
-    let _ = io::stderr().lock().write_all(line.as_bytes());
+    let write = || drop(io::stderr().lock().write_all(line.as_bytes()));
+    match BAR.get() {
+        Some(bar) => bar.suspend(write),
+        None => write(),
+    }
 }
 
 /// Prints a line on stderr, after all queued log lines. Gives up after a second if stderr stalls.
 pub fn print(line: String) {
-    let print = |writer: &LineWriter, line| {
-        writer.write(line);
-        writer.flush(FLUSH);
-    };
-    match STDERR.get() {
-        Some(writer) => print(writer, line),
-        None => match LineWriter::start(write_on_stderr) {
-            Ok(writer) => print(&writer, line),
-            Err(_) => write_on_stderr(&line),
-        },
-    }
+    STDERR.write(line);
+    flush();
 }
 
-/// Returns the number of lines that were dropped because stderr stalled.
-pub fn lines_dropped() -> u64 {
-    STDERR.get().map_or(0, LineWriter::dropped)
+/// Waits until the log is written, but no longer than a second.
+pub fn flush() {
+    STDERR.flush(FLUSH);
 }
 
-/// Returns the time at which a line was last dropped.
-pub fn last_line_dropped_at() -> Option<Timestamp> {
-    STDERR.get()?.last_dropped_at()
-}
-
-/// A guard that flushes the log when it is dropped, within a second.
-#[derive(Debug)]
-pub struct FlushAtEnd;
-
-impl Drop for FlushAtEnd {
-    fn drop(&mut self) {
-        if let Some(writer) = STDERR.get() {
-            writer.flush(FLUSH);
-        }
-    }
+/// Returns the number of lines that were dropped because stderr stalled, and the time of the last
+/// one.
+pub fn lines_dropped() -> Option<(u64, Timestamp)> {
+    STDERR.dropped()
 }
 
 fn log_panic(panic: &PanicHookInfo<'_>) {
     // Empty unless RUST_BACKTRACE is set.
     let backtrace = Backtrace::capture();
     tracing::error!(%panic, %backtrace, "a thread or task failed; this is a bug");
+    flush();
 }
 
 fn subscriber(
@@ -137,7 +117,7 @@ fn subscriber(
         write: Box::new(write),
     };
     let (layer, handle) = reload::Layer::new(lines.with_filter(targets(settings.level)));
-    (Registry::default().with(layer), Handle(handle))
+    (Registry::default().with(layer), handle)
 }
 
 fn targets(level: Level) -> Targets {
@@ -146,7 +126,8 @@ fn targets(level: Level) -> Targets {
         .with_target(OURS, level)
 }
 
-struct Lines {
+/// The layer that formats and writes events.
+pub struct Lines {
     json: bool,
     write: Box<dyn Fn(String) + Send + Sync>,
 }
@@ -341,7 +322,7 @@ mod tests {
     fn level_and_format_change_while_running() {
         let lines = logged(&settings(Level::ERROR, true), |handle| {
             tracing::debug!("unheard");
-            handle.apply(&settings(Level::DEBUG, false));
+            apply(handle, &settings(Level::DEBUG, false));
             tracing::debug!("heard");
         });
         assert_eq!(

@@ -41,15 +41,11 @@ pub fn replace_file(
 /// Returns the error of the disk.
 pub fn check_replace(path: &Path) -> io::Result<()> {
     let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    if path.is_dir() {
-        return Err(ErrorKind::IsADirectory.into());
+    match fs::metadata(&path) {
+        Ok(found) if found.is_dir() => Err(ErrorKind::IsADirectory.into()),
+        Ok(found) if !found.is_file() => Ok(()),
+        _ => tempfile::tempfile_in(folder_of(&path)).map(drop),
     }
-    if path.exists() && !path.is_file() {
-        return Ok(());
-    }
-    // Its error names no temporary file.
-    fs::metadata(folder_of(&path))?;
-    tempfile::tempfile_in(folder_of(&path)).map(drop)
 }
 
 /// Replaces the file at `path` with a new one beside it, once that is on the disk. Until then the

@@ -240,8 +240,7 @@ fn notices() -> Vec<Case> {
         (
             ProblemKind::LogLinesDropped,
             Known::with(|known| {
-                known.facts.log_lines_dropped = 1;
-                known.facts.log_lines_dropped_at = Some(NOW);
+                known.facts.log_lines_dropped = Some((1, NOW));
             }),
             &["1 line of the log was dropped because stderr was blocked"],
         ),

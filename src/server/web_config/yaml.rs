@@ -20,12 +20,12 @@ pub fn parse<T: DeserializeOwned>(text: &[u8]) -> anyhow::Result<T> {
             || format!("line {number}"),
             |key| format!("line {number}, {key}"),
         );
-        anyhow!("{place}: {}", message(&text, &error))
+        anyhow!("{place}: {}", message(&error))
     })
 }
 
 /// Returns the mistake and what to do about it.
-fn message(text: &str, error: &Error) -> String {
+fn message(error: &Error) -> String {
     match error.without_snippet() {
         Error::Message { msg, .. } => msg.clone(),
         Error::SerdeUnknownField {
@@ -55,7 +55,7 @@ fn message(text: &str, error: &Error) -> String {
                 .to_owned()
         }
         error => {
-            let (what, hint) = yaml::explain(text, error);
+            let (what, hint) = yaml::explain(error);
             format!("the file {what}; {hint}")
         }
     }
