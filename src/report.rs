@@ -24,19 +24,28 @@ pub use table::table;
 pub use verdict::{Gate, NotReady};
 
 use crate::{
-    diagnosis::{self, Finding},
-    domain::document::{self, Document, Row, Totals, Translation},
+    diagnosis::Finding,
+    domain::{
+        Failure,
+        document::{Document, Row, Totals, Translation, worst_first},
+        polling::PollOutcome,
+    },
     support::{
+        clock::Timestamp,
         escape::is_unprintable,
-        humanize::{counted, grouped},
+        humanize::{grouped, repositories},
     },
 };
 use rustix::termios::tcgetwinsize;
 use std::{
+    env,
     io::{IsTerminal as _, stdout},
     sync::Arc,
 };
-use words::{day, percent, ready_count};
+use words::{day, days, more, percent, ready_count};
+
+/// The maximum number of repositories named for a cause of failed reads.
+const MOST_NAMED: usize = 10;
 
 /// The document of a poll, with the choices of the command line.
 #[derive(Debug, Clone)]
@@ -47,14 +56,13 @@ pub struct Report {
     pub findings: Vec<Finding>,
     /// The host of the API.
     pub api: Arc<str>,
-    /// A clause that names the globs of the command line without a match.
-    pub unmatched: Option<String>,
     /// The earlier data to compare with.
     pub since: Option<Arc<Since>>,
     /// The maximum size of the Markdown in bytes.
     pub max_size: usize,
 }
 
+/// The sentences that table and Markdown share.
 impl Report {
     /// Returns the change of a translation in points; nothing without earlier data.
     fn points(&self, row: &Row, translation: &Translation) -> String {
@@ -65,57 +73,61 @@ impl Report {
     /// Returns a heading and the changes since the earlier data, if there are such data.
     fn changes(&self) -> Option<(String, Vec<String>)> {
         let since = self.since.as_ref()?;
-        let changes = since.changes(&self.document);
-        let none = if changes.is_empty() { " none seen" } else { "" };
-        let heading = format!("Changes since {}:{none}", day(since.taken_at));
-        Some((heading, changes))
-    }
-}
-
-/// The part of the data that table and Markdown say in words.
-struct Digest<'a> {
-    /// The repositories with data, the furthest behind first.
-    rows: Vec<&'a Row>,
-    totals: &'a Totals,
-    /// The reason why no ratio can be trusted.
-    doubt: Option<String>,
-}
-
-impl<'a> Digest<'a> {
-    fn of(report: &'a Report) -> Self {
-        let document = &*report.document;
-        let rows = document.rows.iter().filter(|row| row.is_read());
-        let rows = document::worst_first(rows);
-        let scale = || diagnosis::scale(document.completion_scale, true, document.completions());
-        let doubt = document.is_scale_suspect.then(scale).flatten();
-        Self {
-            rows,
-            totals: &document.totals,
-            doubt: doubt.map(|finding| finding.line()),
+        let mut changes = since.changes(&self.document);
+        if changes.is_empty() {
+            changes.push("none seen".to_owned());
         }
+        Some((format!("Changes since {}:", day(since.taken_at)), changes))
     }
 
-    /// Counts the translations, those that are ready and those with problems.
-    fn counts(&self) -> (String, String) {
-        let totals = self.totals;
-        let mean = totals
-            .mean
-            .get()
-            .map(|mean| format!(", {} % on average", percent(mean)));
-        let problems = totals.problems();
-        let problems =
-            problems.map(|(kind, count)| format!(", {} {}", grouped(count), kind.words()));
-        let rest = mean.into_iter().chain(problems).collect();
-        (ready(totals, "translation"), rest)
+    /// Returns the repositories with data, the furthest behind first.
+    fn rows(&self) -> Vec<&Row> {
+        let rows = self.document.rows.iter().filter(|row| row.is_read());
+        worst_first(rows)
     }
 
-    /// Explains the mark of a translation without a completion, if there is one.
-    fn legend(&self) -> Option<&'static str> {
-        let is_unreported = |one: &Translation| one.completion.is_none() && one.is_behind();
-        let mut translations = document::translations(self.rows.iter().copied());
-        translations
-            .any(|(_, one)| is_unreported(one))
-            .then_some("? no completion reported")
+    /// Counts the translations that are ready, those with problems, and those that are not judged.
+    fn counts(&self) -> Vec<String> {
+        let totals = &self.document.totals;
+        let mut counts = ready(totals);
+        if let Some(mean) = totals.mean.get() {
+            counts += &format!(", {} % on average", percent(mean));
+        }
+        for (kind, count) in totals.problems() {
+            counts += &format!(", {} {}", grouped(count), kind.words());
+        }
+        [counts].into_iter().chain(not_judged(totals)).collect()
+    }
+
+    /// Returns the state of the translations with one date.
+    fn date(&self, at: Timestamp, totals: &Totals) -> String {
+        let days = days(at, self.document.taken_at, totals);
+        format!("{}, {days}: {}", day(at), ready(totals))
+    }
+
+    /// Names each cause of failed reads once, with the affected repositories. If the poll ended
+    /// early, its cause is that of all repositories.
+    fn failures(&self) -> Vec<String> {
+        let document = &*self.document;
+        let last = document.status.last.as_ref();
+        let cut_short = last.and_then(PollOutcome::cut_short);
+        let line = |Failure { what, hint, .. }: &Failure| format!("{what}; {hint}");
+        let mut failures: Vec<_> = cut_short.map(line).into_iter().collect();
+        let ended_early = last.is_some_and(|last| last.stop.is_some());
+        for cause in document.causes(|_| !ended_early) {
+            let named = cause.repositories.iter().take(MOST_NAMED);
+            let named: Vec<_> = named.map(ToString::to_string).collect();
+            let others = more(cause.repositories.len() - named.len());
+            let named: Vec<_> = named.into_iter().chain(others).collect();
+            failures.push(format!("{}: {}", named.join(", "), line(cause.failure)));
+        }
+        let not_read = document.count(|condition| {
+            condition.languages().is_none() && (ended_early || condition.failure().is_none())
+        });
+        if not_read > 0 {
+            failures.push(format!("{} not read", repositories(not_read)));
+        }
+        failures
     }
 }
 
@@ -126,12 +138,12 @@ fn not_judged(totals: &Totals) -> impl Iterator<Item = String> {
 }
 
 /// Counts the ready translations, and the resting ones apart, such as `2 of 2 ready, 10 resting`.
-fn ready(totals: &Totals, noun: &str) -> String {
-    let (ready, resting) = (ready_count(totals), grouped(totals.resting));
-    let all = match noun {
-        "" => grouped(totals.all),
-        noun => counted(totals.all, noun, &format!("{noun}s")),
-    };
+fn ready(totals: &Totals) -> String {
+    let (ready, all, resting) = (
+        ready_count(totals),
+        grouped(totals.all),
+        grouped(totals.resting),
+    );
     match totals {
         Totals { resting: 0, .. } => format!("{ready} of {all} ready"),
         Totals { all: 0, .. } => format!("{resting} resting"),
@@ -149,28 +161,26 @@ fn cell(text: &str) -> String {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Terminal {
     /// The number of columns.
-    pub width: usize,
+    pub width: u16,
     pub color: bool,
 }
 
 impl Terminal {
-    /// Describes stdout. The width comes from the terminal, else from `COLUMNS`, else it is 80.
-    /// Colour needs a terminal other than `dumb`, and no `NO_COLOR`.
+    /// The layout in a file or a pipe.
+    pub const NONE: Self = Self {
+        width: 80,
+        color: false,
+    };
+
+    /// Describes stdout. Colour needs a terminal and no `NO_COLOR`.
     pub fn of_stdout() -> Self {
-        let width = match tcgetwinsize(stdout()) {
-            Ok(size) if size.ws_col > 0 => size.ws_col.into(),
-            _ => std::env::var("COLUMNS")
-                .ok()
-                .and_then(|columns| columns.parse().ok())
-                .unwrap_or(80),
-        };
-        let can_color =
-            stdout().is_terminal() && std::env::var("TERM").is_ok_and(|term| term != "dumb");
+        let size = tcgetwinsize(stdout()).ok();
+        let width = size.map(|size| size.ws_col).filter(|width| *width > 0);
         // An empty NO_COLOR counts as not set: see <https://no-color.org>.
-        let must_not = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        let must_not = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         Self {
-            width,
-            color: can_color && !must_not,
+            width: width.unwrap_or(Self::NONE.width),
+            color: stdout().is_terminal() && !must_not,
         }
     }
 }

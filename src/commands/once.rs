@@ -28,8 +28,8 @@ use crate::{
     },
 };
 use anyhow::{Context as _, anyhow, bail};
-use globset::{Glob, GlobSet};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use globset::Glob;
+use indicatif::{ProgressBar, ProgressStyle};
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 use tokio::{
     runtime,
@@ -61,7 +61,10 @@ pub async fn once(options: &Options, arguments: Once) -> Result<(), RunError> {
         }
         None => None,
     };
-    let bar = progress_bar()?;
+    let style = "{wide_bar} {pos}/{len} repositories, {eta} left";
+    let style = ProgressStyle::with_template(style).context("cannot draw the progress bar")?;
+    // The bar stays invisible unless stderr is a terminal.
+    let bar = ProgressBar::no_length().with_style(style);
     // The result says what an info line would.
     let log = LogSettings {
         level: match config.log.level {
@@ -78,22 +81,45 @@ pub async fn once(options: &Options, arguments: Once) -> Result<(), RunError> {
     let (runtime, progress) = (runtime::Handle::current(), poller.progress());
     let drawn = spawn_blocking(move || runtime.block_on(draw(bar, progress)));
     let mut signals = StopSignals::listen()?;
-    let result = poll(&mut poller, &instruments, &mut signals).await;
-    let signal = result.signal;
-    let report = report(
-        &poller,
-        result,
-        &arguments,
-        &selection,
-        since,
-        api_host(&config),
-    );
+    let signal = tokio::select! {
+        biased;
+        _ = poller.poll() => None,
+        signal = signals.received() => Some(signal),
+    };
+    poller.save();
+    let (mut snapshot, mut status) = (poller.snapshot(), poller.status());
+    drop(poller);
+    if let Some(ratio) = arguments.require {
+        snapshot.targets = Arc::new(Targets::everything_at(ratio));
+    }
+    if let Some(poll) = status.running.take() {
+        // A signal has ended it.
+        status.last = Some(PollOutcome {
+            ended_at: snapshot.taken_at,
+            ..poll
+        });
+    }
+    let all = Document::judge(&snapshot, status, None);
+    let mut findings = Vec::new();
+    // An interrupted poll is no basis for a diagnosis.
+    if signal.is_none() {
+        findings = diagnosis::findings(&all, &instruments.facts(), all.taken_at);
+        // No poll follows, so that none can start late.
+        findings.retain(|finding| finding.kind != ProblemKind::PollsOverrun);
+        instruments.judged(diagnosis::problems(&findings));
+    }
+    let document = Arc::new(selection.of(&all));
     let results = Arc::new(Results {
-        exposition: Exposition::new(Arc::clone(&report.document)),
-        report,
+        exposition: Exposition::new(Arc::clone(&document)),
+        report: Report {
+            document,
+            findings,
+            api: api_host(&config),
+            since,
+            max_size: arguments.max_size,
+        },
         instruments,
     });
-    drop(poller);
     let print = {
         let (results, outputs) = (Arc::clone(&results), arguments.outputs.clone());
         move || {
@@ -111,46 +137,20 @@ pub async fn once(options: &Options, arguments: Once) -> Result<(), RunError> {
             return Err(anyhow!("stopped by {signal} while saving or printing the result").into());
         }
     }
-    verdict(&results, signal, &arguments, &selection)
-}
-
-/// Judges what the poll has read, and selects what the command line asks for.
-fn report(
-    poller: &Poller<Client>,
-    result: PollResult,
-    arguments: &Once,
-    selection: &Selection,
-    since: Option<Arc<Since>>,
-    api: Arc<str>,
-) -> Report {
-    let mut snapshot = poller.snapshot();
-    if let Some(ratio) = arguments.require {
-        snapshot.targets = Arc::new(Targets::everything_at(ratio));
+    check(&results, signal)?;
+    // A gate never passes because of a typo.
+    if let Some(unmatched) = unmatched(&arguments, &selection, &all) {
+        return Err(anyhow!(unmatched).into());
     }
-    let mut status = poller.status();
-    if let Some(poll) = status.running.take() {
-        // A signal has ended it.
-        status.last = Some(PollOutcome {
-            ended_at: snapshot.taken_at,
-            ..poll
-        });
+    if arguments.require_targets || arguments.require.is_some() {
+        let gate = Gate {
+            document: &results.report.document,
+            selection: &selection,
+            required: arguments.require,
+        };
+        print_on_stderr(&gate.verdict()?);
     }
-    let all = Document::judge(&snapshot, status, None);
-    let all_languages = Selection {
-        languages: GlobSet::empty(),
-        ..selection.clone()
-    };
-    let unmatched = unmatched(arguments, &all_languages.of(&all));
-    let document = Arc::new(selection.of(&all));
-    let is_whole = result.signal.is_none() && document.is_complete();
-    Report {
-        document,
-        findings: result.findings,
-        api,
-        unmatched: unmatched.filter(|_| is_whole),
-        since,
-        max_size: arguments.max_size,
-    }
+    Ok(())
 }
 
 /// Opens the state file and makes the poller. Also returns the task that saves.
@@ -182,46 +182,15 @@ fn new_poller(
     Ok((poller, saving))
 }
 
-/// The result of the poll.
-struct PollResult {
-    findings: Vec<Finding>,
-    /// The signal that cut the poll short; `None` if the poll reached its end.
-    signal: Option<&'static str>,
-}
-
-/// Polls until the end or a signal, judges the result and queues the state for saving.
-async fn poll(
-    poller: &mut Poller<Client>,
-    instruments: &Instruments,
-    signals: &mut StopSignals,
-) -> PollResult {
-    let signal = tokio::select! {
-        biased;
-        _ = poller.poll() => None,
-        signal = signals.received() => Some(signal),
-    };
-    let mut findings = Vec::new();
-    // An interrupted poll is no basis for a judgement.
-    if signal.is_none() {
-        let document = Document::judge(&poller.snapshot(), poller.status(), None);
-        findings = diagnosis::findings(&document, &instruments.facts(), document.taken_at);
-        instruments.judged(diagnosis::problems(&findings));
-    }
-    poller.save();
-    PollResult { findings, signal }
-}
-
 /// Clears the progress bar, prints the result and waits until the state is saved. A disk that hangs
 /// or a stalled terminal must not keep the result from a file or a pipe.
 async fn finish(
     mut saving: JoinHandle<()>,
-    drawn: JoinHandle<anyhow::Result<()>>,
+    drawn: JoinHandle<()>,
     print: impl FnOnce() -> anyhow::Result<()> + Send + 'static,
 ) -> anyhow::Result<()> {
     let saved = timeout(PATIENCE, &mut saving).await;
-    if let Ok(drawn) = timeout(PATIENCE, drawn).await {
-        drawn.context("the progress bar failed")??;
-    }
+    let _ = timeout(PATIENCE, drawn).await;
     // stdout may have no reader; signals are still handled.
     let printed = off_the_runtime(print).await;
     let saved = match saved {
@@ -243,124 +212,62 @@ async fn give_up(signal: Option<&'static str>, signals: &mut StopSignals) -> &'s
     }
 }
 
-/// Returns the failure of the command, if any, after the result was printed.
-fn verdict(
-    results: &Results,
-    signal: Option<&'static str>,
-    arguments: &Once,
-    selection: &Selection,
-) -> Result<(), RunError> {
-    let document = &*results.report.document;
+/// Logs the findings. Fails if the poll did not read everything, or if the state was not saved.
+fn check(results: &Results, signal: Option<&str>) -> anyhow::Result<()> {
+    let Report {
+        document, findings, ..
+    } = &results.report;
     if let Some(signal) = signal {
         let last = document.status.last.as_ref();
         let (read, all) = (last.map_or(0, |poll| poll.read), document.rows.len());
-        let read = format!("{read} of {all} repositories were read; the result so far was printed");
-        return Err(anyhow!("stopped by {signal} after {read}").into());
+        bail!(
+            "stopped by {signal} after {read} of {all} repositories were read; the result so far \
+             was printed"
+        );
     }
-    check_read(results.report.findings.clone(), document.is_complete())?;
+    let worst = usize::from(!document.is_complete()).min(findings.len());
+    findings[worst..].iter().for_each(diagnosis::log);
+    if !document.is_complete() {
+        let worst = findings.first().map(Finding::line);
+        bail!(worst.unwrap_or_else(|| "not every repository was read".to_owned()));
+    }
     if let Some(failure) = results.instruments.facts().state_not_saved {
         let what = failure.what;
-        return Err(anyhow!("the result was printed, but the state was not saved: {what}").into());
-    }
-    // A gate never passes because of a typo.
-    if let Some(unmatched) = &results.report.unmatched {
-        return Err(anyhow!("{unmatched}").into());
-    }
-    if arguments.require_targets || arguments.require.is_some() {
-        let gate = Gate {
-            document,
-            selection,
-            required: arguments.require,
-        };
-        print_on_stderr(&gate.verdict()?);
+        bail!("the result was printed, but the state was not saved: {what}");
     }
     Ok(())
 }
 
-/// Returns a clause that names the globs of the command line without a match. `chosen` has all
-/// languages of the chosen repositories.
-fn unmatched(arguments: &Once, chosen: &Document) -> Option<String> {
-    let rows = &chosen.rows;
-    let names = rows.iter().map(Row::name).collect();
-    let codes = chosen.translations().map(|(_, one)| one.code()).collect();
-    let mut unmatched = Vec::new();
-    if let Some(globs) = without_match(&arguments.repositories, &names) {
-        unmatched.push(format!("no repository matches {globs}"));
-    }
-    // Without a repository, no glob on languages can match.
-    if (unmatched.is_empty() || !rows.is_empty())
-        && let Some(globs) = without_match(&arguments.languages, &codes)
-    {
-        unmatched.push(format!("no language matches --language {globs}"));
-    }
-    if unmatched.is_empty() {
-        return None;
-    }
-    let unmatched = unmatched.join(", and ");
-    Some(format!("{unmatched}; check the spelling and the filters"))
-}
-
-/// Returns the globs that match none of `texts`, or `None` if each matches one.
-fn without_match(globs: &[Glob], texts: &BTreeSet<&str>) -> Option<String> {
-    let without: Vec<_> = globs
-        .iter()
-        .filter(|glob| {
-            let matcher = glob.compile_matcher();
-            !texts.iter().any(|text| matcher.is_match(text))
-        })
-        .map(Glob::glob)
-        .collect();
-    (!without.is_empty()).then(|| without.join(", "))
-}
-
-/// Logs the findings. Fails with the worst one if the poll did not read everything.
-fn check_read(mut findings: Vec<Finding>, is_success: bool) -> anyhow::Result<()> {
-    // No poll follows, so that none can start late.
-    findings.retain(|finding| finding.kind != ProblemKind::PollsOverrun);
-    let worst = (!is_success && !findings.is_empty()).then(|| findings.remove(0));
-    findings.iter().for_each(diagnosis::log);
-    match worst {
-        Some(worst) => bail!(worst.line()),
-        None if is_success => Ok(()),
-        None => bail!("not every repository was read"),
-    }
-}
-
-/// Makes the progress bar, which stays invisible unless stderr is a terminal.
-fn progress_bar() -> anyhow::Result<ProgressBar> {
-    let style = ProgressStyle::with_template("{spinner} listing repositories: {pos}")?;
-    Ok(ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr()).with_style(style))
+/// Returns a clause that names the globs of the command line without a match.
+fn unmatched(arguments: &Once, selection: &Selection, all: &Document) -> Option<String> {
+    let is_matched = |glob: &Glob, texts: &BTreeSet<&str>| {
+        let matcher = glob.compile_matcher();
+        texts.iter().any(|text| matcher.is_match(text))
+    };
+    let names = all.rows.iter().map(Row::name).collect();
+    let chosen = all.translations();
+    let chosen = chosen.filter(|(row, _)| selection.has_repository(row.name()));
+    let codes = chosen.map(|(_, one)| one.code()).collect();
+    let repositories = arguments.repositories.iter();
+    let repositories = repositories.filter(|glob| !is_matched(glob, &names));
+    let languages = arguments.languages.iter();
+    let languages = languages.filter(|glob| !is_matched(glob, &codes));
+    let languages = languages.map(|glob| format!("--language {}", glob.glob()));
+    let repositories = repositories.map(|glob| glob.glob().to_owned());
+    let unmatched: Vec<_> = repositories.chain(languages).collect();
+    (!unmatched.is_empty()).then(|| {
+        let unmatched = unmatched.join(", ");
+        format!("nothing matches {unmatched}; check the spelling and the filters")
+    })
 }
 
 /// Draws the progress of the poll, on a terminal only: elsewhere each step would wake a thread for
 /// nothing.
-async fn draw(bar: ProgressBar, mut progress: watch::Receiver<PollOutcome>) -> anyhow::Result<()> {
-    if bar.is_hidden() {
-        return Ok(());
-    }
-    let reading = ProgressStyle::with_template("{wide_bar} {pos}/{len} repositories, {eta} left")?;
-    while progress.changed().await.is_ok() {
-        let PollOutcome {
-            listed,
-            of,
-            read,
-            failed,
-            ..
-        } = *progress.borrow_and_update();
-        let Some(of) = of else {
-            bar.set_position(listed as u64);
-            continue;
-        };
-        if bar.length().is_none() {
-            bar.set_style(reading.clone());
-            bar.reset_eta();
-        }
-        // One update for both: the position still counts listed repositories, not read ones.
-        bar.update(|state| {
-            state.set_len(of as u64);
-            state.set_pos((read + failed) as u64);
-        });
+async fn draw(bar: ProgressBar, mut progress: watch::Receiver<PollOutcome>) {
+    while !bar.is_hidden() && progress.changed().await.is_ok() {
+        let running = progress.borrow_and_update().clone();
+        bar.set_length(running.of.unwrap_or(running.listed) as u64);
+        bar.set_position((running.read + running.failed) as u64);
     }
     bar.finish_and_clear();
-    Ok(())
 }

@@ -22,12 +22,6 @@ use std::{
     sync::Arc,
 };
 
-/// The layout of a table in a file: the width that a pipe has without `COLUMNS`.
-const IN_A_FILE: Terminal = Terminal {
-    width: 80,
-    color: false,
-};
-
 /// The result of a poll, in every form that an output needs.
 #[derive(Debug)]
 pub struct Results {
@@ -69,7 +63,7 @@ impl Results {
         // The terminal of stdout says nothing about the readers of a file.
         let terminal = path
             .as_ref()
-            .map_or_else(Terminal::of_stdout, |_| IN_A_FILE);
+            .map_or_else(Terminal::of_stdout, |_| Terminal::NONE);
         let write = |out: &mut dyn Write| self.write(*format, terminal, out);
         match path {
             // The table has colours, and replaces such characters itself.

@@ -20,7 +20,7 @@ pub fn badge(report: &Report) -> String {
             () if totals.is_ready() => "brightgreen",
             () => "orange",
         };
-        (ready(totals, ""), color)
+        (ready(totals), color)
     };
     let badge = json!({
         "schemaVersion": 1,

@@ -1,91 +1,53 @@
 //! GitHub Flavored Markdown for a job summary, a pull request or a README.
 
 use super::{
-    Digest, Report, cell, not_judged, ready,
-    words::{self, day, days, fraction, more},
+    Report, cell,
+    words::{self, fraction, more},
 };
-use crate::domain::document::{Document, Due, Row, Translation};
-use crate::support::{
-    clock::Timestamp,
-    humanize::{counted, repositories},
-};
-use std::fmt::Write as _;
+use crate::domain::document::{Due, Row, Translation};
 
 /// The maximum number of languages named for a repository, and of translations for a date.
 const MOST_NAMED: usize = 12;
 
-/// Returns the totals, a table of the repositories, the furthest behind first, and the dates.
-/// Counts the repositories that do not fit into [`Report::max_size`].
+/// Returns the totals, the changes, the failures, a table of the repositories, the furthest behind
+/// first, and the dates. Counts what does not fit into [`Report::max_size`].
 pub fn markdown(report: &Report) -> String {
-    let document = &*report.document;
-    let digest = Digest::of(report);
-    let due = due(report);
-    let mut text = String::new();
-    for doubt in report.unmatched.iter().chain(&digest.doubt) {
-        let _ = writeln!(text, "**Beware: {}.**\n", escaped(doubt));
+    let list = |heading: &str, lines: &[String]| {
+        let lines = lines.iter().map(|line| format!("- {line}\n"));
+        section(
+            &format!("{heading}\n"),
+            lines.collect(),
+            report.max_size / 5,
+        )
+    };
+    let escaped = |lines: &[String]| lines.iter().map(|line| escaped(line)).collect::<Vec<_>>();
+    let mut text = format!("**{}.**\n", report.counts().join("; "));
+    if let Some((heading, changes)) = report.changes() {
+        text += &list(&heading, &escaped(&changes));
     }
-    text += &heading(&digest);
-    text += &changes(report);
-    if !document.is_complete() {
-        let failure = failure(&report.document);
-        let _ = writeln!(text, "\n**Not everything could be read.** {failure}");
+    text += &list("**Could not be read:**", &escaped(&report.failures()));
+    let due = list("### Due", &due(report));
+    let rows = report.rows();
+    let rows = rows.iter().filter(|row| !row.translations().is_empty());
+    let rows = rows.map(|row| line(report, row)).collect();
+    let heading = "| Repository | Completion | Ready | Not ready |\n|:--|--:|--:|:--|";
+    let left = report.max_size.saturating_sub(text.len() + due.len());
+    text + &section(heading, rows, left) + &due
+}
+
+/// Returns a heading and the lines that fit into so many bytes, if there are any.
+fn section(heading: &str, lines: Vec<String>, size: usize) -> String {
+    if lines.is_empty() {
+        return String::new();
     }
-    let rows = digest.rows.iter();
-    let rows: Vec<_> = rows.filter(|row| !row.translations().is_empty()).collect();
-    if !rows.is_empty() {
-        text += "\n| Repository | Completion | Ready | Not ready |\n|:--|--:|--:|:--|\n";
-    }
-    for (listed, row) in rows.iter().enumerate() {
-        let line = line(report, row);
-        // 200 bytes leave room for the legend and the sentence about the rows left out.
-        if text.len() + line.len() + due.len() + 200 > report.max_size {
-            let left_out = repositories(rows.len() - listed);
-            let _ = writeln!(text, "\n{left_out} left out: the table ends here.");
+    let mut text = format!("\n{heading}\n");
+    for (listed, line) in lines.iter().enumerate() {
+        // 30 bytes leave room for the count.
+        if text.len() + line.len() + 30 > size {
+            text.extend(more(lines.len() - listed).map(|more| format!("\n{more}\n")));
             break;
         }
-        text += &line;
-    }
-    if let Some(legend) = digest.legend() {
-        let _ = writeln!(text, "\n{legend}");
-    }
-    text + &due
-}
-
-fn heading(digest: &Digest<'_>) -> String {
-    if digest.totals.with_resting() == 0 {
-        return "**There is no translation to show.**\n".to_owned();
-    }
-    let (ready, rest) = digest.counts();
-    let not_judged = not_judged(digest.totals).map(|count| format!("; {count}"));
-    let not_judged: String = not_judged.collect();
-    format!("**{ready}**{rest}{not_judged}.\n")
-}
-
-fn failure(document: &Document) -> String {
-    let poll = document.status.last.as_ref();
-    if let Some(failure) = poll.and_then(|poll| poll.cut_short()) {
-        return escaped(&format!("{}; {}", failure.what, failure.hint));
-    }
-    let left = poll.map_or(0, |poll| poll.unread());
-    format!(
-        "{} could not be read.",
-        repositories(document.unread().max(left))
-    )
-}
-
-/// Lists the changes since the earlier data in about a quarter of [`Report::max_size`].
-fn changes(report: &Report) -> String {
-    let mut text = String::new();
-    if let Some((heading, items)) = report.changes() {
-        let _ = write!(text, "\n{heading}\n\n");
-        for (named, item) in items.iter().enumerate() {
-            let line = format!("- {}\n", escaped(item));
-            if named == MOST_NAMED || text.len() + line.len() > report.max_size / 4 {
-                text.extend(more(items.len() - named).map(|line| format!("- {line}\n")));
-                break;
-            }
-            text += &line;
-        }
+        text += line;
     }
     text
 }
@@ -95,12 +57,10 @@ fn line(report: &Report, row: &Row) -> String {
     let name = linked(row.name(), report.document.repository_url(row));
     let (mean, ready) = (words::figure(totals.mean.get()), fraction(&totals));
     let behind = row.behind();
-    let mut named: Vec<_> = behind
-        .iter()
-        .take(MOST_NAMED)
-        .map(|translation| figure(report, row, translation))
-        .collect();
-    named.extend(more(behind.len().saturating_sub(MOST_NAMED)));
+    let named = behind.iter().take(MOST_NAMED);
+    let named = named.map(|translation| figure(report, row, translation));
+    let others = more(behind.len().saturating_sub(MOST_NAMED));
+    let named: Vec<_> = named.chain(others).collect();
     format!("| {name} | {mean} | {ready} | {} |\n", named.join(", "))
 }
 
@@ -116,41 +76,18 @@ fn figure(report: &Report, row: &Row, translation: &Translation) -> String {
     }
 }
 
-/// Lists the dates that are ahead or missed, the earliest first. Counts the dates after
-/// half of [`Report::max_size`].
-fn due(report: &Report) -> String {
-    let dates = report.document.dates(MOST_NAMED);
-    if dates.is_empty() {
-        return String::new();
-    }
-    let mut text = "\n### Due\n\n".to_owned();
-    for (listed, (at, due)) in dates.iter().enumerate() {
-        let line = date(report, *at, due);
-        if text.len() + line.len() > report.max_size / 2 {
-            let left_out = counted(dates.len() - listed, "date", "dates");
-            let _ = writeln!(text, "\n{left_out} left out: the list ends here.");
-            break;
-        }
-        text += &line;
-    }
-    text
-}
-
-/// Returns the line of the date `at`.
-fn date(report: &Report, at: Timestamp, due: &Due<'_>) -> String {
-    let (day, days) = (day(at), days(at, report.document.taken_at, &due.totals));
-    let ready = ready(&due.totals, "");
-    let mut line = format!("- **{day}** ({days}): {ready}");
-    let named = due.furthest.iter().map(|(row, translation)| {
-        let url = report.document.repository_url(row);
-        let figure = figure(report, row, translation);
-        format!("{figure} of {}", linked(row.name(), url))
-    });
-    let named: Vec<_> = named.collect();
-    if !named.is_empty() {
-        let _ = write!(line, "; {}", named.join(", "));
-    }
-    line + "\n"
+/// Describes the dates that are ahead or missed, the earliest first.
+fn due(report: &Report) -> Vec<String> {
+    let dates = report.document.dates(MOST_NAMED).into_iter();
+    let line = |(at, due): (_, Due<'_>)| {
+        let named = due.furthest.iter().map(|(row, translation)| {
+            let url = report.document.repository_url(row);
+            let figure = figure(report, row, translation);
+            format!("; {figure} of {}", linked(row.name(), url))
+        });
+        report.date(at, &due.totals) + &named.collect::<String>()
+    };
+    dates.map(line).collect()
 }
 
 fn linked(text: &str, url: Option<String>) -> String {
@@ -161,7 +98,6 @@ fn linked(text: &str, url: Option<String>) -> String {
         None => text,
     }
 }
-
 /// Escapes the characters that begin Markdown syntax, HTML tags or entities. Mentions, references
 /// to issues and bare URLs get an invisible character instead: forges look for them in the
 /// rendered text, which no longer has escapes.

@@ -150,7 +150,7 @@ fn kinds() -> BTreeSet<(String, String)> {
 #[test]
 fn every_output_says_the_same_of_a_translation() {
     let past = Past::new();
-    let words = "1 of 7 translations ready";
+    let words = "1 of 7 ready";
     let counts = ["1 stalled", "1 regressed", "1 overdue", "1 at risk"];
     for output in ["table", "markdown"] {
         let text = past.once(output);

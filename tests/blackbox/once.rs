@@ -75,7 +75,7 @@ fn the_table_is_coloured_only_on_a_terminal_and_without_no_color() {
         let text = setup.after(in_script).run().stdout;
         assert!(text.contains("owner/one"), "{text}");
         assert_eq!(
-            text.contains("\u{1b}[33m█████\u{1b}[0m"),
+            text.contains("\u{1b}[33m█████·····\u{1b}[0m"),
             is_coloured,
             "{text}"
         );

@@ -145,12 +145,12 @@ fn a_gate_without_a_file_ends_with_a_sentence_and_its_code() {
         (
             &["beta/*"],
             1,
-            "no repository matches beta/*; check the spelling and the filters",
+            "nothing matches beta/*; check the spelling and the filters",
         ),
         (
             &["--language=it", "--require=0"],
             1,
-            "no language matches --language it; check the spelling and the filters",
+            "nothing matches --language it; check the spelling and the filters",
         ),
     ] {
         let output = gate(&api, arguments);
@@ -170,27 +170,27 @@ fn each_glob_on_the_command_line_must_match_something() {
         (
             &["acme/shop", "acme/typo"][..],
             1,
-            "no repository matches acme/typo;",
+            "nothing matches acme/typo;",
         ),
         (
             &["acme/shop", "a/typo", "b/*", "--language=de"],
             1,
-            "no repository matches a/typo, b/*;",
+            "nothing matches a/typo, b/*;",
         ),
         (
             &["--language=de", "--language=xx"],
             1,
-            "no language matches --language xx;",
+            "nothing matches --language xx;",
         ),
         (
             &["acme/docs", "a/typo", "--language=de", "--language=fr"],
             1,
-            "no repository matches a/typo, and no language matches --language fr;",
+            "nothing matches a/typo, --language fr;",
         ),
         (
             &["a/typo", "--language=de"],
             1,
-            "no repository matches a/typo;",
+            "nothing matches a/typo, --language de;",
         ),
         (&["acme/*", "--language=e?"], 0, "1 translation resting"),
     ] {

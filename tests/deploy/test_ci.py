@@ -29,7 +29,7 @@ WGET = """#!/bin/sh
 echo "$*" >>"$CALLS"
 exec cp "$SERVED/${4##*/}" "$3"
 """
-READY = "Ready to ship: 3 of 3 translations ready"
+READY = "Ready to ship: 3 of 3 ready"
 DOCS = (2, "acme/docs", {"de": 62.5})
 EVIL = "evil/<img src=x>| @octocat"
 ARCH = {"x86_64": "amd64", "aarch64": "arm64"}[platform.machine()]

@@ -14,7 +14,7 @@ pub fn answer(page: &Page<'_>) -> (String, Option<Severity>) {
     let (totals, unread) = (&chosen.totals, chosen.unread());
     let overdue = totals.count(TranslationProblem::Overdue);
     let is_first = document.status.last.is_none();
-    let mut sentence = ready(totals, "translation");
+    let mut sentence = ready(totals);
     for (count, words) in [
         (overdue, "overdue"),
         (totals.unknown, "without a completion"),

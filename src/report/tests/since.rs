@@ -51,7 +51,7 @@ acme/app    ████████··  85%  4/7    fr 39% -0.5  ko 62% +12.3 
     assert!(text.starts_with(expected), "{text}");
     let text = markdown(&report);
     let expected = "\
-**4 of 7 translations ready**, 85 % on average; 3 not judged: pace not known yet.
+**4 of 7 ready, 85 % on average; 3 not judged: pace not known yet.**
 
 Changes since 2023-11-07 22:13 UTC:
 
@@ -170,7 +170,7 @@ fn absurd_changes_and_long_lists_of_them_fit_the_markdown() {
     });
     assert!(text.len() <= 2000, "{}", text.len());
     assert!(text.contains("became ready"), "{text}");
-    assert!(text.contains("- and 39 more"), "{text}");
+    assert!(text.contains("\nand 39 more\n"), "{text}");
     assert!(text.contains("de <0% &lt;-999 |"), "{text}");
 }
 

@@ -134,17 +134,17 @@ async fn the_answer_names_its_reason_and_its_mark_the_worst_news() {
         (
             one(Some(100.0)),
             '\u{2713}',
-            "Ready to ship: 1 of 1 translation ready",
+            "Ready to ship: 1 of 1 ready",
         ),
         (
             one(Some(50.0)),
             '\u{25cb}',
-            "Not ready to ship: 0 of 1 translation ready",
+            "Not ready to ship: 0 of 1 ready",
         ),
         (
             one(None),
             '!',
-            "Unknown: ? of 1 translation ready, 1 without a completion",
+            "Unknown: ? of 1 ready, 1 without a completion",
         ),
         (
             one(Some(0.5)),
@@ -154,12 +154,12 @@ async fn the_answer_names_its_reason_and_its_mark_the_worst_news() {
         (
             overdue,
             '\u{2717}',
-            "Not ready to ship: 0 of 1 translation ready, 1 overdue",
+            "Not ready to ship: 0 of 1 ready, 1 overdue",
         ),
         (
             unread,
             '!',
-            "Not known yet: 1 of 1 translation ready, 1 repository without data",
+            "Not known yet: 1 of 1 ready, 1 repository without data",
         ),
         (
             filtered,
@@ -191,7 +191,7 @@ async fn nothing_is_claimed_before_the_end_of_the_first_poll() {
     assert!(words_of(&fixture).await.starts_with(answer));
     let restored = Condition::Restored(languages(vec![record("de", 100.0, 1)]));
     fixture.show(snapshot(vec![shown(1, "a/a", restored)]));
-    let answer = "\u{25cb} Not known now: 1 of 1 translation ready";
+    let answer = "\u{25cb} Not known now: 1 of 1 ready";
     assert!(words_of(&fixture).await.starts_with(answer));
     let none = words(&body(fixture.ask("GET /?language=sv").await).await);
     assert!(none.contains("No known repository and language matches"));
@@ -251,7 +251,7 @@ async fn search_filter_and_order_are_of_rows_alone() {
         assert_eq!(names(&page), rows, "{uri}");
         let words = words(&page);
         assert!(
-            words.contains("Not ready to ship: 0 of 4 translations ready"),
+            words.contains("Not ready to ship: 0 of 4 ready"),
             "{words}"
         );
         let says_so = words.contains("; the figures above are of all");
@@ -276,7 +276,6 @@ async fn a_page_has_200_rows_and_one_beyond_the_last_is_the_last() {
         document: Arc::new(Document::judge(&snapshot, testing::status(), None)),
         findings: Vec::new(),
         api: "api.example.com".into(),
-        unmatched: None,
         since: None,
         max_size: 0,
     });
