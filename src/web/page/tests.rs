@@ -131,11 +131,7 @@ async fn the_answer_names_its_reason_and_its_mark_the_worst_news() {
         ..snapshot(Vec::new())
     };
     for (snapshot, mark, answer) in [
-        (
-            one(Some(100.0)),
-            '\u{2713}',
-            "Ready to ship: 1 of 1 ready",
-        ),
+        (one(Some(100.0)), '\u{2713}', "Ready to ship: 1 of 1 ready"),
         (
             one(Some(50.0)),
             '\u{25cb}',
@@ -250,10 +246,7 @@ async fn search_filter_and_order_are_of_rows_alone() {
         let page = page_of(&snapshot, uri).await;
         assert_eq!(names(&page), rows, "{uri}");
         let words = words(&page);
-        assert!(
-            words.contains("Not ready to ship: 0 of 4 ready"),
-            "{words}"
-        );
+        assert!(words.contains("Not ready to ship: 0 of 4 ready"), "{words}");
         let says_so = words.contains("; the figures above are of all");
         assert_eq!(
             says_so,
