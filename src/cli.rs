@@ -16,7 +16,7 @@ use clap::{
     error::{ContextKind, ErrorKind},
 };
 use globset::Glob;
-use std::{collections::BTreeSet, ffi::OsString, path::PathBuf};
+use std::{ffi::OsString, iter, path::PathBuf};
 
 /// Prometheus exporter for the translation progress of code repositories
 #[derive(Debug, Clone, PartialEq, Parser)]
@@ -136,13 +136,9 @@ fn destination(text: &str) -> Result<Destination, String> {
         Some((name, path)) => (name, Some(path.into())),
         None => (text, None),
     };
-    match Output::from_str(name, false) {
-        Ok(format) => Ok(Destination { format, path }),
-        Err(_) => Err(format!(
-            "not an output; choose one of {}",
-            names_of_outputs().join(", ")
-        )),
-    }
+    let format = Output::from_str(name, false);
+    let format = format.map_err(|_| format!("not an output; choose one of {OUTPUTS}"))?;
+    Ok(Destination { format, path })
 }
 
 /// The format of an output of `once`.
@@ -169,11 +165,8 @@ pub enum Output {
     Badge,
 }
 
-fn names_of_outputs() -> Vec<String> {
-    let values = Output::value_variants().iter();
-    let values = values.filter_map(Output::to_possible_value);
-    values.map(|value| value.get_name().to_owned()).collect()
-}
+/// The names of all outputs.
+const OUTPUTS: &str = "openmetrics, text, table, markdown, csv, json, html, languages, badge";
 
 fn ratio(text: &str) -> Result<f64, String> {
     match text.parse() {
@@ -201,14 +194,14 @@ pub fn command() -> clap::Command {
     let file = Arg::new(CONFIG_FILE)
         .long(CONFIG_FILE)
         .value_name("FILE")
-        .help_heading("Configuration")
         .help("YAML configuration file")
         .global(true);
-    let options = KEYS.iter().filter_map(option);
+    let options = iter::once(file).chain(KEYS.iter().filter_map(option));
     // With the version, as Prometheus prints its own.
     let name = "translation-exporter,";
     Cli::command()
-        .args(options.chain([file]))
+        .next_help_heading("Configuration")
+        .args(options)
         .display_name(name)
         .mut_subcommands(|command| command.display_name(name))
 }
@@ -228,11 +221,6 @@ fn option(key: &Key) -> Option<Arg> {
             _ => "VALUE",
         })
         .help(format!("{}{default}", key.help))
-        .help_heading(match key.split().0 {
-            "web" => "Web",
-            "log" => "Logs",
-            _ => "API and polling",
-        })
         .global(true);
     Some(match key.takes {
         Takes::List(..) => option.action(ArgAction::Append),
@@ -310,18 +298,10 @@ pub fn parse_from(
         Some(message) => parser.error(ErrorKind::UnknownArgument, message),
         None => error,
     })?;
-    let cli = Cli {
+    Ok(Cli {
         options: typed(&matches),
         ..Cli::from_arg_matches(&matches)?
-    };
-    if let Some(Command::Once(once)) = &cli.command {
-        let mut paths = BTreeSet::new();
-        if !once.outputs.iter().all(|one| paths.insert(&one.path)) {
-            let message = "each --output but one needs a path of its own: --output FORMAT=PATH";
-            return Err(parser.error(ErrorKind::ArgumentConflict, message));
-        }
-    }
-    Ok(cli)
+    })
 }
 
 #[cfg(test)]

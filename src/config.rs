@@ -20,7 +20,6 @@ use crate::{
 };
 use globset::GlobSet;
 use reader::DEFAULT;
-use secrecy::ExposeSecret;
 use std::{
     collections::BTreeMap,
     ffi::OsString,
@@ -174,38 +173,14 @@ impl Config {
         lines.concat()
     }
 
-    /// Returns the keys whose values differ in `new`, with both values; secrets hidden.
-    pub(crate) fn changes(&self, new: &Self) -> Vec<String> {
-        let mut changes = Vec::new();
-        for (old, new) in self.settings.iter().zip(&new.settings) {
-            if old.value != new.value {
-                changes.push(format!(
-                    "{} ({:?} -> {:?})",
-                    old.key.path, old.value, new.value
-                ));
-            }
-        }
-        // Its setting hides it.
-        let keys = [self, new].map(|config| match &config.api.key {
-            KeySource::Inline(key) => Some(key.expose_secret()),
-            KeySource::File(_) => None,
-        });
-        if let [Some(old), Some(new)] = keys
-            && old != new
-        {
-            changes.push("api.key".to_owned());
-        }
-        changes
-    }
-
-    /// Returns the keys that differ in `new` but cannot change in a running process.
-    pub(crate) fn restart_needed(&self, new: &Self) -> Vec<&'static str> {
+    /// Returns the settings whose values differ in `new`, each with the new one. A secret never
+    /// does.
+    pub(crate) fn changes<'a>(
+        &'a self,
+        new: &'a Self,
+    ) -> impl Iterator<Item = (&'a Setting, &'a Setting)> {
         let settings = self.settings.iter().zip(&new.settings);
-        let changed = settings.filter(|(old, new)| old.value != new.value);
-        let keys = changed.map(|(old, _)| old.key);
-        keys.filter(|key| key.needs_restart)
-            .map(|key| key.path)
-            .collect()
+        settings.filter(|(old, new)| old.value != new.value)
     }
 }
 

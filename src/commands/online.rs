@@ -5,8 +5,7 @@ use crate::{
     config::Config,
     diagnosis::{self, Finding},
     domain::{
-        Completion, Defect, Defects, LanguageList, Next, Reason, Stop, ZeroCount,
-        snapshot::is_scale_suspect,
+        Completion, Defects, LanguageList, Next, Stop, ZeroCount, snapshot::is_scale_suspect,
     },
     support::{
         clock::Clock,
@@ -14,9 +13,6 @@ use crate::{
     },
 };
 use anyhow::{anyhow, bail};
-
-/// The most repositories whose languages are requested: the key may be refused one of them.
-const MOST_TRIED: usize = 3;
 
 /// Requests the first page of the listing and the languages of one repository. Adds the report to
 /// `lines`, as far as it comes if a request fails.
@@ -54,45 +50,19 @@ pub async fn check(
         lines.extend(finding.iter().map(judged));
     }
     // Even if the filters leave nothing, this shows whether the key may read languages.
-    let chosen = if polled.is_empty() { &listed } else { &polled };
-    let mut refused = Ok(());
-    for repository in chosen.values().take(MOST_TRIED) {
-        let failure = match session.list_languages(repository.id).await {
-            Ok(read) => return report(config, &repository.name, read, lines),
-            Err(failure) => failure,
-        };
-        let error = failed(&format!("repository {:?}", repository.name), &failure);
-        if failure.reason != Reason::Forbidden {
-            return Err(error);
-        }
-        lines.push(error.to_string());
-        refused = Err(error);
-    }
-    refused
+    let Some(repository) = polled.values().chain(listed.values()).next() else {
+        return Ok(());
+    };
+    let read = session.list_languages(repository.id).await;
+    let what = format!("repository {:?}", repository.name);
+    let read = read.map_err(|failure| failed(&what, &failure))?;
+    report(config, &what, read, lines);
+    Ok(())
 }
 
-/// Reports the languages of a repository. Fails if none has a readable code or completion.
-fn report(
-    config: &Config,
-    name: &str,
-    read: LanguageList,
-    lines: &mut Vec<String>,
-) -> anyhow::Result<()> {
+/// Reports the languages of a repository.
+fn report(config: &Config, name: &str, read: LanguageList, lines: &mut Vec<String>) {
     let mut languages = read.languages;
-    let unreadable = if languages.is_empty() {
-        (!read.bad.0.is_empty()).then_some("code")
-    } else {
-        let is_bad = read.bad.0.contains_key(&Defect::Completion);
-        let none = languages.iter().all(|target| target.completion.is_none());
-        (is_bad && none).then_some("completion")
-    };
-    if let Some(field) = unreadable {
-        bail!(
-            "no language of repository {name:?} has a readable {field}: {}; report it to the \
-             API's operators",
-            read.bad
-        );
-    }
     let excluded = &config.excluded_languages;
     languages.retain(|target| !excluded.is_match(&*target.language.code));
     let completions: Vec<_> = languages
@@ -107,7 +77,6 @@ fn report(
     let is_suspect = !is_chosen && is_scale_suspect(scale, completions.iter().copied());
     let finding = diagnosis::scale(scale, is_suspect, completions.into_iter());
     lines.extend(finding.iter().map(judged));
-    Ok(())
 }
 
 fn bad(bad: &Defects) -> Option<String> {
@@ -136,7 +105,7 @@ fn failed(of: &str, RequestFailure { what, hint, .. }: &RequestFailure) -> anyho
 
 fn describe(name: &str, languages: usize, completions: &[f64]) -> String {
     if languages == 0 {
-        return format!("repository {name:?} has no languages to show: add target languages to it");
+        return format!("{name} has no languages to show: add target languages to it");
     }
     let all = counted(languages, "language", "languages");
     let with = completions.len();
@@ -144,5 +113,5 @@ fn describe(name: &str, languages: usize, completions: &[f64]) -> String {
         Some(highest) => format!(", {highest} at most"),
         None => String::new(),
     };
-    format!("repository {name:?} has {all}, {with} of them with a completion{highest}")
+    format!("{name} has {all}, {with} of them with a completion{highest}")
 }

@@ -140,7 +140,13 @@ impl Reloader {
         client: Client,
         web_file: WebConfigFile,
     ) -> anyhow::Result<()> {
-        let fixed = self.config.restart_needed(&config).join(", ");
+        let (mut fixed, mut changed) = (Vec::new(), Vec::new());
+        for (old, new) in self.config.changes(&config) {
+            let path = old.key.path;
+            changed.push(format!("{path} ({:?} -> {:?})", old.value, new.value));
+            fixed.extend(old.key.needs_restart.then_some(path));
+        }
+        let (fixed, changed) = (fixed.join(", "), changed.join(", "));
         ensure!(
             fixed.is_empty(),
             "a reload cannot change {fixed}; restart the exporter instead"
@@ -150,12 +156,7 @@ impl Reloader {
         client.activate_rate();
         self.client = client;
         logging::apply(&self.logs, &config.log);
-        let changed = self.config.changes(&config).join(", ");
-        if changed.is_empty() {
-            tracing::info!("the configuration was read again; no key changed");
-        } else {
-            tracing::info!(changed, "the configuration was read again");
-        }
+        tracing::info!(changed, "the configuration was read again");
         let settings = poller_settings(&config, self.client.clone(), GlobSet::empty());
         self.polling.send_replace(settings);
         self.config = config;

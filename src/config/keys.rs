@@ -5,8 +5,8 @@
 //! deploy/configuration.md, which `tests/generate.sh` writes.
 
 use super::values::{
-    ADDRESSES, FALL, LANGUAGES, RATIO, REPOSITORIES,
-    Takes::{self, Choice, File, Number, Secret, Size, Switch, Text, Time, Whole},
+    LANGUAGES, RATIO, REPOSITORIES,
+    Takes::{self, Choice, File, List, Number, Secret, Size, Switch, Text, Time, Whole},
     items,
 };
 use serde_json::json;
@@ -194,7 +194,10 @@ pub const KEYS: &[Key] = &[
     ),
     key(
         "thresholds.regressed_by",
-        FALL,
+        Number(
+            f64::MIN_POSITIVE..=1.0,
+            "a ratio above 0, at most 1, such as 0.2",
+        ),
         "0.2",
         "a translation has regressed if its ratio is at least this much below the ratio before a \
          fall of the last 7 days",
@@ -238,7 +241,7 @@ pub const KEYS: &[Key] = &[
     .needs_restart(),
     key(
         "web.listen_addresses",
-        ADDRESSES,
+        List("host:port, such as :10018 or 127.0.0.1:10018,[::1]:10018"),
         ":10018",
         "addresses to listen on; without a host, all IPv6 and IPv4 addresses, or all IPv4 \
          addresses of a machine without IPv6",
@@ -373,7 +376,7 @@ impl Key {
     pub fn yaml(&self, text: &str) -> String {
         match self.takes {
             _ if self.takes.is_bare() && !text.is_empty() => text.to_owned(),
-            Takes::List(..) => json!(items(text)).to_string(),
+            List(_) => json!(items(text)).to_string(),
             _ if text.is_empty() => "null".to_owned(),
             _ => json!(text).to_string(),
         }

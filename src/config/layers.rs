@@ -67,15 +67,14 @@ fn variable(reader: &mut Reader, name: &str, value: &OsStr) {
 /// prefix, but without two underscores in a row; they are no mistake, unless they spell a key or a
 /// section.
 fn meant(rest: &str) -> Option<String> {
+    let paths = || KEYS.iter().map(|key| key.path);
     let is_spelt = |path: &str| path.replace('.', "_").eq_ignore_ascii_case(rest);
-    let is_section = sections().into_iter().any(is_spelt);
-    if !is_section && !rest.contains("__") && !KEYS.iter().any(|key| is_spelt(key.path)) {
+    if !rest.contains("__") && !paths().chain(sections()).any(is_spelt) {
         return None;
     }
-    let near = nearest(rest, KEYS.iter().map(|key| key.path)).and_then(Key::find);
-    Some(match near {
+    Some(match nearest(rest, paths()).and_then(Key::find) {
         _ if rest == "CONFIG__FILE" => "only --config.file names the configuration file".to_owned(),
-        Some(key) if !is_section => format!("did you mean {}?", key.variable()),
+        Some(key) => format!("did you mean {}?", key.variable()),
         _ => format!(
             "write {PREFIX}<SECTION>__<KEY>; the sections are {}, of which the file alone sets {}",
             sections().join(", "),

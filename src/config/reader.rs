@@ -107,14 +107,11 @@ impl Reader {
     /// key that may have no value.
     pub fn get<T: DeserializeOwned>(&mut self, path: &str) -> Option<T> {
         let key = self.setting(path).key;
-        self.parse(path, |text| {
-            let value = if text.is_empty() && key.default.is_empty() {
-                Value::Null
-            } else {
-                key.takes.parse(text)?
-            };
-            serde_json::from_value(value).map_err(|_| "has a value of another type".to_owned())
-        })
+        let value = self.parse(path, |text| match text {
+            "" if key.default.is_empty() => Ok(Value::Null),
+            text => key.takes.parse(text),
+        });
+        serde_json::from_value(value?).ok()
     }
 
     /// Returns the path of a file, if it is set.

@@ -17,8 +17,8 @@ use crate::{
     },
     support::logging::LogSettings,
 };
-use std::{mem, path::PathBuf, sync::Arc, time::Duration};
-use url::{Host, Url};
+use std::{mem, net::IpAddr, path::PathBuf, sync::Arc, time::Duration};
+use url::Url;
 
 /// The shortest default of `poll.stale_after`.
 const HOUR: Duration = Duration::from_secs(3600);
@@ -202,12 +202,11 @@ fn root(read: &mut Reader) -> Option<Url> {
 
 /// Returns true for a URL that leads to this machine.
 fn is_loopback(url: &Url) -> bool {
-    match url.host() {
-        Some(Host::Ipv4(address)) => address.is_loopback(),
-        Some(Host::Ipv6(address)) => address.is_loopback(),
-        Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
-        None => false,
-    }
+    let host = url.host_str().unwrap_or_default();
+    let address = host.trim_matches(['[', ']']).parse();
+    host == "localhost"
+        || host.ends_with(".localhost")
+        || address.is_ok_and(|address: IpAddr| address.is_loopback())
 }
 
 /// Returns the one source of the key, after it has given a key.

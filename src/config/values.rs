@@ -37,16 +37,8 @@ pub enum Takes {
 }
 
 pub const RATIO: Takes = Takes::Number(0.0..=1.0, "a ratio from 0 to 1, such as 0.95");
-/// A difference of ratios.
-pub const FALL: Takes = Takes::Number(
-    f64::MIN_POSITIVE..=1.0,
-    "a ratio above 0, at most 1, such as 0.2",
-);
 pub const REPOSITORIES: Takes = Takes::List("globs on owner/repo, such as acme/*,other/app");
 pub const LANGUAGES: Takes = Takes::List("globs on language codes, such as en,pt-*");
-pub const ADDRESSES: Takes =
-    Takes::List("host:port, such as :10018 or 127.0.0.1:10018,[::1]:10018");
-
 impl Takes {
     /// Returns true if a value needs no quotes in the file. Other programs read `010` as 10 and
     /// `no` as false.
@@ -192,7 +184,7 @@ fn each<T, E: Display>(text: &str, parse: impl Fn(&str) -> Result<T, E>) -> Resu
 
 /// Parses globs on owner/repo.
 pub fn repository_globs(text: &str) -> Result<GlobSet, String> {
-    set(&each(text, |item| {
+    glob::glob_set(&each(text, |item| {
         let name = if is_short(item) { item } else { "NAME" };
         repository_glob(item, name)
     })?)
@@ -212,11 +204,7 @@ pub fn repository_glob(item: &str, name: &str) -> Result<Glob, String> {
 
 /// Parses globs on codes of languages.
 pub fn globs(text: &str) -> Result<GlobSet, String> {
-    set(&each(text, glob)?)
-}
-
-fn set(globs: &[Glob]) -> Result<GlobSet, String> {
-    glob::glob_set(globs).map_err(|error| format!("is too large: {error}"))
+    glob::glob_set(&each(text, glob)?)
 }
 
 fn glob(item: &str) -> Result<Glob, String> {

@@ -191,7 +191,9 @@ fn a_reload_changes_log_scale_and_metrics_path_and_logs_the_changes() {
     daemon.exporter.wait_until_fresh(3);
     assert!(!daemon.exporter.log().contains("level=debug"));
     daemon.change(&[]);
-    daemon.exporter.wait_for_line(&["no key changed"]);
+    daemon
+        .exporter
+        .wait_for_line(&["the configuration was read again"]);
     daemon.change(&[("log.level", "debug"), ("api.page_size", "8")]);
     daemon.exporter.wait_for_line(&["level=debug"]);
     let line =
