@@ -5,7 +5,6 @@
 //! completion is finite and a name is not empty. This module does no I/O and knows no HTTP, metrics
 //! or configuration.
 
-pub mod departed;
 pub mod document;
 pub mod filter;
 pub mod links;

@@ -33,6 +33,7 @@ use crate::{
     support::clock::Clock,
 };
 use ledger::Ledger;
+use log::PollLog;
 use std::{sync::Arc, time::Duration};
 use tokio::{
     sync::watch,
@@ -90,9 +91,10 @@ impl<A: Api> Poller<A> {
             failing_since: state.failing_since,
             ..PollStatus::default()
         };
-        let mut ledger = Ledger::restore(state, now.wall);
+        let mut ledger = Ledger::restore(state);
         // The process that saved the state may have had other filters.
-        ledger.reselect(&settings.borrow().filter, now.wall);
+        let (restored, log) = (ledger.repositories(), &mut PollLog::default());
+        ledger.select(restored, &settings.borrow().filter, now.wall, log);
         Self {
             settings,
             clock,

@@ -34,18 +34,22 @@ mod format;
 pub use format::FormatError;
 
 use crate::{
-    domain::{RepositoryId, departed::Departed, record::SavedRepository},
+    domain::{
+        RepositoryId,
+        record::{Record, SavedRepository},
+    },
     support::{clock::Timestamp, hint::SetupError, replace::replace_by_way_of},
 };
 use error::{failed, folder};
 use serde::{Deserialize, Serialize};
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     ffi::OsString,
     fs::{self, File, OpenOptions, Permissions},
     io::{self, ErrorKind},
     os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _},
     path::{Path, PathBuf},
+    sync::Arc,
 };
 use tempfile::Builder;
 
@@ -67,8 +71,8 @@ pub struct SavedState {
     pub repositories: Vec<SavedRepository>,
     /// Repositories that the last complete listing lacked. The next listing confirms their removal.
     pub missed: BTreeSet<RepositoryId>,
-    /// The records of departed languages. A language departs with its repository, too.
-    pub departed: Departed,
+    /// The records of repositories that left.
+    pub gone: BTreeMap<RepositoryId, Arc<[Record]>>,
 }
 
 /// The result of [`StateFile::open`].

@@ -63,7 +63,7 @@ fn stalled_and_regressed(history: &[Languages], now: Timestamp) -> (usize, usize
     };
     let has_regressed = |one: &&Record| {
         one.fall(now)
-            .is_some_and(|fall| fall.from.get() - one.completion().unwrap().get() >= 20.0)
+            .is_some_and(|fall| fall.completion.get() - one.completion().unwrap().get() >= 20.0)
     };
     let stalled = records().filter(is_stalled).count();
     (stalled, records().filter(has_regressed).count())

@@ -6,26 +6,33 @@
 //! no clock, begins and ends no fall, and hides none. Recorded times never change: a time in the
 //! future, which a wrong clock has left behind, counts as now until the next progress replaces it.
 
-use super::{Completion, Language, Repository};
+use super::{Completion, Language, ReportedLanguage, Repository};
 use crate::support::clock::Timestamp;
 use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
-use std::{sync::Arc, time::Duration};
+use std::{mem::replace, sync::Arc, time::Duration};
 
 const WEEK: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
 /// The time for which a fall is shown after its last drop.
 const FALL_SHOWN_FOR: Duration = WEEK;
 
-/// The record of one translation. A large account has a million of them, so the size of this struct
+/// The time for which the record of a departed language is kept.
+const KEPT_FOR: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+
+/// The record of one translation. A large account has many of them, so the size of this struct
 /// decides the use of memory.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Record {
     pub language: Arc<Language>,
     /// `None` until a response has a readable completion.
     pub known: Option<Known>,
-    /// The recent past, boxed because few records have one.
+    /// The recent past, once the completion has changed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub past: Option<Box<Past>>,
+    /// The time at which the language left its repository, alone or with it. One that comes back
+    /// goes on with its record.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub left_at: Option<Timestamp>,
 }
 
 /// The last known completion of a language.
@@ -40,36 +47,22 @@ pub struct Known {
 }
 
 /// The parts of a record that exist only after a change.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Past {
-    /// The latest earlier reading, less than a week old while polls succeed. Without it, the
-    /// completion has not changed for a week, or since the progress clock.
-    pub latest: Option<Reading>,
+    /// The latest earlier reading, less than a week old while polls succeed.
+    pub latest: Reading,
     /// The reading that was the latest one before: at least a week old.
     pub previous: Option<Reading>,
-    pub fall: Option<Fall>,
+    /// The completion that the language lost and has not reached again, the highest one after
+    /// several falls; and the time of the last drop.
+    pub fall: Option<Reading>,
 }
 
-/// A completion at an earlier time, from which the rate of progress is measured.
+/// A completion at an earlier time.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Reading {
     pub completion: Completion,
     pub at: Timestamp,
-}
-
-/// A completion that a language lost and has not reached again.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Fall {
-    /// The completion before the fall; the highest one after several falls.
-    pub from: Completion,
-    /// The time at which the last drop was seen.
-    pub at: Timestamp,
-}
-
-impl Fall {
-    fn is_shown(self, now: Timestamp) -> bool {
-        now.since(self.at) < FALL_SHOWN_FOR
-    }
 }
 
 impl Record {
@@ -78,6 +71,7 @@ impl Record {
             language,
             known: None,
             past: None,
+            left_at: None,
         }
     }
 
@@ -98,28 +92,22 @@ impl Record {
     }
 
     /// Returns the fall while it is shown; `None` if the completion is unknown.
-    pub fn fall(&self, now: Timestamp) -> Option<Fall> {
+    pub fn fall(&self, now: Timestamp) -> Option<Reading> {
         self.reported()?;
         let fall = self.past.as_ref()?.fall?;
         let at = fall.at.min(now);
-        fall.is_shown(now).then_some(Fall { at, ..fall })
+        (now.since(at) < FALL_SHOWN_FOR).then_some(Reading { at, ..fall })
     }
 
     /// Returns a reading from 7 to 14 days ago, or the first one if the history is shorter; `None`
     /// if the completion is unknown.
     pub fn earlier(&self, now: Timestamp) -> Option<Reading> {
-        let Known {
-            completion,
-            progress_at,
-            ..
-        } = self.reported()?;
-        let readings = self.past.as_ref().map(|past| (past.previous, past.latest));
-        Some(match readings {
-            Some((Some(previous), _)) => previous,
-            Some((None, Some(latest))) => latest,
-            _ => Reading {
-                completion,
-                at: progress_at.max(now.saturating_sub(2 * WEEK)),
+        let known = self.reported()?;
+        Some(match &self.past {
+            Some(past) => past.previous.unwrap_or(past.latest),
+            None => Reading {
+                completion: known.completion,
+                at: known.progress_at.max(now.saturating_sub(2 * WEEK)),
             },
         })
     }
@@ -133,78 +121,75 @@ impl Record {
     /// A drop leaves the progress clock alone, unless the language was finished: then new text has
     /// arrived, and the translators' time starts.
     pub fn observe(&mut self, reported: Option<Completion>, scale: f64, now: Timestamp) {
-        let is_reported = reported.is_some();
-        let Some(known) = &mut self.known else {
-            self.known = reported.map(|completion| Known {
-                completion,
-                progress_at: now,
-                is_reported,
-            });
-            return;
-        };
-        known.is_reported = is_reported;
         let Some(completion) = reported else {
+            if let Some(known) = &mut self.known {
+                known.is_reported = false;
+            }
             return;
         };
-        let before = *known;
-        known.completion = completion;
-        let rose = completion > before.completion;
-        let fell_from_complete = before.completion.get() >= scale && completion.get() < scale;
-        if rose || fell_from_complete {
-            known.progress_at = now;
+        let mut known = Known {
+            completion,
+            progress_at: now,
+            is_reported: true,
+        };
+        if let Some(before) = self.known {
+            let rose = completion > before.completion;
+            let fell_from_complete = before.completion.get() >= scale && completion.get() < scale;
+            if !rose && !fell_from_complete {
+                known.progress_at = before.progress_at;
+            }
+            if self.past.is_some() || completion != before.completion {
+                let past = self.past.get_or_insert_with(|| {
+                    // The completion had stood since then.
+                    let at = before.progress_at.max(now.saturating_sub(WEEK));
+                    let completion = before.completion;
+                    Box::new(Past {
+                        latest: Reading { completion, at },
+                        previous: None,
+                        fall: None,
+                    })
+                });
+                past.observe(before.completion, completion, now);
+            }
         }
-        if self.past.is_some() || completion != before.completion {
-            let mut past = self.past.take().unwrap_or_default();
-            past.observe(before, completion, now);
-            self.set_past(past);
-        }
+        self.known = Some(known);
     }
 
-    fn set_past(&mut self, past: Box<Past>) {
-        self.past = (*past != Past::default()).then_some(past);
+    /// Returns the record of a language that is gone at `now`; `None` if there is nothing to keep,
+    /// or no longer.
+    pub fn departed(&self, now: Timestamp) -> Option<Self> {
+        let left_at = self.left_at.unwrap_or(now);
+        let is_kept = self.known.is_some() && now.since(left_at) < KEPT_FOR;
+        is_kept.then(|| Self {
+            left_at: Some(left_at),
+            ..self.clone()
+        })
     }
 }
 
 impl Past {
     /// Takes in a completion that followed the one `before`. Forgets what no longer matters.
-    fn observe(&mut self, before: Known, completion: Completion, now: Timestamp) {
-        self.take_turns(before, completion, now);
-        let fall = self.fall.filter(|fall| fall.is_shown(now));
-        self.fall = if completion < before.completion {
-            let highest = fall.map(|fall| fall.from);
-            let from = highest.filter(|from| *from > before.completion);
-            let from = from.unwrap_or(before.completion);
-            Some(Fall { from, at: now })
-        } else {
-            fall.filter(|fall| completion < fall.from)
-        };
-    }
-
-    /// Moves the latest reading to the previous one, and the current one into its place, once a
-    /// week.
-    fn take_turns(&mut self, before: Known, completion: Completion, now: Timestamp) {
+    fn observe(&mut self, before: Completion, completion: Completion, now: Timestamp) {
         let current = Reading {
             completion,
             at: now,
         };
-        match self.latest {
-            Some(latest) if now.since(latest.at) >= WEEK => {
-                let has_stood = [Some(latest), self.previous]
-                    .iter()
-                    .all(|earlier| earlier.is_some_and(|one| one.completion == completion));
-                self.previous = (!has_stood).then_some(latest);
-                self.latest = (!has_stood).then_some(current);
-            }
+        if now.since(self.latest.at) >= WEEK {
+            self.previous = Some(replace(&mut self.latest, current));
+        } else if self.latest.at > now {
             // A wrong clock has dated it.
-            Some(latest) if latest.at > now => self.latest = Some(current),
-            None if completion != before.completion => {
-                // The completion had stood since then.
-                let completion = before.completion;
-                let at = before.progress_at.max(now.saturating_sub(WEEK));
-                self.latest = Some(Reading { completion, at });
-            }
-            Some(_) | None => {}
+            self.latest = current;
         }
+        let fall = self.fall.filter(|fall| now.since(fall.at) < FALL_SHOWN_FOR);
+        self.fall = if completion < before {
+            let higher = fall.filter(|fall| fall.completion > before);
+            Some(Reading {
+                completion: higher.map_or(before, |fall| fall.completion),
+                at: now,
+            })
+        } else {
+            fall.filter(|fall| completion < fall.completion)
+        };
     }
 }
 
@@ -212,9 +197,53 @@ impl Past {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Languages {
     pub read_at: Timestamp,
-    /// Sorted by code, each code once.
+    /// Sorted by code, each code once. The ledger keeps departed languages among them, a snapshot
+    /// does not.
     #[serde(deserialize_with = "sorted")]
     pub records: Arc<[Record]>,
+}
+
+impl Languages {
+    /// Returns the records of a repository after a response of `now`, which continue those of
+    /// `before`.
+    pub fn after(
+        before: Arc<[Record]>,
+        reported: Vec<ReportedLanguage>,
+        scale: f64,
+        now: Timestamp,
+    ) -> Self {
+        let mut known = before.iter().peekable();
+        let mut records = Vec::with_capacity(reported.len());
+        for ReportedLanguage {
+            language,
+            completion,
+        } in reported
+        {
+            while let Some(gone) = known.next_if(|one| one.language.code < language.code) {
+                records.extend(gone.departed(now));
+            }
+            let same = known.next_if(|one| one.language.code == language.code);
+            let mut record = same.map_or_else(|| Record::new(Arc::clone(&language)), Record::clone);
+            record.left_at = None;
+            // An unchanged language keeps its memory.
+            if record.language != language {
+                record.language = language;
+            }
+            record.observe(completion, scale, now);
+            records.push(record);
+        }
+        records.extend(known.filter_map(|gone| gone.departed(now)));
+        // Unchanged records stay shared with the published snapshots.
+        let records = if *before == *records {
+            before
+        } else {
+            records.into()
+        };
+        Self {
+            read_at: now,
+            records,
+        }
+    }
 }
 
 fn sorted<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Arc<[Record]>, D::Error> {
@@ -287,7 +316,7 @@ mod tests {
 
         /// Returns the completion before a fall.
         fn fell_from(&self) -> Option<f64> {
-            Some(self.record.fall(self.now)?.from.get())
+            Some(self.record.fall(self.now)?.completion.get())
         }
 
         /// Returns the completion of the earlier reading and its age in days.
@@ -299,8 +328,8 @@ mod tests {
     }
 
     #[test]
-    fn a_record_has_40_bytes_and_a_past_72() {
-        assert_eq!((size_of::<Record>(), size_of::<Past>()), (40, 72));
+    fn a_record_has_56_bytes_and_a_past_64() {
+        assert_eq!((size_of::<Record>(), size_of::<Past>()), (56, 64));
     }
 
     #[test]
@@ -403,7 +432,7 @@ mod tests {
     }
 
     #[test]
-    fn a_completion_that_stands_takes_no_memory_for_earlier_readings() {
+    fn a_completion_that_never_moved_takes_no_memory_for_earlier_readings() {
         let stood = Polled::daily(&[20.0; 40]);
         assert_eq!(
             (&stood.record.past, stood.earlier()),
@@ -415,9 +444,40 @@ mod tests {
         assert_eq!(Polled::daily(&moved).earlier(), Some((20.0, 7)));
         let rests = [&moved[..], &[30.0; 22]].concat();
         let rests = Polled::daily(&rests);
-        assert_eq!(
-            (&rests.record.past, rests.earlier()),
-            (&None, Some((30.0, 14)))
-        );
+        assert_eq!(rests.earlier(), Some((30.0, 8)));
+    }
+
+    fn reported(code: &str, reported: f64) -> ReportedLanguage {
+        ReportedLanguage {
+            language: testing::record(code, None).language,
+            completion: Some(completion(reported)),
+        }
+    }
+
+    #[test]
+    fn a_language_that_comes_back_within_30_days_goes_on_where_it_left() {
+        let both = || vec![reported("de", 10.0), reported("fr", 20.0)];
+        for (days, is_kept) in [(27, true), (31, false)] {
+            let mut at = START;
+            let mut records: Arc<[Record]> = Arc::default();
+            let mut gone = Vec::new();
+            let mut read = |after, reported| {
+                at = at.saturating_add(after);
+                records = Languages::after(Arc::clone(&records), reported, 100.0, at).records;
+                let departed = records.iter().filter(|one| one.left_at.is_some());
+                gone.push(departed.count());
+            };
+            read(DAY, both());
+            read(DAY, vec![reported("de", 10.0)]);
+            read(DAY, Vec::new());
+            read(days * DAY, Vec::new());
+            read(DAY, both());
+            assert_eq!(gone[..3], [0, 1, 2]);
+            assert_eq!(gone[4], 0);
+            let clock = if is_kept { START.saturating_add(DAY) } else { at };
+            for record in &*records {
+                assert_eq!(record.last_progress(at), Some(clock), "{days} days");
+            }
+        }
     }
 }

@@ -11,7 +11,6 @@ use super::{log::PollLog, settings::Settings};
 use crate::{
     domain::{
         Defect, Defects, Failure, LanguageList, Operation, Repository, RepositoryId, ZeroCount,
-        departed::Departed,
         record::{Languages, Record, SavedRepository},
         snapshot::{Condition, Shown, Snapshot},
     },
@@ -43,36 +42,31 @@ struct Polled {
     /// The time at which this process read the languages. It gives them an age that does not depend
     /// on jumps of the wall clock.
     read_at: Option<Instant>,
-    /// The failure of the last read, if it failed.
+    /// The failure of the last read, if it failed. Only one that the log names has a reason: an
+    /// outage is logged as one.
     failure: Option<Failure>,
-    /// True if the log names the failure. An outage is logged as one.
-    is_logged: bool,
     /// The defects of the last response.
     defects: Defects,
     /// The number of languages in the last response that had no field for their completion.
     absent_completions: usize,
 }
 
-/// The findings of the last complete listing.
-#[derive(Debug, Default)]
-struct LastListing {
-    /// The missing repositories, if they are more than half: the next listing must confirm them.
-    missed: BTreeSet<RepositoryId>,
-    /// The number of ids without a readable name.
-    unnamed: usize,
-    defects: Defects,
-}
-
 /// Everything that the poller knows of the account.
 #[derive(Debug, Default)]
 pub struct Ledger {
-    /// The listed repositories. The first listing that shows one adds it, and a complete listing
-    /// that lacks it removes it.
-    listed: BTreeMap<RepositoryId, Arc<Repository>>,
     /// The listed repositories that pass the filters, without the lower id of two with one name.
     polled: BTreeMap<RepositoryId, Polled>,
-    listing: LastListing,
-    departed: Departed,
+    /// The number of listed repositories that are not polled.
+    filtered: usize,
+    /// The repositories that the last complete listing lacked, if they are more than half: the next
+    /// listing must confirm them.
+    missed: BTreeSet<RepositoryId>,
+    /// The number of ids without a readable name in the last complete listing.
+    unnamed: usize,
+    /// The defects of the last complete listing.
+    defects: Defects,
+    /// The records of repositories that left. One that comes back goes on with them.
+    gone: BTreeMap<RepositoryId, Arc<[Record]>>,
     /// The number of completions of 0 that this process has read.
     zero_completions: usize,
     /// An upper bound of the languages in `polled`: exact when a poll begins to read them.
@@ -87,23 +81,23 @@ pub struct Ledger {
 
 impl Ledger {
     /// Restores the ledger from the content of the state file.
-    pub fn restore(saved: SavedState, now: Timestamp) -> Self {
+    pub fn restore(saved: SavedState) -> Self {
         let mut ledger = Self {
             // `once` saves a state even where it could list nothing.
             has_data: !saved.repositories.is_empty(),
-            departed: saved.departed,
+            missed: saved.missed,
+            gone: saved.gone,
             ..Self::default()
         };
-        ledger.listing.missed = saved.missed;
         for kept in saved.repositories {
             let repository = Arc::clone(&kept.repository);
             ledger.attempts = ledger.attempts.max(kept.last_attempt);
-            let failure = (kept.failures > 0).then(|| {
+            let failure = kept.failing_since.map(|since| {
                 let what = "its last read before the restart failed";
                 let hint = "nothing to do: it is read again soon";
                 Failure {
                     began: None,
-                    ..Failure::new(what, hint, kept.failing_since.unwrap_or(now))
+                    ..Failure::new(what, hint, since)
                 }
             });
             let polled = Polled {
@@ -112,7 +106,6 @@ impl Ledger {
                 ..Polled::new(Arc::clone(&repository))
             };
             ledger.polled.insert(repository.id, polled);
-            ledger.listed.insert(repository.id, repository);
         }
         ledger
     }
@@ -122,8 +115,8 @@ impl Ledger {
         let polled = self.polled.values();
         SavedState {
             repositories: polled.map(|known| known.kept.clone()).collect(),
-            missed: self.listing.missed.clone(),
-            departed: self.departed.clone(),
+            missed: self.missed.clone(),
+            gone: self.gone.clone(),
             ..SavedState::default()
         }
     }
@@ -131,11 +124,6 @@ impl Ledger {
     /// Returns the number of repositories that are polled.
     pub fn polled(&self) -> usize {
         self.polled.len()
-    }
-
-    /// Returns the number of listed repositories that are not polled.
-    pub fn filtered(&self) -> usize {
-        self.listed.len() - self.polled.len()
     }
 
     /// Returns whether a listing was complete, or repositories were restored.
@@ -171,16 +159,13 @@ impl Ledger {
         now: Timestamp,
     ) -> BTreeMap<Arc<str>, Vec<Arc<str>>> {
         let mut gone = BTreeMap::new();
-        for (id, languages) in &self.departed.0 {
-            let known = self.polled.get(id);
-            let Some(known) = known.filter(|known| known.kept.languages.is_some()) else {
-                continue;
-            };
-            let recent = languages.iter();
-            let recent = recent.filter(|(code, language)| {
-                now.since(language.left_at) < DAY && !excluded.is_match(&***code)
+        for known in self.polled.values() {
+            let languages = known.kept.languages.iter();
+            let recent = languages.flat_map(|one| &*one.records).filter(|record| {
+                let left_within_a_day = record.left_at.is_some_and(|at| now.since(at) < DAY);
+                left_within_a_day && !excluded.is_match(&*record.language.code)
             });
-            let codes: Vec<_> = recent.map(|(code, _)| Arc::clone(code)).collect();
+            let codes: Vec<_> = recent.map(|one| Arc::clone(&one.language.code)).collect();
             if !codes.is_empty() {
                 gone.insert(Arc::clone(&known.kept.repository.name), codes);
             }
@@ -190,7 +175,7 @@ impl Ledger {
 
     /// Returns the defects of the last response of each kind, duplicates included.
     pub fn defects(&self) -> BTreeSet<(Operation, Defect)> {
-        let listing = self.listing.defects.0.keys();
+        let listing = self.defects.0.keys();
         let listing = listing.map(|defect| (Operation::ListRepositories, *defect));
         let languages = self
             .polled
@@ -229,7 +214,7 @@ impl Ledger {
 
     fn count_languages(&self) -> usize {
         let polled: usize = self.polled.values().map(Polled::languages).sum();
-        polled + self.departed.count()
+        polled + self.gone.values().map(|records| records.len()).sum::<usize>()
     }
 
     /// Records the languages that were read of a repository, and logs the end of its failure.
@@ -251,8 +236,7 @@ impl Ledger {
         } = list;
         let repo = &known.kept.repository.name;
         log.defects(repo, &known.defects, &bad);
-        known.failure = None;
-        if std::mem::take(&mut known.is_logged) {
+        if known.failure.take().is_some_and(|one| one.reason.is_some()) {
             log.recovered(repo);
         }
         known.defects = bad;
@@ -260,8 +244,9 @@ impl Ledger {
         self.zero_completions = self.zero_completions.saturating_add(zeros.spelled_out);
         self.languages = self.languages - known.languages() + languages.len();
         let before = known.kept.languages.take();
-        let departed = &mut self.departed;
-        let languages = departed.advance(id, before, languages, scale, now.wall);
+        let before = before.map(|before| Arc::clone(&before.records));
+        let before = before.or_else(|| self.gone.remove(&id)).unwrap_or_default();
+        let languages = Languages::after(before, languages, scale, now.wall);
         known.kept.languages = Some(Arc::new(languages));
         known.read_at = Some(now.monotonic);
         known.kept.failures = 0;
@@ -281,16 +266,16 @@ impl Ledger {
             return;
         };
         known.kept.failures = (known.kept.failures + 1).min(MOST_FAILURES);
-        if is_outage && known.is_logged {
+        let before = known.failure.as_ref();
+        let logged = before.and_then(|before| before.reason);
+        if is_outage && logged.is_some() {
             return;
         }
-        let before = known.failure.as_ref();
-        let is_other = before.is_none_or(|before| before.reason != failure.reason);
-        if !is_outage && (is_other || !known.is_logged) {
-            known.is_logged = true;
+        let reason = failure.reason.filter(|_| !is_outage);
+        if reason != logged {
             log.failing(&known.kept.repository.name, &failure);
         }
-        let failure = failure.continuing(before);
+        let failure = Failure { reason, ..failure }.continuing(before);
         known.kept.failing_since = Some(failure.since);
         known.failure = Some(failure);
     }
@@ -318,9 +303,9 @@ impl Ledger {
         Snapshot {
             taken_at: now.wall,
             repositories,
-            filtered: self.filtered(),
-            unnamed: self.listing.unnamed,
-            unconfirmed: self.listing.missed.len(),
+            filtered: self.filtered,
+            unnamed: self.unnamed,
+            unconfirmed: self.missed.len(),
             completion_scale: settings.completion_scale,
             is_scale_chosen: settings.is_scale_chosen,
             targets: Arc::clone(&settings.targets),
@@ -342,7 +327,6 @@ impl Polled {
             },
             read_at: None,
             failure: None,
-            is_logged: false,
             defects: Defects::default(),
             absent_completions: 0,
         }
@@ -365,13 +349,15 @@ impl Polled {
         if let Some(failure) = &mut failure {
             failure.since = failure.since.min(now.wall);
         }
-        let is_excluded = |record: &Record| excluded.is_match(&*record.language.code);
+        let is_hidden = |record: &Record| {
+            record.left_at.is_some() || excluded.is_match(&*record.language.code)
+        };
         if let Some(languages) = &mut languages
-            && languages.records.iter().any(is_excluded)
+            && languages.records.iter().any(is_hidden)
         {
             let records = languages.records.iter();
             *languages = Arc::new(Languages {
-                records: records.filter(|one| !is_excluded(one)).cloned().collect(),
+                records: records.filter(|one| !is_hidden(one)).cloned().collect(),
                 ..**languages
             });
         }

@@ -1,10 +1,7 @@
 //! The log of a poll: one line for each kind of news.
 
-use crate::domain::{Defects, Failure, RepositoryId, polling::PollOutcome};
-use std::{collections::BTreeMap, sync::Arc};
-
-/// The names of the polled repositories.
-pub type Names = BTreeMap<RepositoryId, Arc<str>>;
+use crate::domain::{Defects, Failure, polling::PollOutcome};
+use std::collections::BTreeMap;
 
 /// The news of a poll: how often each message applies, and the first example.
 #[derive(Debug, Default)]
@@ -37,20 +34,18 @@ impl PollLog {
         });
     }
 
-    /// Notes the repositories that a listing added, removed or renamed.
-    pub fn changes(&mut self, mut before: Names, after: Names) {
-        for (id, repo) in after {
-            match before.remove(&id) {
-                None => note(&mut self.good, "repositories added", || repo.to_string()),
-                Some(before) if before != repo => {
-                    let example = || format!("{before} to {repo}");
-                    note(&mut self.good, "repositories renamed", example);
-                }
-                Some(_) => {}
-            }
-        }
-        for repo in before.values() {
-            note(&mut self.good, "repositories removed", || repo.to_string());
+    pub fn added(&mut self, repo: &str) {
+        note(&mut self.good, "repositories added", || repo.to_owned());
+    }
+
+    pub fn removed(&mut self, repo: &str) {
+        note(&mut self.good, "repositories removed", || repo.to_owned());
+    }
+
+    pub fn renamed(&mut self, before: &str, repo: &str) {
+        if before != repo {
+            let example = || format!("{before} to {repo}");
+            note(&mut self.good, "repositories renamed", example);
         }
     }
 

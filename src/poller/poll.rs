@@ -15,7 +15,7 @@ use crate::{
     support::humanize::repositories,
 };
 use futures_util::{StreamExt, stream::FuturesUnordered};
-use std::{collections::BTreeMap, pin::pin, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, mem::take, pin::pin, sync::Arc, time::Duration};
 use tokio::{
     select,
     time::{Instant, Interval, MissedTickBehavior, interval_at, sleep, sleep_until},
@@ -168,25 +168,16 @@ impl<'a, A: Api> Poll<'a, A> {
         let poller = &mut *self.poller;
         let (ledger, settings) = (&mut poller.ledger, &self.settings);
         let now = poller.clock.now();
-        let (is_first, before) = (!ledger.has_data(), ledger.names());
-        let duplicates = match end {
-            Ok(()) => Ok(ledger.apply_complete(listing, &settings.filter, now, &mut self.log)),
-            Err(error) => {
-                let most = settings.max_repositories;
-                ledger.apply_incomplete(listing, most, &settings.filter, now);
-                Err(error)
-            }
-        };
-        if !is_first {
-            self.log.changes(before, ledger.names());
+        let (filter, log) = (&settings.filter, &mut self.log);
+        if end.is_ok() {
+            let duplicates = ledger.apply_complete(listing, filter, now, log);
+            self.count_defects(operation, Defect::DuplicateName, duplicates);
+        } else {
+            let most = settings.max_repositories;
+            ledger.apply_incomplete(listing, most, filter, now, log);
         }
-        let duplicates = duplicates?;
-        if is_first {
-            let (repositories, filtered) = (ledger.polled(), ledger.filtered());
-            tracing::info!(repositories, filtered, "the first listing is complete");
-        }
-        self.count_defects(operation, Defect::DuplicateName, duplicates);
-        Ok(())
+        take(&mut self.log).end();
+        end
     }
 
     async fn read_pages(

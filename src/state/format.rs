@@ -10,7 +10,7 @@ use std::{
     io::{self, BufWriter, Write},
 };
 
-pub const VERSION: u64 = 3;
+pub const VERSION: u64 = 4;
 
 /// The name of the format, by which a file of another program is recognized.
 #[derive(Serialize, Deserialize)]

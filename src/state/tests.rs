@@ -6,12 +6,11 @@ use super::*;
 use crate::{
     domain::{
         Completion, Repository,
-        departed::DepartedLanguage,
-        record::{Fall, Languages, Reading, Record},
+        record::{Languages, Past, Reading},
     },
     testing,
 };
-use std::{collections::BTreeMap, os::unix::fs::PermissionsExt, sync::Arc};
+use std::os::unix::fs::PermissionsExt;
 use tempfile::TempDir;
 
 const API: &str = "https://api.example.com/";
@@ -45,9 +44,11 @@ fn unreported(code: &str, name: &str, completion: f64, progress_at: i64) -> Reco
 
 /// Adds a fall from 80 at 5 ms to a record.
 fn fallen(mut record: Record) -> Record {
-    let from = Completion::new(80.0).unwrap();
-    let at = time(5);
-    record.past.get_or_insert_default().fall = Some(Fall { from, at });
+    record.past = Some(Box::new(Past {
+        latest: earlier(49.0, 1_649_900_000_000),
+        previous: None,
+        fall: Some(earlier(80.0, 5)),
+    }));
     record
 }
 
@@ -73,26 +74,21 @@ fn saved_repository(id: u64, name: &str, languages: Option<Vec<Record>>) -> Save
     }
 }
 
-/// Returns a record that left at 4 ms.
-fn departed(id: u64, record: Record) -> Departed {
-    let id = RepositoryId::new(id).unwrap();
-    let code = Arc::clone(&record.language.code);
-    let left_at = time(4);
-    let language = DepartedLanguage { left_at, record };
-    Departed(BTreeMap::from([(id, BTreeMap::from([(code, language)]))]))
-}
 
 /// Returns a state with every kind of entry.
 fn small() -> SavedState {
     let mut german = fallen(record("de", "German", 50.5, 1_650_000_000_000));
     let past = german.past.as_mut().unwrap();
-    past.latest = Some(earlier(49.0, 1_649_900_000_000));
     past.previous = Some(earlier(30.0, 1_649_000_000_000));
     let languages = vec![
         german,
         unreported("fr", "", 12.0, 1),
         unknown("nl", "Dutch \u{0}\"\\\u{2028}\u{1f980}"),
     ];
+    let left = Record {
+        left_at: Some(time(4)),
+        ..record("it", "Italian", 12.0, 3)
+    };
     SavedState {
         last_success_at: Some(time(6)),
         repositories: vec![
@@ -100,7 +96,7 @@ fn small() -> SavedState {
             saved_repository(RepositoryId::MAX, "owner/b", None),
         ],
         missed: [RepositoryId::new(7).unwrap()].into(),
-        departed: departed(7, fallen(record("it", "Italian", 12.0, 3))),
+        gone: [(RepositoryId::new(9).unwrap(), [left].into())].into(),
         failing_since: Some(time(7)),
     }
 }
@@ -194,7 +190,7 @@ fn an_unusable_file_is_set_aside_and_never_overwritten() {
         (&b""[..], "it is damaged"),
         (
             older,
-            "it has version 2 of the format, and this program reads version 3",
+            "it has version 2 of the format, and this program reads version 4",
         ),
         (br#"{"format":"another","version":4}"#, "not a state file"),
         (&encoded(&small())[..100], "it is damaged"),
@@ -224,11 +220,11 @@ fn an_unusable_file_is_set_aside_and_never_overwritten() {
 #[test]
 fn a_file_of_a_newer_version_stays_where_it_is() {
     let folder = Folder::new();
-    let newer = br#"{"format":"translation-exporter state","version":4,"more":[{}]}"#;
+    let newer = br#"{"format":"translation-exporter state","version":5,"more":[{}]}"#;
     fs::write(folder.path("state"), newer).unwrap();
     let error = open(&folder.path("state")).unwrap_err().to_string();
     assert!(
-        error.contains("it has version 4 of the format, and this program reads version 3")
+        error.contains("it has version 5 of the format, and this program reads version 4")
             && error.contains("run the newer version"),
         "{error}"
     );

@@ -407,7 +407,7 @@ fn check_config_and_serve_refuse_the_same_states_and_change_nothing() {
     assert_eq!(run("check-config").code, Some(0), "no state yet");
     fs::write(&kept.path, "{").unwrap();
     assert_eq!(run("check-config").code, Some(0), "it would be set aside");
-    let newer = r#"{"format":"translation-exporter state","version":4,"more":[]}"#;
+    let newer = r#"{"format":"translation-exporter state","version":5,"more":[]}"#;
     fs::write(&kept.path, newer).unwrap();
     for command in ["check-config", "serve"] {
         let path = kept.path.to_str().unwrap();

@@ -143,7 +143,7 @@ impl Judge<'_> {
         let ratio = completion.map(|completion| self.ratio(completion));
         let readiness = self.readiness(ratio, target);
         let fall = record.fall(now).map(|fall| Fall {
-            from: self.ratio(fall.from),
+            from: self.ratio(fall.completion),
             at: fall.at,
         });
         let mut translation = Translation {

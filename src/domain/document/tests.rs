@@ -1,7 +1,7 @@
 use super::*;
 use crate::{
     domain::{
-        record::{self, Known, Languages, Past, Reading, Record},
+        record::{Known, Languages, Past, Reading, Record},
         snapshot::Snapshot,
         targets::tests::{entry, globs},
     },
@@ -64,12 +64,9 @@ impl Given {
             at: day(at),
         };
         record.past = Some(Box::new(Past {
+            latest: reading((self.progress, self.ratio.unwrap_or_default())),
             previous: self.earlier.map(reading),
-            fall: self.fall.map(|(at, from)| record::Fall {
-                from: percent(from),
-                at: day(at),
-            }),
-            ..Past::default()
+            fall: self.fall.map(reading),
         }));
         let languages = Languages {
             read_at: day(self.read),

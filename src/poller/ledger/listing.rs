@@ -1,21 +1,24 @@
 //! The changes that a listing makes: it adds, renames and removes repositories.
 
-use super::{
-    super::log::{Names, PollLog},
-    Ledger, Polled,
-};
+use super::{super::log::PollLog, Ledger, Polled};
 use crate::{
-    domain::{Defect, Listing, Repository, RepositoryId, filter::Filter, record::Languages},
+    domain::{
+        Defect, Listing, Repository, RepositoryId,
+        filter::Filter,
+        record::{Record, SavedRepository},
+    },
     support::clock::Timestamp,
 };
 use std::{
-    collections::{BTreeSet, HashSet},
+    collections::{BTreeMap, BTreeSet},
+    mem::take,
     sync::Arc,
 };
 
 impl Ledger {
-    /// Applies a complete listing: removes the repositories that it lacks. Returns the number of
-    /// repositories that it leaves out because another one has the same name.
+    /// Applies a complete listing: removes the repositories that it lacks. If it lacks more than
+    /// half of them, it removes only those that the previous complete listing lacked too. Returns
+    /// the number of repositories that are left out because another one has the same name.
     pub fn apply_complete(
         &mut self,
         listing: Listing,
@@ -23,23 +26,36 @@ impl Ledger {
         now: Timestamp,
         log: &mut PollLog,
     ) -> usize {
-        self.remove_missing(&listing, now);
-        self.has_data = true;
-        self.listing.unnamed = listing.nameless.len();
-        for (id, repository) in listing.repositories {
-            if self.listed.get(&id) != Some(&repository) {
-                self.listed.insert(id, repository);
+        let known = self.polled.values().map(|known| &known.kept.repository);
+        let missing = known.filter(|repository| !listing.shows(repository));
+        let missing: BTreeSet<_> = missing.map(|repository| repository.id).collect();
+        let missed_before = take(&mut self.missed);
+        if missing.len() * 2 > self.polled.len() {
+            self.missed = missing.difference(&missed_before).copied().collect();
+        }
+        let Listing {
+            mut repositories,
+            nameless,
+            mut bad,
+            ..
+        } = listing;
+        for (id, known) in &self.polled {
+            if nameless.contains(id) || self.missed.contains(id) {
+                repositories.insert(*id, Arc::clone(&known.kept.repository));
             }
         }
+        self.has_data = true;
+        self.unnamed = nameless.len();
+        self.filtered = 0;
         // Without an answer of the API, a clock that is ahead would forget all records.
-        self.departed.forget_old(now);
-        let mut bad = listing.bad;
-        let duplicates = self.reselect(filter, now);
+        let is_kept = |record: &Record| record.departed(now).is_some();
+        self.gone.retain(|_, records| records.iter().any(is_kept));
+        let duplicates = self.select(repositories, filter, now, log);
         for repository in &duplicates {
             bad.add_duplicate(Defect::DuplicateName, repository);
         }
-        log.defects("the listing", &self.listing.defects, &bad);
-        self.listing.defects = bad;
+        log.defects("the listing", &self.defects, &bad);
+        self.defects = bad;
         duplicates.len()
     }
 
@@ -55,79 +71,66 @@ impl Ledger {
         max_repositories: usize,
         filter: &Filter,
         now: Timestamp,
+        log: &mut PollLog,
     ) {
-        let known = self.listed.values();
-        let known: HashSet<_> = known
-            .map(|repository| Arc::clone(&repository.name))
-            .collect();
+        let mut repositories = self.repositories();
+        let names: BTreeSet<_> = repositories.values().map(|one| one.name.clone()).collect();
         for (id, repository) in listing.repositories {
-            let has_room = self.listed.len() < max_repositories;
-            if has_room && !known.contains(&repository.name) {
-                self.listed.entry(id).or_insert(repository);
+            if repositories.len() < max_repositories && !names.contains(&repository.name) {
+                repositories.entry(id).or_insert(repository);
             }
         }
-        self.reselect(filter, now);
+        self.select(repositories, filter, now, log);
     }
 
-    /// Removes the repositories that a complete listing lacks. If the listing lacks more than half
-    /// of them, it removes only those that the previous complete listing lacked too.
-    fn remove_missing(&mut self, listing: &Listing, now: Timestamp) {
-        let listed = self.listed.values();
-        let missing: BTreeSet<_> = listed
-            .filter(|repository| !listing.shows(repository))
-            .map(|repository| repository.id)
-            .collect();
-        let needs_confirmation = missing.len() * 2 > self.listed.len();
-        let missed_before = std::mem::take(&mut self.listing.missed);
-        for id in missing {
-            if needs_confirmation && !missed_before.contains(&id) {
-                self.listing.missed.insert(id);
-            } else {
-                self.listed.remove(&id);
-                self.leave(id, now);
-            }
-        }
+    /// Returns the polled repositories.
+    pub fn repositories(&self) -> BTreeMap<RepositoryId, Arc<Repository>> {
+        let polled = self.polled.iter();
+        let polled = polled.map(|(id, known)| (*id, Arc::clone(&known.kept.repository)));
+        polled.collect()
     }
 
-    /// Applies the filters to the listed repositories. Returns the repositories that are left out
-    /// because another one has the same name.
-    pub fn reselect(&mut self, filter: &Filter, now: Timestamp) -> Vec<Arc<Repository>> {
-        let (polled, duplicates) = filter.apply(&self.listed);
-        let known: Vec<_> = self.polled.keys().copied().collect();
-        for id in known {
-            if !polled.contains_key(&id) {
-                self.leave(id, now);
-            }
-        }
+    /// Polls the repositories that pass the filters, and keeps the records of those that leave.
+    /// Returns the repositories that are left out because another one has the same name.
+    pub fn select(
+        &mut self,
+        repositories: BTreeMap<RepositoryId, Arc<Repository>>,
+        filter: &Filter,
+        now: Timestamp,
+        log: &mut PollLog,
+    ) -> Vec<Arc<Repository>> {
+        let (polled, duplicates) = filter.apply(&repositories);
+        // An incomplete listing does not show all of them.
+        self.filtered = self.filtered.max(repositories.len() - polled.len());
+        let mut before = take(&mut self.polled);
         for (id, repository) in polled {
-            let new = || Polled::new(Arc::clone(&repository));
-            let known = self.polled.entry(id).or_insert_with(new);
-            known.kept.repository = repository;
+            let known = match before.remove(&id) {
+                Some(known) => {
+                    log.renamed(&known.kept.repository.name, &repository.name);
+                    let kept = SavedRepository {
+                        repository,
+                        ..known.kept
+                    };
+                    Polled { kept, ..known }
+                }
+                None => {
+                    log.added(&repository.name);
+                    Polled::new(repository)
+                }
+            };
+            self.polled.insert(id, known);
+        }
+        for (id, known) in before {
+            log.removed(&known.kept.repository.name);
+            if let Some(languages) = known.kept.languages {
+                // After their last read, even if the clock is wrong before the first listing of a
+                // process.
+                let left_at = now.max(languages.read_at);
+                let gone = languages.records.iter();
+                self.gone
+                    .insert(id, gone.filter_map(|one| one.departed(left_at)).collect());
+            }
         }
         duplicates
     }
-
-    /// Removes a repository from the polled ones, and keeps its records.
-    fn leave(&mut self, id: RepositoryId, now: Timestamp) {
-        let known = self.polled.remove(&id);
-        if let Some(languages) = known.and_then(|known| known.kept.languages) {
-            for record in &*languages.records {
-                self.departed.keep(id, record, left_at(&languages, now));
-            }
-        }
-    }
-
-    /// Returns the names of the polled repositories.
-    pub fn names(&self) -> Names {
-        let polled = self.polled.iter();
-        polled
-            .map(|(id, known)| (*id, Arc::clone(&known.kept.repository.name)))
-            .collect()
-    }
-}
-
-/// Returns the time at which languages leave: after their last read, even if the clock is wrong
-/// before the first listing of a process.
-fn left_at(languages: &Languages, now: Timestamp) -> Timestamp {
-    now.max(languages.read_at)
 }

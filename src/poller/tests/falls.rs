@@ -9,7 +9,7 @@ impl Bench {
         let snapshot = self.poller.snapshot();
         let fallen = |shown: &Shown| {
             let fall = shown.records().first()?.fall(snapshot.taken_at)?;
-            Some((shown.repository.id.get(), fall.from.get()))
+            Some((shown.repository.id.get(), fall.completion.get()))
         };
         snapshot.repositories.iter().filter_map(fallen).collect()
     }

@@ -80,7 +80,7 @@ async fn a_poll_like_the_one_before_logs_nothing() {
     assert_eq!(
         log.take(),
         [
-            "the first listing is complete repositories=30 filtered=0",
+            "repositories added count=30 first=\"o/001\"",
             "poll ended failed=0 left=0"
         ]
     );

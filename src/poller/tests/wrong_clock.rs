@@ -2,7 +2,9 @@
 //! time, so that no wrong time is recorded.
 
 use super::*;
+use crate::domain::{RepositoryId, record::Record};
 use globset::{Glob, GlobSet};
+use std::collections::BTreeMap;
 
 const DAY: Duration = Duration::from_secs(86_400);
 /// The times that a wrong clock shows: 1970, 2099, and an hour and a half off.
@@ -121,8 +123,14 @@ async fn records_of_departed_languages_are_forgotten_after_30_days() {
         let now = START.saturating_add(DAY * days);
         bench.restart(now);
         bench.poll().await;
-        assert_eq!(bench.saved().departed.count(), kept, "{days} days");
+        assert_eq!(bench.saved().gone.len(), kept, "{days} days");
     }
+}
+
+/// Returns the times at which the languages of repositories that left did so.
+fn left(gone: &BTreeMap<RepositoryId, Arc<[Record]>>) -> Vec<Timestamp> {
+    let records = gone.values().flat_map(|records| records.iter());
+    records.map(|record| record.left_at.unwrap()).collect()
 }
 
 #[tokio::test(start_paused = true)]
@@ -134,13 +142,12 @@ async fn a_wrong_clock_forgets_no_departed_language() {
         bench.restart(wrong);
         bench.change(|api| drop(api.pages.pop()));
         bench.poll().await;
-        let departed = bench.saved().departed;
-        let gone = departed.0.values().next().unwrap().values();
-        assert!(gone.map(|one| one.left_at).eq([START]));
+        let gone = bench.saved().gone;
+        assert_eq!(left(&gone), [START]);
         bench.poll().await;
         bench.restart(wrong);
         bench.poll().await;
-        assert_eq!(bench.saved().departed, departed, "{wrong}");
+        assert_eq!(bench.saved().gone, gone, "{wrong}");
     }
 }
 
@@ -155,9 +162,7 @@ async fn a_language_excluded_by_a_wrong_clock_left_after_its_last_read() {
     };
     setup.filter.exclude = GlobSet::new([Glob::new("o/b").unwrap()]).unwrap();
     bench.poller = setup.build();
-    let departed = bench.saved().departed;
-    let gone = departed.0.values().next().unwrap().values();
-    assert!(gone.map(|one| one.left_at).eq([START]));
+    assert_eq!(left(&bench.saved().gone), [START]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -192,15 +197,15 @@ async fn a_clock_ahead_forgets_no_departed_language_while_the_api_is_unreachable
     bench.poll().await;
     bench.change(|api| drop(api.pages.pop()));
     bench.poll().await;
-    let departed = bench.saved().departed;
-    assert_eq!(departed.count(), 1);
+    let gone = bench.saved().gone;
+    assert_eq!(gone.len(), 1);
     bench.restart(AHEAD);
     bench.change(|api| {
         api.pages.clear();
         (api.listing_breaks, api.is_unreachable) = (true, true);
     });
     bench.poll().await;
-    assert_eq!(bench.saved().departed, departed);
+    assert_eq!(bench.saved().gone, gone);
 }
 
 #[tokio::test(start_paused = true)]

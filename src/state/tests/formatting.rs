@@ -1,10 +1,7 @@
 //! The format of the state file, and bytes that are no state file.
 
 use super::*;
-use crate::domain::{
-    Language,
-    record::{Known, Past},
-};
+use crate::domain::{Language, record::Known};
 use proptest::{collection, option, prelude::*};
 
 fn decode(bytes: &[u8]) -> Result<SavedState, FormatError> {
@@ -16,7 +13,7 @@ fn the_types_of_the_ledger_are_the_format() {
     let mut saved = small();
     saved.repositories[0].failing_since = Some(time(16));
     let expected = concat!(
-        r#"{"format":"translation-exporter state","version":3,"#,
+        r#"{"format":"translation-exporter state","version":4,"#,
         r#""base_url":"https://api.example.com/","state":{"last_success_at":6,"failing_since":7,"#,
         r#""repositories":["#,
         r#"{"repository":{"id":7,"name":"owner/repo","private":true,"created_at":1600000000000},"#,
@@ -25,7 +22,7 @@ fn the_types_of_the_ledger_are_the_format() {
         r#"{"language":{"code":"de","name":"German"},"#,
         r#""known":{"completion":50.5,"progress_at":1650000000000,"is_reported":true},"#,
         r#""past":{"latest":{"completion":49.0,"at":1649900000000},"#,
-        r#""previous":{"completion":30.0,"at":1649000000000},"fall":{"from":80.0,"at":5}}},"#,
+        r#""previous":{"completion":30.0,"at":1649000000000},"fall":{"completion":80.0,"at":5}}},"#,
         r#"{"language":{"code":"fr","name":""},"#,
         r#""known":{"completion":12.0,"progress_at":1,"is_reported":false}},"#,
         "{\"language\":{\"code\":\"nl\",\"name\":\"Dutch \\u0000\\\"\\\\\u{2028}\u{1f980}\"},",
@@ -34,10 +31,8 @@ fn the_types_of_the_ledger_are_the_format() {
         r#""created_at":1600000000000},"#,
         r#""last_attempt":0,"failures":0,"failing_since":null,"languages":null}],"#,
         r#""missed":[7],"#,
-        r#""departed":{"7":{"it":{"left_at":4,"record":{"#,
-        r#""language":{"code":"it","name":"Italian"},"#,
-        r#""known":{"completion":12.0,"progress_at":3,"is_reported":true},"#,
-        r#""past":{"latest":null,"previous":null,"fall":{"from":80.0,"at":5}}}}}}}}"#,
+        r#""gone":{"9":[{"language":{"code":"it","name":"Italian"},"#,
+        r#""known":{"completion":12.0,"progress_at":3,"is_reported":true},"left_at":4}]}}}"#,
     );
     assert_eq!(String::from_utf8(encoded(&saved)).unwrap(), expected);
     assert_eq!(decode(expected.as_bytes()).unwrap(), saved);
@@ -110,8 +105,8 @@ fn an_impossible_value_is_damage() {
         (r#""completion":50.5,"#, ""),
         ("1650000000000", "1e3"),
         (r#","at":5"#, ""),
-        (r#""left_at":4,"#, ""),
-        (r#"{"7":"#, r#"{"0":"#),
+        (r#""left_at":4"#, r#""left_at":"4""#),
+        (r#"{"9":"#, r#"{"0":"#),
     ] {
         assert!(is_damaged(with(from, to)), "{from} {to}");
     }
@@ -139,13 +134,10 @@ fn any_earlier() -> impl Strategy<Value = Reading> {
 
 fn any_past() -> impl Strategy<Value = Past> {
     let earlier = || option::of(any_earlier());
-    (earlier(), earlier(), earlier()).prop_map(|(latest, previous, fall)| Past {
+    (any_earlier(), earlier(), earlier()).prop_map(|(latest, previous, fall)| Past {
         latest,
         previous,
-        fall: fall.map(|Reading { completion, at }| Fall {
-            from: completion,
-            at,
-        }),
+        fall,
     })
 }
 
@@ -156,14 +148,15 @@ fn any_record() -> impl Strategy<Value = Record> {
         progress_at,
         is_reported,
     });
-    (any::<String>(), option::of(known), option::of(any_past())).prop_map(|(name, known, past)| {
-        let past = past.filter(|past| *past != Past::default());
-        Record {
+    let past = option::of(any_past());
+    (any::<String>(), option::of(known), past, option::of(any_time())).prop_map(
+        |(name, known, past, left_at)| Record {
             known,
             past: past.map(Box::new),
+            left_at,
             ..unknown("", &name)
-        }
-    })
+        },
+    )
 }
 
 /// Gives a record the code under which it is kept.
@@ -216,22 +209,18 @@ fn any_repository() -> impl Strategy<Value = SavedRepository> {
 fn any_state() -> impl Strategy<Value = SavedState> {
     let repositories = collection::vec(any_repository(), 0..5);
     let missed = collection::btree_set(any_id(), 0..5);
-    let known = any_record().prop_filter("has a clock", |record| record.known.is_some());
-    let departed = collection::btree_map((any_id(), any_text()), (known, any_time()), 0..5);
+    let gone = collection::btree_map(any_id(), any_languages(), 0..5);
     let polls = (option::of(any_time()), option::of(any_time()));
-    (polls, repositories, missed, departed).prop_map(
-        |((last_success_at, failing_since), repositories, missed, departed)| {
-            let mut all = Departed::default();
-            for ((id, code), (record, left_at)) in departed {
-                all.keep(id, &coded(&code, record), left_at);
-            }
-            SavedState {
-                last_success_at,
-                failing_since,
-                repositories,
-                missed,
-                departed: all,
-            }
+    (polls, repositories, missed, gone).prop_map(
+        |((last_success_at, failing_since), repositories, missed, gone)| SavedState {
+            last_success_at,
+            failing_since,
+            repositories,
+            missed,
+            gone: gone
+                .into_iter()
+                .map(|(id, languages)| (id, Arc::clone(&languages.records)))
+                .collect(),
         },
     )
 }

@@ -20,7 +20,8 @@ pub fn completions(records: &[Record]) -> Languages {
         let completion = record.completion().map(Completion::get);
         (code(&record.language.code), completion)
     };
-    records.iter().map(completion).collect()
+    let records = records.iter().filter(|record| record.left_at.is_none());
+    records.map(completion).collect()
 }
 
 fn code(shown: &str) -> &'static str {
@@ -85,15 +86,11 @@ impl World {
             .map(|shown| (shown.repository.id.get(), shown.repository.name.to_string()))
             .collect();
         let Model {
-            polled,
-            listed,
-            unclear,
-            ..
+            polled, unclear, ..
         } = &mut self.model;
         for id in std::mem::take(unclear) {
             if !shown.contains_key(&id) {
                 polled.remove(&id);
-                listed.remove(&id);
             }
         }
         let expected = polled.iter().map(|(id, known)| (*id, known.name.clone()));
@@ -151,7 +148,7 @@ impl World {
                 if progress != expected.map(|expected| expected.progress_at.min(now)) {
                     found.push(format!("{key:?} has the clock {progress:?}: {expected:?}"));
                 }
-                let fallen_from = record.fall(now).map(|fall| fall.from.get());
+                let fallen_from = record.fall(now).map(|fall| fall.completion.get());
                 if fallen_from != expected.and_then(|expected| expected.fallen_from) {
                     found.push(format!("{key:?} fell from {fallen_from:?}: {expected:?}"));
                 }

@@ -59,7 +59,6 @@ impl Filters {
 
 #[derive(Debug, Default)]
 pub struct Model {
-    pub listed: BTreeMap<u64, String>,
     /// The repositories whose removal waits for a confirmation; `None` if a kill may have lost
     /// some.
     missed: Option<BTreeSet<u64>>,
@@ -82,13 +81,13 @@ impl Model {
 
     /// Notes the end of a complete listing.
     pub fn complete(&mut self, listing: BTreeMap<u64, String>, filters: Filters) {
-        let ids = self.listed.keys();
+        let ids = self.polled.keys();
         let missing: BTreeSet<_> = ids
             .filter(|id| !listing.contains_key(id))
             .copied()
             .collect();
         let confirmed = match &self.missed {
-            _ if missing.len() * 2 <= self.listed.len() => missing.clone(),
+            _ if missing.len() * 2 <= self.polled.len() => missing.clone(),
             None => {
                 self.unclear.clone_from(&missing);
                 BTreeSet::new()
@@ -97,28 +96,42 @@ impl Model {
         };
         let is_unclear = self.missed.is_none() && !missing.is_subset(&confirmed);
         self.missed = (!is_unclear).then(|| missing.difference(&confirmed).copied().collect());
-        self.listed.retain(|id, _| !confirmed.contains(id));
-        self.listed.extend(listing);
-        self.select(filters);
+        let mut listed = self.names();
+        listed.retain(|id, _| !confirmed.contains(id));
+        listed.extend(listing);
+        self.select(listed, filters);
     }
 
     /// Notes the end of a listing that broke off.
     pub fn incomplete(&mut self, listing: BTreeMap<u64, String>, filters: Filters) {
-        let names: BTreeSet<_> = self.listed.values().cloned().collect();
+        let mut listed = self.names();
+        let names: BTreeSet<_> = listed.values().cloned().collect();
         for (id, name) in listing {
             if !names.contains(&name) {
-                self.listed.entry(id).or_insert(name);
+                listed.entry(id).or_insert(name);
             }
         }
-        self.select(filters);
+        self.select(listed, filters);
+    }
+
+    fn names(&self) -> BTreeMap<u64, String> {
+        let polled = self.polled.iter();
+        polled
+            .map(|(id, known)| (*id, known.name.clone()))
+            .collect()
+    }
+
+    /// Applies the filters, as a process does at its start.
+    pub fn restart(&mut self, filters: Filters) {
+        self.select(self.names(), filters);
     }
 
     /// Applies the filters. Of two repositories with one name, the higher id is polled.
-    pub fn select(&mut self, filters: Filters) {
-        let listed = self.listed.iter();
+    fn select(&mut self, listed: BTreeMap<u64, String>, filters: Filters) {
         let highest: BTreeMap<_, _> = listed
+            .into_iter()
             .filter(|(_, name)| filters.accepts(name))
-            .map(|(id, name)| (name.clone(), *id))
+            .map(|(id, name)| (name, id))
             .collect();
         let polled: BTreeMap<_, _> = highest.into_iter().map(|(name, id)| (id, name)).collect();
         self.polled.retain(|id, _| polled.contains_key(id));
@@ -179,12 +192,10 @@ impl Model {
         self.records
             .values_mut()
             .for_each(|record| record.is_certain = false);
-        self.listed.clear();
         let before = std::mem::take(&mut self.polled);
         for (id, (name, languages)) in kept {
             let mut known = before.get(id).cloned().unwrap_or_default();
             known.name.clone_from(name);
-            self.listed.insert(*id, name.clone());
             match languages {
                 None => known.said.clear(),
                 Some((read_at, languages)) => {

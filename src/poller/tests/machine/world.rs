@@ -167,9 +167,7 @@ impl World {
         self.is_clock_compared = false;
         self.ended = None;
         self.model.process += 1;
-        let Model { listed, polled, .. } = &mut self.model;
-        listed.retain(|id, _| polled.contains_key(id));
-        self.model.select(filters);
+        self.model.restart(filters);
     }
 
     fn sent(&mut self) -> u32 {
