@@ -77,7 +77,7 @@ impl Past {
             let (progress, past) = match code {
                 "fr" | "nl" | "sv" => (-30.0, Value::Null),
                 "it" => {
-                    let fall = json!({"from": 80.0, "at": days(-2.0)});
+                    let fall = json!({"completion": 80.0, "at": days(-2.0)});
                     (-1.5, json!({"fall": fall, "latest": earlier(80.0, -3.0)}))
                 }
                 "ko" => {

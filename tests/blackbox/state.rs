@@ -411,7 +411,7 @@ fn check_config_and_serve_refuse_the_same_states_and_change_nothing() {
     fs::write(&kept.path, newer).unwrap();
     for command in ["check-config", "serve"] {
         let path = kept.path.to_str().unwrap();
-        run(command).assert_failed(2, &[path, "version 4", "run the newer version"]);
+        run(command).assert_failed(2, &[path, "version 5", "run the newer version"]);
         assert_eq!(fs::read_to_string(&kept.path).unwrap(), newer);
         assert_eq!(kept.names(), ["state.json"]);
     }
