@@ -474,7 +474,11 @@ mod tests {
             read(DAY, both());
             assert_eq!(gone[..3], [0, 1, 2]);
             assert_eq!(gone[4], 0);
-            let clock = if is_kept { START.saturating_add(DAY) } else { at };
+            let clock = if is_kept {
+                START.saturating_add(DAY)
+            } else {
+                at
+            };
             for record in &*records {
                 assert_eq!(record.last_progress(at), Some(clock), "{days} days");
             }

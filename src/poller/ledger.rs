@@ -214,7 +214,12 @@ impl Ledger {
 
     fn count_languages(&self) -> usize {
         let polled: usize = self.polled.values().map(Polled::languages).sum();
-        polled + self.gone.values().map(|records| records.len()).sum::<usize>()
+        polled
+            + self
+                .gone
+                .values()
+                .map(|records| records.len())
+                .sum::<usize>()
     }
 
     /// Records the languages that were read of a repository, and logs the end of its failure.
@@ -349,9 +354,8 @@ impl Polled {
         if let Some(failure) = &mut failure {
             failure.since = failure.since.min(now.wall);
         }
-        let is_hidden = |record: &Record| {
-            record.left_at.is_some() || excluded.is_match(&*record.language.code)
-        };
+        let is_hidden =
+            |record: &Record| record.left_at.is_some() || excluded.is_match(&*record.language.code);
         if let Some(languages) = &mut languages
             && languages.records.iter().any(is_hidden)
         {

@@ -74,7 +74,6 @@ fn saved_repository(id: u64, name: &str, languages: Option<Vec<Record>>) -> Save
     }
 }
 
-
 /// Returns a state with every kind of entry.
 fn small() -> SavedState {
     let mut german = fallen(record("de", "German", 50.5, 1_650_000_000_000));

@@ -149,14 +149,18 @@ fn any_record() -> impl Strategy<Value = Record> {
         is_reported,
     });
     let past = option::of(any_past());
-    (any::<String>(), option::of(known), past, option::of(any_time())).prop_map(
-        |(name, known, past, left_at)| Record {
+    (
+        any::<String>(),
+        option::of(known),
+        past,
+        option::of(any_time()),
+    )
+        .prop_map(|(name, known, past, left_at)| Record {
             known,
             past: past.map(Box::new),
             left_at,
             ..unknown("", &name)
-        },
-    )
+        })
 }
 
 /// Gives a record the code under which it is kept.
