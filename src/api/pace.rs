@@ -52,6 +52,8 @@ struct Pacing {
     responses: usize,
     /// The refused requests among those, by repository; `None` stands for the listing.
     refused: Vec<Option<RepositoryId>>,
+    /// The time of the last refusal.
+    refused_at: Option<Instant>,
     held_until: Option<Instant>,
 }
 
@@ -78,6 +80,7 @@ impl Pacing {
         self.responses += 1;
         if is_refused {
             self.refused.push(repository);
+            self.refused_at = Some(Instant::now());
         }
         if self.responses < WINDOW {
             return;
@@ -102,6 +105,7 @@ impl Pace {
                 rate: configured.unwrap_or(UNLIMITED),
                 responses: 0,
                 refused: Vec::new(),
+                refused_at: None,
                 held_until: None,
             }),
             last_permit: tokio::sync::Mutex::default(),
@@ -125,6 +129,12 @@ impl Pace {
     pub fn slowed(&self) -> Option<f64> {
         let state = self.state();
         Some(state.rate).filter(|rate| *rate < state.full())
+    }
+
+    /// Returns whether the API has refused a request since `began`. The refusals of an outage still
+    /// lower the rate in the polls after it.
+    pub fn is_refused_since(&self, began: Instant) -> bool {
+        self.state().refused_at >= Some(began)
     }
 
     pub fn is_lowest(&self) -> bool {

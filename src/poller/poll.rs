@@ -129,7 +129,8 @@ impl<'a, A: Api> Poll<'a, A> {
             let since = status.failing_since.unwrap_or(ended_before);
             status.failing_since = (!outcome.is_well()).then_some(since);
         }
-        status.slowed_to = self.settings.api.pace().slowed();
+        let pace = self.settings.api.pace();
+        status.slowed_to = pace.slowed().filter(|_| pace.is_refused_since(began));
         status.last = Some(outcome.clone());
         poller.began = None;
         poller.instruments.poll_ended(outcome.failure());

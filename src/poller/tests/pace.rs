@@ -477,11 +477,14 @@ async fn a_proxy_that_answers_404_to_everything_is_an_outage_of_few_requests() {
 
 #[tokio::test(start_paused = true)]
 async fn a_poll_after_an_outage_is_not_called_limited() {
-    let api = Scripted::new(60, |_, _| 503);
+    let api = Scripted::new(60, |_, _| OK);
     let mut poller = api.poller();
+    assert!(poller.poll().await.is_success());
+    api.answer(|_, _| 503);
     polls::<10>(&mut poller).await;
     api.answer(|_, _| OK);
     assert!(poller.poll().await.is_success());
+    assert!(api.pace.slowed().is_some(), "the pace is not back yet");
     assert_eq!(poller.status().slowed_to, None);
 }
 
