@@ -1,10 +1,10 @@
 //! Accepts a bounded number of connections, until the server stops.
 
 use crate::server::{active::Server, connection};
-use std::{io, time::Duration};
+use std::{mem, time::Duration};
 use tokio::{
     net::TcpListener,
-    time::{Instant, sleep, timeout},
+    time::{sleep, timeout},
 };
 use tokio_util::task::TaskTracker;
 
@@ -18,41 +18,28 @@ const RETRY_DELAY: Duration = Duration::from_millis(200);
 /// The interval at which a new client looks for room.
 const BUSY_DELAY: Duration = Duration::from_millis(10);
 
-/// The time without a failed accept after which the shortage counts as over.
-const RECOVERY_TIME: Duration = Duration::from_secs(5);
-
 /// Accepts connections until `server.stop` is cancelled, then drains for up to 3 seconds.
 /// Connections that are still open after that end with the runtime.
 pub async fn run(listeners: Vec<TcpListener>, server: Server) {
     let tasks = TaskTracker::new();
     for listener in listeners {
-        tasks.spawn(accept(listener, server.clone(), tasks.clone()));
+        let accepting = accept(listener, server.clone(), tasks.clone());
+        tasks.spawn(server.stop.clone().run_until_cancelled_owned(accepting));
     }
     server.stop.cancelled().await;
     tasks.close();
-    if timeout(DRAIN_TIMEOUT, tasks.wait()).await.is_err() {
-        tracing::warn!("dropping the connections that did not finish within 3 s of the shutdown");
-    }
+    timeout(DRAIN_TIMEOUT, tasks.wait()).await.ok();
 }
 
 async fn accept(listener: TcpListener, server: Server, tasks: TaskTracker) {
-    let mut last_failure: Option<Instant> = None;
+    let mut is_failure_logged = false;
     loop {
-        let accepted = tokio::select! {
-            accepted = listener.accept() => accepted,
-            () = server.stop.cancelled() => return,
-        };
-        match accepted {
+        match listener.accept().await {
             Ok((stream, peer)) => {
-                if last_failure.is_some_and(|last| last.elapsed() >= RECOVERY_TIME) {
-                    tracing::info!("accepting connections again");
-                    last_failure = None;
-                }
                 let connection = loop {
                     match server.supervisor.open(peer) {
                         Some(connection) => break connection,
                         // All answers are being made. One of them makes room.
-                        None if server.stop.is_cancelled() => return,
                         None => sleep(BUSY_DELAY).await,
                     }
                 };
@@ -60,13 +47,10 @@ async fn accept(listener: TcpListener, server: Server, tasks: TaskTracker) {
                 // Lets an evicted connection close before the next one is accepted.
                 tokio::task::yield_now().await;
             }
-            // The client left before its connection was accepted.
-            Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
             Err(error) => {
-                if last_failure.is_none() {
+                if !mem::replace(&mut is_failure_logged, true) {
                     tracing::warn!(%error, "cannot accept connections; retrying every 200 ms");
                 }
-                last_failure = Some(Instant::now());
                 sleep(RETRY_DELAY).await;
             }
         }

@@ -5,14 +5,15 @@ use std::{
     io::{self, ErrorKind},
     time::Duration,
 };
-use tokio::{io::AsyncWriteExt, net::TcpStream, time::timeout};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+    time::timeout,
+};
 use tokio_rustls::{TlsAcceptor, server::TlsStream};
 
 /// The time that a client has for the handshake.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(30);
-
-/// The time that a client has to read the hint that it should speak HTTPS.
-const HINT_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// The first byte of a TLS record that holds a handshake (RFC 8446, 5.1).
 const HANDSHAKE: u8 = 22;
@@ -50,43 +51,28 @@ pub async fn shake_hands(
 }
 
 async fn answer_plain(mut stream: TcpStream) -> io::Result<()> {
+    // Closing with the request unread would reset the connection before the client reads the hint.
+    stream.read(&mut vec![0; 16 * 1024]).await?;
     let response = "HTTP/1.1 400 Bad Request\r\n\
                     Content-Type: text/plain; charset=utf-8\r\n\
                     Connection: close\r\n\r\n\
                     this port speaks HTTPS\n";
-    stream.write_all(response.as_bytes()).await?;
-    stream.shutdown().await?;
-    // Closing with the request unread would reset the connection before the client reads the hint.
-    let mut nowhere = tokio::io::sink();
-    timeout(HINT_TIMEOUT, tokio::io::copy(&mut stream, &mut nowhere)).await??;
-    Ok(())
+    stream.write_all(response.as_bytes()).await
 }
 
 /// Returns the reason as a label of a metric.
 fn reason(error: &io::Error) -> &'static str {
     let cause = error.get_ref().and_then(|cause| cause.downcast_ref());
-    let Some(cause) = cause else {
-        return match error.kind() {
-            ErrorKind::TimedOut => "timeout",
-            ErrorKind::Unsupported => "not_tls",
-            // All other errors come from the socket: closed or reset.
-            _ => "closed",
-        };
-    };
-    match cause {
-        Error::NoCertificatesPresented => "no_certificate",
-        Error::InvalidCertificate(_)
-        | Error::AlertReceived(
-            Alert::BadCertificate
-            | Alert::UnsupportedCertificate
-            | Alert::CertificateRevoked
-            | Alert::CertificateExpired
-            | Alert::CertificateUnknown
-            | Alert::UnknownCA
-            | Alert::AccessDenied,
-        ) => "bad_certificate",
-        Error::AlertReceived(Alert::CloseNotify | Alert::UserCanceled) => "closed",
-        _ => "protocol",
+    match (cause, error.kind()) {
+        (Some(Error::NoCertificatesPresented), _) => "no_certificate",
+        (Some(Error::AlertReceived(Alert::CloseNotify | Alert::UserCanceled)), _) => "closed",
+        // A client that has seen the server's choice refuses the certificate, if anything.
+        (Some(Error::InvalidCertificate(_) | Error::AlertReceived(_)), _) => "bad_certificate",
+        (Some(_), _) => "protocol",
+        (None, ErrorKind::TimedOut) => "timeout",
+        (None, ErrorKind::Unsupported) => "not_tls",
+        // All other errors come from the socket: closed or reset.
+        (None, _) => "closed",
     }
 }
 

@@ -1,7 +1,6 @@
 //! Listeners, bound before the first request to the API: an address in use is reported at once.
 
 use crate::support::hint::SetupError;
-use rustix::io::Errno;
 use std::{
     io::{self, ErrorKind},
     net::{self, SocketAddr, ToSocketAddrs},
@@ -11,18 +10,16 @@ use tokio::net::TcpListener;
 /// Listens on all `addresses`, which must not overlap.
 ///
 /// An address without a host (`:10018`) stands for all addresses, IPv6 and IPv4, or only IPv4 on a
-/// machine without IPv6. A name stands for all its addresses; addresses that this machine lacks are
-/// skipped as long as one remains.
+/// machine without IPv6. A name stands for the first of its addresses that this machine has.
 ///
 /// # Panics
 /// Panics outside a tokio runtime.
 pub fn bind(addresses: &[String]) -> Result<Vec<TcpListener>, SetupError> {
-    let mut listeners = Vec::new();
-    for address in addresses {
-        let bound = resolve(address).and_then(bind_all);
-        listeners.extend(bound.map_err(|error| cannot_listen(address, &error))?);
-    }
-    Ok(listeners)
+    let bound = addresses.iter().map(|address| {
+        let listener = resolve(address).and_then(|resolved| listen(&resolved));
+        listener.map_err(|error| cannot_listen(address, &error))
+    });
+    bound.collect()
 }
 
 /// Checks that each of `addresses` resolves.
@@ -34,53 +31,18 @@ pub fn check<'a>(addresses: impl IntoIterator<Item = &'a str>) -> Result<(), Set
 }
 
 fn resolve(address: &str) -> io::Result<Vec<SocketAddr>> {
-    let hosts: &[&str] = if address.starts_with(':') {
-        &["[::]", "0.0.0.0"]
-    } else {
-        &[""]
-    };
-    let mut resolved = Vec::new();
-    for host in hosts {
-        resolved.extend(format!("{host}{address}").to_socket_addrs()?);
+    if address.starts_with(':') {
+        // The IPv6 wildcard takes IPv4 connections too.
+        let both = ["[::]", "0.0.0.0"].map(|host| format!("{host}{address}").to_socket_addrs());
+        let [v6, v4] = both;
+        return Ok(v6?.chain(v4?).collect());
     }
-    Ok(resolved)
+    Ok(address.to_socket_addrs()?.collect())
 }
 
-/// Returns a listener for each address of one name.
-fn bind_all(addresses: Vec<SocketAddr>) -> io::Result<Vec<TcpListener>> {
-    let mut listeners: Vec<TcpListener> = Vec::new();
-    let mut lacking = io::Error::from(ErrorKind::AddrNotAvailable);
-    for address in addresses {
-        match listen(address) {
-            Ok(listener) => {
-                tracing::info!(address = %listener.local_addr()?, "listening");
-                listeners.push(listener);
-            }
-            Err(error) => match Errno::from_io_error(&error) {
-                // The IPv6 wildcard takes IPv4 connections too, unless the system says otherwise.
-                Some(Errno::ADDRINUSE)
-                    if address.ip().is_unspecified() && !listeners.is_empty() => {}
-                // The address belongs to another machine, or is IPv6 on a machine without it.
-                Some(Errno::ADDRNOTAVAIL | Errno::AFNOSUPPORT) => {
-                    tracing::info!(
-                        %address,
-                        %error,
-                        "skipping an address that this machine does not have"
-                    );
-                    lacking = error;
-                }
-                _ => return Err(error),
-            },
-        }
-    }
-    if listeners.is_empty() {
-        return Err(lacking);
-    }
-    Ok(listeners)
-}
-
-fn listen(address: SocketAddr) -> io::Result<TcpListener> {
-    let listener = net::TcpListener::bind(address)?;
+fn listen(addresses: &[SocketAddr]) -> io::Result<TcpListener> {
+    let listener = net::TcpListener::bind(addresses)?;
+    tracing::info!(address = %listener.local_addr()?, "listening");
     listener.set_nonblocking(true)?;
     TcpListener::from_std(listener)
 }
@@ -141,7 +103,6 @@ mod tests {
             ["127.0.0.1:P", ":P"],
             [":P", "127.0.0.1:P"],
             ["0.0.0.0:P", "127.0.0.1:P"],
-            ["127.0.0.1:P", "localhost:P"],
         ] {
             let port = free_port().to_string();
             let addresses = addresses.map(|address| address.replace('P', &port));
@@ -154,34 +115,9 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_name_listens_on_each_of_its_addresses_that_this_machine_has() {
-        let addresses = [
-            "198.51.100.1:0",
-            "127.0.0.1:0",
-            "198.51.100.2:0",
-            "127.0.0.2:0",
-        ];
-        let addresses = addresses.map(|address| address.parse().unwrap());
-        let bound = bind_all(addresses.to_vec()).unwrap();
-        let hosts: Vec<_> = bound
-            .iter()
-            .map(|listener| address(listener).ip().to_string())
-            .collect();
-        assert_eq!(hosts, ["127.0.0.1", "127.0.0.2"]);
-        for listener in bound {
-            TcpStream::connect(address(&listener)).unwrap();
-        }
-    }
-
-    #[tokio::test]
-    async fn a_name_needs_a_local_address_and_a_free_port() {
+    async fn a_name_needs_a_local_address() {
         let lacking = bind_to(&["198.51.100.1:0"]).unwrap_err();
         assert_eq!(lacking.hint, "choose an address that this machine has");
-        let other = bind(&["127.0.0.2:0".to_owned()]).unwrap();
-        let taken = address(&other[0]);
-        let free = SocketAddr::new(Ipv4Addr::LOCALHOST.into(), taken.port());
-        let error = bind_all(vec![free, taken]).unwrap_err();
-        assert_eq!(error.kind(), io::ErrorKind::AddrInUse);
     }
 
     #[tokio::test]

@@ -2,9 +2,9 @@
 //!
 //! # Deadlines
 //!
-//! A connection ends after 35 s without a request, after 30 s in which a response makes no
-//! progress, and after 5 minutes for one request and its response. A response makes progress when
-//! hyper takes the next piece of its body, because it has sent the piece before.
+//! A connection ends after 35 s in which the server waits for its client: for a request, or for
+//! progress of a response. It also ends after 5 minutes for one request and its response. A response
+//! makes progress when hyper takes the next piece of its body, because it has sent the piece before.
 //!
 //! # Eviction
 //!
@@ -15,18 +15,15 @@ use crate::support::lock::lock;
 use rustix::process::{Resource, getrlimit};
 use std::{
     net::SocketAddr,
-    sync::{Arc, Mutex, Weak},
+    sync::{Arc, Mutex},
     time::Duration,
 };
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
-/// The longest pause between requests: a little above a common scrape interval of 30 s, so that no
+/// The longest wait for a client: a little above a common scrape interval of 30 s, so that no
 /// scrape meets a connection that is being closed.
-const IDLE_TIMEOUT: Duration = Duration::from_secs(35);
-
-/// The longest time without progress of a response.
-const PROGRESS_TIMEOUT: Duration = Duration::from_secs(30);
+const CLIENT_TIMEOUT: Duration = Duration::from_secs(35);
 
 /// The longest time for one request and its response.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(300);
@@ -38,48 +35,33 @@ const MAX_CONNECTIONS: u64 = 128;
 const RESERVED_FILES: u64 = 40;
 
 /// The connections of a server.
-#[derive(Debug)]
 pub struct Supervisor {
     max_connections: u64,
     /// Locked while a connection opens, which removes those that have ended.
-    connections: Mutex<Vec<Weak<Connection>>>,
+    connections: Mutex<Vec<Arc<Connection>>>,
 }
 
 /// A connection, as the supervisor sees it.
-#[derive(Debug)]
 pub struct Connection {
     pub peer: SocketAddr,
-    /// Cancelled to end the connection at once.
-    pub evicted: CancellationToken,
+    /// Cancelled to end the connection at once, and when it has ended.
+    pub ended: CancellationToken,
     /// Locked for each read or change.
     state: Mutex<State>,
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 struct State {
-    stage: Stage,
-    since: Instant,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stage {
-    /// The server waits for a request.
-    Idle,
-    /// The server makes the answer.
-    Answering,
-    /// The server waits until the client has read a piece of the answer.
-    Sending,
+    waits_for_client: bool,
+    deadline: Instant,
 }
 
 impl Supervisor {
     /// Allows as many connections as the limit of open files does.
     pub fn within_limit_of_files() -> Self {
         let files = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
-        Self::new(
-            files
-                .saturating_sub(RESERVED_FILES)
-                .clamp(8, MAX_CONNECTIONS),
-        )
+        let connections = files.saturating_sub(RESERVED_FILES);
+        Self::new(connections.clamp(8, MAX_CONNECTIONS))
     }
 
     fn new(max_connections: u64) -> Self {
@@ -93,24 +75,22 @@ impl Supervisor {
     /// of all others are being made.
     pub fn open(&self, peer: SocketAddr) -> Option<Arc<Connection>> {
         let mut connections = lock(&self.connections);
-        let mut open: Vec<_> = connections.iter().filter_map(Weak::upgrade).collect();
-        open.retain(|one| !one.evicted.is_cancelled());
-        if open.len() as u64 >= self.max_connections {
-            let waiting = open.iter().filter_map(|one| {
-                let State { stage, since } = *lock(&one.state);
-                (stage != Stage::Answering).then_some((since, one))
+        connections.retain(|one| !one.ended.is_cancelled());
+        if connections.len() as u64 >= self.max_connections {
+            let waiting = connections.iter().filter_map(|one| {
+                let state = *lock(&one.state);
+                state.waits_for_client.then_some((state.deadline, one))
             });
-            let (_, evicted) = waiting.min_by_key(|(since, _)| *since)?;
+            let (_, evicted) = waiting.min_by_key(|(deadline, _)| *deadline)?;
             tracing::debug!(peer = %evicted.peer, "evicting a connection: it has waited longest");
-            evicted.evicted.cancel();
+            evicted.ended.cancel();
         }
         let connection = Arc::new(Connection {
             peer,
-            evicted: CancellationToken::new(),
-            state: Mutex::new(State::now(Stage::Idle)),
+            ended: CancellationToken::new(),
+            state: Mutex::new(State::waiting()),
         });
-        *connections = open.iter().map(Arc::downgrade).collect();
-        connections.push(Arc::downgrade(&connection));
+        connections.push(Arc::clone(&connection));
         Some(connection)
     }
 }
@@ -119,63 +99,61 @@ impl Connection {
     /// Begins a request, which lasts until the returned [`UnderWay`] is dropped. HTTP/1.1 has one
     /// at a time.
     pub fn begin(self: &Arc<Self>) -> UnderWay {
-        *lock(&self.state) = State::now(Stage::Answering);
+        let deadline = Instant::now() + REQUEST_TIMEOUT;
+        *lock(&self.state) = State {
+            waits_for_client: false,
+            deadline,
+        };
         UnderWay {
             connection: Arc::clone(self),
-            last_progress: Instant::now() + REQUEST_TIMEOUT - PROGRESS_TIMEOUT,
+            deadline,
         }
     }
 
-    /// Waits until the connection's deadline has passed. Cancel safe.
-    pub async fn expired(&self) {
-        loop {
-            let (deadline, now) = (lock(&self.state).deadline(), Instant::now());
-            if deadline <= now {
-                return;
+    /// Waits until the connection's deadline has passed, or it is evicted.
+    pub async fn end(&self) {
+        let expired = async {
+            loop {
+                let (deadline, now) = (lock(&self.state).deadline, Instant::now());
+                if deadline <= now {
+                    return;
+                }
+                // A beginning response can bring the deadline as near as this.
+                sleep_until(deadline.min(now + CLIENT_TIMEOUT)).await;
             }
-            // A beginning response can bring the deadline as near as this.
-            sleep_until(deadline.min(now + PROGRESS_TIMEOUT)).await;
-        }
+        };
+        self.ended.run_until_cancelled(expired).await;
     }
 }
 
 /// A guard for a request under way. Dropping it leaves the connection idle.
-#[derive(Debug)]
 pub struct UnderWay {
     connection: Arc<Connection>,
-    /// Progress after this time moves no deadline.
-    last_progress: Instant,
+    /// The end of the request, which no progress moves.
+    deadline: Instant,
 }
 
 impl UnderWay {
     /// Moves the deadline, because the response has begun or made progress.
     pub fn progressed(&self) {
-        *lock(&self.connection.state) = State {
-            stage: Stage::Sending,
-            since: Instant::now().min(self.last_progress),
-        };
+        let mut state = State::waiting();
+        state.deadline = state.deadline.min(self.deadline);
+        *lock(&self.connection.state) = state;
     }
 }
 
 impl Drop for UnderWay {
     fn drop(&mut self) {
-        *lock(&self.connection.state) = State::now(Stage::Idle);
+        *lock(&self.connection.state) = State::waiting();
     }
 }
 
 impl State {
-    fn now(stage: Stage) -> Self {
-        let since = Instant::now();
-        Self { stage, since }
-    }
-
-    fn deadline(self) -> Instant {
-        self.since
-            + match self.stage {
-                Stage::Idle => IDLE_TIMEOUT,
-                Stage::Answering => REQUEST_TIMEOUT,
-                Stage::Sending => PROGRESS_TIMEOUT,
-            }
+    fn waiting() -> Self {
+        Self {
+            waits_for_client: true,
+            deadline: Instant::now() + CLIENT_TIMEOUT,
+        }
     }
 }
 
@@ -184,7 +162,7 @@ mod tests {
     use super::*;
 
     fn ended(connections: &[&Arc<Connection>]) -> Vec<bool> {
-        let ended = connections.iter().map(|one| one.evicted.is_cancelled());
+        let ended = connections.iter().map(|one| one.ended.is_cancelled());
         ended.collect()
     }
 
@@ -233,8 +211,8 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_response_may_take_5_minutes_and_30_seconds_without_progress() {
-        for (pause, end) in [(10, 300), (29, 300), (31, 30)] {
+    async fn a_response_may_take_5_minutes_and_35_seconds_without_progress() {
+        for (pause, end) in [(10, 300), (34, 300), (36, 35)] {
             let connection = single();
             let begin = Instant::now();
             let under_way = connection.begin();
@@ -246,7 +224,7 @@ mod tests {
             };
             tokio::select! {
                 () = progress => {}
-                () = connection.expired() => {}
+                () = connection.end() => {}
             }
             assert_eq!(begin.elapsed().as_secs(), end, "a piece every {pause} s");
         }
@@ -261,7 +239,7 @@ mod tests {
         tokio::time::sleep(Duration::from_secs(100)).await;
         under_way.progressed();
         drop(under_way);
-        connection.expired().await;
+        connection.end().await;
         assert_eq!(begin.elapsed().as_secs(), 135);
     }
 }

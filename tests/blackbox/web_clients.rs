@@ -193,14 +193,7 @@ fn a_request_is_one_line_of_the_log_at_debug() {
     let line = web
         .exporter
         .wait_for_line(&["msg=request", "path=/nothing"]);
-    for part in [
-        "level=debug",
-        "method=GET",
-        "status=404",
-        "bytes=",
-        "duration=",
-        "peer=127.0.0.1:",
-    ] {
+    for part in ["level=debug", "method=GET", "status=404", "peer=127.0.0.1:"] {
         assert!(line.contains(part), "{part}: {line}");
     }
     assert!(!line.contains("really"), "{line}");

@@ -27,8 +27,11 @@ fn connected_through((stream, other): (DuplexStream, DuplexStream), server: Serv
     let task = tokio::spawn(async move {
         let begin = Instant::now();
         let connection = server.supervisor.open(([127, 0, 0, 1], 1).into()).unwrap();
-        let ended = serve_requests(other, server, connection, left);
-        ended.await.ok();
+        let serving = serve_requests(other, server, Arc::clone(&connection), left);
+        tokio::select! {
+            _ = serving => {}
+            () = connection.end() => {}
+        }
         begin.elapsed()
     });
     Client {
