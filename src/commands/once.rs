@@ -21,7 +21,7 @@ use crate::{
     },
     metrics::{exposition::Exposition, instruments::Instruments},
     poller::{Poller, Saver},
-    report::{Gate, Report, Since},
+    report::{Report, Since, verdict},
     support::{
         clock::Clock,
         logging::{self, LogSettings},
@@ -143,12 +143,8 @@ pub async fn once(options: &Options, arguments: Once) -> Result<(), RunError> {
         return Err(anyhow!(unmatched).into());
     }
     if arguments.require_targets || arguments.require.is_some() {
-        let gate = Gate {
-            document: &results.report.document,
-            selection: &selection,
-            required: arguments.require,
-        };
-        print_on_stderr(&gate.verdict()?);
+        let document = &results.report.document;
+        print_on_stderr(&verdict(document, &selection, arguments.require)?);
     }
     Ok(())
 }
@@ -266,8 +262,11 @@ fn unmatched(arguments: &Once, selection: &Selection, all: &Document) -> Option<
 async fn draw(bar: ProgressBar, mut progress: watch::Receiver<PollOutcome>) {
     while !bar.is_hidden() && progress.changed().await.is_ok() {
         let running = progress.borrow_and_update().clone();
-        bar.set_length(running.of.unwrap_or(running.listed) as u64);
-        bar.set_position((running.read + running.failed) as u64);
+        // One update for both draws the bar once.
+        bar.update(|state| {
+            state.set_len(running.of.unwrap_or(running.listed) as u64);
+            state.set_pos((running.read + running.failed) as u64);
+        });
     }
     bar.finish_and_clear();
 }

@@ -37,7 +37,7 @@ pub fn check(output: &Destination, state_file: Option<&Path>) -> Result<(), Setu
         return Ok(());
     };
     let checked = match state_file {
-        Some(file) if is_same(file, path) => Err(io::Error::other("it is the state file")),
+        Some(file) if file == path => Err(io::Error::other("it is the state file")),
         _ => check_replace(path),
     };
     checked.map_err(|error| {
@@ -47,14 +47,6 @@ pub fn check(output: &Destination, state_file: Option<&Path>) -> Result<(), Setu
             "give a path in a folder that exists and can be written",
         )
     })
-}
-
-/// Returns true for two paths of one file.
-fn is_same(one: &Path, other: &Path) -> bool {
-    one == other
-        || one
-            .canonicalize()
-            .is_ok_and(|one| other.canonicalize().is_ok_and(|other| one == other))
 }
 
 impl Results {

@@ -189,22 +189,17 @@ impl Translation {
         self.problems.has[kind as usize]
     }
 
-    /// Returns the time that a problem is about, or `None` if the translation does not have it.
-    pub fn problem(&self, kind: TranslationProblem) -> Option<Timestamp> {
-        if !self.has(kind) {
-            return None;
-        }
-        match kind {
-            TranslationProblem::Stalled => self.last_progress,
-            TranslationProblem::Regressed => self.fall.as_ref().map(|fall| fall.at),
-            TranslationProblem::Overdue | TranslationProblem::AtRisk => self.target().due,
-        }
-    }
-
     /// Returns the problems, each with the time that it is about.
     pub fn problems(&self) -> impl Iterator<Item = (TranslationProblem, Timestamp)> {
-        let kinds = TranslationProblem::ALL.iter();
-        kinds.filter_map(|kind| Some((*kind, self.problem(*kind)?)))
+        let kinds = TranslationProblem::ALL.iter().copied();
+        kinds.filter(|kind| self.has(*kind)).filter_map(|kind| {
+            let about = match kind {
+                TranslationProblem::Stalled => self.last_progress,
+                TranslationProblem::Regressed => self.fall.as_ref().map(|fall| fall.at),
+                TranslationProblem::Overdue | TranslationProblem::AtRisk => self.target().due,
+            };
+            Some((kind, about?))
+        })
     }
 
     /// Returns the labels of the problems.
@@ -309,25 +304,17 @@ impl Document {
         self.links.language_url(&row.repository, code)
     }
 
-    /// Returns the code of each language with the name that most repositories give it. On a tie the
-    /// name that sorts first counts; the name is empty if no repository has one.
+    /// Returns the code of each language with the name that the first repository gives it; the name
+    /// is empty if no repository has one.
     pub fn language_names(&self) -> BTreeMap<&str, &str> {
-        let mut counts: BTreeMap<(&str, &str), usize> = BTreeMap::new();
-        for (_, one) in self.translations().filter(|(_, one)| !one.is_missing) {
-            let Language { code, name } = &*one.language;
-            *counts.entry((code, name)).or_default() += 1;
-        }
         let mut names = BTreeMap::new();
-        for ((code, name), count) in counts {
-            let most_frequent = names.entry(code).or_insert((0, ""));
-            if !name.is_empty() && count > most_frequent.0 {
-                *most_frequent = (count, name);
+        for (_, one) in self.translations().filter(|(_, one)| !one.is_missing) {
+            let name = names.entry(one.code()).or_default();
+            if *name == "" {
+                *name = &*one.language.name;
             }
         }
         names
-            .into_iter()
-            .map(|(code, (_, name))| (code, name))
-            .collect()
     }
 
     /// Returns the entries of `targets` that apply to no language. A repository whose languages are

@@ -48,9 +48,7 @@ pub struct Since {
 /// there is none to show.
 pub fn points(change: Option<f64>) -> String {
     let points = change.unwrap_or_default() * 100.0;
-    match format!("{points:+.1}") {
-        _ if points > 999.0 => " >+999".to_owned(),
-        _ if points < -999.0 => " <-999".to_owned(),
+    match format!("{:+.1}", points.clamp(-999.0, 999.0)) {
         text if text == "+0.0" || text == "-0.0" => String::new(),
         text => format!(" {}", text.trim_end_matches(".0")),
     }
@@ -60,7 +58,7 @@ impl Since {
     /// Reads the selected translations of the file.
     ///
     /// # Errors
-    /// Fails if the file cannot be read, is no such JSON, or has no repository.
+    /// Fails if the file cannot be read, or is no such JSON.
     pub fn read(path: &Path, selection: &Selection) -> Result<Self, SetupError> {
         let bad = |what| {
             let what = format!("--since {}: {what}", path.display());
@@ -80,9 +78,6 @@ impl Since {
             return Err(format!("has version {}, not 1", old.version));
         }
         let taken_at = parse_due(&old.taken_at).ok_or("is damaged: taken_at is no time")?;
-        if old.repositories.is_empty() {
-            return Err("has no repository".to_owned());
-        }
         let mut translations = BTreeMap::new();
         for OldRepository {
             id,

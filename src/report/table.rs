@@ -2,7 +2,8 @@
 //! and the failures.
 
 use super::{
-    Report, Terminal, cell, verdict,
+    Report, Terminal, cell,
+    verdict::named,
     words::{figure, fraction, percent},
 };
 use crate::{
@@ -131,7 +132,7 @@ fn due(report: &Report, terminal: Terminal) -> Vec<String> {
         let style = if is_overdue { RED } else { "" };
         let date = terminal.paint(style, &report.date(at, &due.totals));
         lines.push(format!("  {date}"));
-        lines.extend(verdict::named(&due));
+        lines.extend(named(&due.furthest, due.totals.behind(), false));
     }
     lines
 }
