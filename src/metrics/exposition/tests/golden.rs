@@ -173,10 +173,7 @@ fn a_code_has_the_name_that_the_first_repository_gives_it() {
         let condition = Condition::Fresh(languages(0, records));
         shown(id, &format!("a/{id}"), condition)
     };
-    let repositories = vec![
-        read(1, "", "French"),
-        read(2, "German", "Français"),
-    ];
+    let repositories = vec![read(1, "", "French"), read(2, "German", "Français")];
     let text = fixed_text(&publication(snapshot(repositories), polled()));
     assert_eq!(
         samples(&text, "translation_language_info"),
