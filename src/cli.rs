@@ -258,7 +258,7 @@ pub fn parse() -> Cli {
         // One prefix for all errors.
         let message = error.render().to_string();
         let message = message.trim_start_matches("error: ");
-        logging::print(format!("translation-exporter: {message}"));
+        logging::print(message);
         std::process::exit(error.exit_code())
     })
 }

@@ -29,7 +29,6 @@ use crate::{
 use anyhow::Context as _;
 use globset::GlobSet;
 use std::{ffi::OsString, path::Path, sync::Arc};
-use stdio::print_on_stderr;
 use tokio::runtime::Builder;
 use url::Position;
 
@@ -51,7 +50,7 @@ pub enum RunError {
 impl RunError {
     /// Prints the message on stderr.
     pub fn print(&self) {
-        print_on_stderr(&self.to_string());
+        logging::print(&self.to_string());
     }
 
     pub fn exit_code(&self) -> u8 {

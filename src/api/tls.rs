@@ -10,7 +10,7 @@ use rustls::{
     ClientConfig, RootCertStore,
     pki_types::{CertificateDer, pem::PemObject},
 };
-use std::{path::Path, time::Duration};
+use std::{error::Error, path::Path, time::Duration};
 
 /// The time for which an idle connection is kept: less than the 5 s after which some servers close
 /// theirs.
@@ -55,25 +55,22 @@ pub fn check_ca_file(path: &Path) -> Result<(), SetupError> {
 
 /// Adds the certificates of a file to `roots`.
 fn trust(path: &Path, roots: &mut RootCertStore) -> Result<(), SetupError> {
-    let refused = |why: String| {
+    let before = roots.len();
+    let mut read = || -> Result<(), Box<dyn Error>> {
+        for certificate in CertificateDer::pem_file_iter(path)? {
+            roots.add(certificate?)?;
+        }
+        if roots.len() == before {
+            return Err("it holds none".into());
+        }
+        Ok(())
+    };
+    read().map_err(|why| {
         SetupError::new(
             format!("cannot read certificates from {}: {why}", path.display()),
             "set api.ca_file to a file of PEM certificates",
         )
-    };
-    let certificates: Result<Vec<_>, _> = CertificateDer::pem_file_iter(path)
-        .and_then(Iterator::collect)
-        .map_err(|error| refused(error.to_string()));
-    let certificates = certificates?;
-    if certificates.is_empty() {
-        return Err(refused("it holds none".to_owned()));
-    }
-    for certificate in certificates {
-        roots
-            .add(certificate)
-            .map_err(|error| refused(error.to_string()))?;
-    }
-    Ok(())
+    })
 }
 
 /// Reads the certificates to trust: those of `api.ca_file` and of the system.

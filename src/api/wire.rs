@@ -73,8 +73,8 @@ pub fn decode_page(body: &[u8], omits_zeros: bool) -> Result<Page, RequestFailur
             (Defect::Name, name.is_none()),
         ] {
             if is_found {
-                let shown = |name| raw(name).unwrap_or("none");
-                let identity = format_args!("id {:.20}, {:.100}", shown("id"), shown("name"));
+                let id = raw("id").unwrap_or("none");
+                let identity = format_args!("id {id:.20}, {:?}", name.as_deref().unwrap_or(""));
                 listing.bad.add(defect, Some(place), identity);
             }
         }

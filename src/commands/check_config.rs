@@ -1,22 +1,18 @@
 //! `check-config`: validates the configuration, prints it, and checks the API with `--online`.
 
-use super::{
-    RunError, Uses, load, online,
-    stdio::{print, print_on_stderr},
-    warnings,
-};
+use super::{RunError, Uses, load, online, stdio::print, warnings};
 use crate::{
     api::Client,
     cli::{CheckConfig, Form},
     config::Options,
     metrics::instruments::Instruments,
-    support::escape::printable,
+    support::{escape::printable, logging},
 };
 use std::io::Write as _;
 
 pub async fn check(options: &Options, arguments: CheckConfig) -> Result<(), RunError> {
     let (config, web_config) = load(options, Uses::All)?;
-    let client = Client::new(&config.api, Instruments::of_one_poll())?;
+    let client = Client::new(&config.api, Instruments::new(None))?;
     if arguments.output == Form::Yaml {
         print_text(&config.yaml())?;
         return Ok(());
@@ -28,7 +24,7 @@ pub async fn check(options: &Options, arguments: CheckConfig) -> Result<(), RunE
     }
     print_text(&text)?;
     for warning in warnings(&config) {
-        print_on_stderr(&warning);
+        logging::print(&warning);
     }
     if arguments.online {
         let mut found = Vec::new();

@@ -5,7 +5,6 @@ use super::{
     RunError, Uses, api_host, load, off_the_runtime, open_state,
     output::{self, Results},
     poller_settings,
-    stdio::print_on_stderr,
     stop::StopSignals,
 };
 use crate::{
@@ -74,8 +73,7 @@ pub async fn once(options: &Options, arguments: Once) -> Result<(), RunError> {
         ..config.log.clone()
     };
     logging::init(&log, Some(bar.clone()));
-    let instruments = Instruments::of_one_poll();
-    instruments.config_loaded(Ok(()), Clock::system().moment());
+    let instruments = Instruments::new(None);
     let (mut poller, saving) = new_poller(&config, &selection, &instruments)?;
     // A stalled terminal (Ctrl-S) blocks drawing, so that the bar has a separate thread.
     let (runtime, progress) = (runtime::Handle::current(), poller.progress());
@@ -144,7 +142,7 @@ pub async fn once(options: &Options, arguments: Once) -> Result<(), RunError> {
     }
     if arguments.require_targets || arguments.require.is_some() {
         let document = &results.report.document;
-        print_on_stderr(&verdict(document, &selection, arguments.require)?);
+        logging::print(&verdict(document, &selection, arguments.require)?);
     }
     Ok(())
 }

@@ -79,7 +79,7 @@ struct Started {
 fn start(options: Options, announce: Option<Announce>) -> Result<Started, RunError> {
     let (config, web_file) = load(&options, Uses::All)?;
     let logs = logging::init(&config.log, None);
-    let instruments = Instruments::new(&config.web.telemetry_path);
+    let instruments = Instruments::new(Some(&config.web.telemetry_path));
     // The state file comes before the listeners, so that a second process reports the file, not the
     // port.
     let (state_file, mut state) = open_state(&config, announce.is_some(), &instruments)?;
@@ -88,7 +88,6 @@ fn start(options: Options, announce: Option<Announce>) -> Result<Started, RunErr
     }
     let listeners = listen::bind(&config.web.listen_addresses).context("web.listen_addresses")?;
     let client = Client::new(&config.api, Arc::clone(&instruments))?;
-    instruments.config_loaded(Ok(()), Clock::system().moment());
     if let Some(announce) = announce {
         announce(&config, &web_file, &listeners);
     }

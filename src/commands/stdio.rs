@@ -1,6 +1,5 @@
 //! Printing on stdout and stderr.
 
-use crate::support::{escape::printable, logging};
 use anyhow::Context as _;
 use std::io::{self, StdoutLock, Write as _};
 
@@ -11,8 +10,4 @@ pub fn print(write: impl FnOnce(&mut StdoutLock<'_>) -> io::Result<()>) -> anyho
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         printed => printed.context("cannot print the result"),
     }
-}
-
-pub fn print_on_stderr(text: &str) {
-    logging::print(format!("translation-exporter: {}\n", printable(text)));
 }

@@ -53,9 +53,9 @@ pub struct Instruments {
     state_write_failures: Counter,
     tls_handshake_failures: Counters,
     http_requests: Counters,
-    /// The start of a daemon; `None` for a single poll whose metrics are printed. They have no
-    /// `process_*`: these would collide with the metrics of the program that exposes the text, such
-    /// as the node exporter.
+    /// The start of a daemon; `None` for a single poll whose metrics are printed. They say nothing
+    /// of reloads, and have no `process_*`: these would collide with the metrics of the program that
+    /// exposes the text, such as the node exporter.
     started: Option<Moment>,
     /// Locked for each change and each read.
     facts: Mutex<Facts>,
@@ -74,51 +74,15 @@ pub struct Facts {
     pub log_lines_dropped: Option<(u64, Timestamp)>,
     /// The expiry of the served certificate; `None` without one.
     pub certificate_expires_at: Option<Timestamp>,
-    /// The time at which the active configuration was loaded.
+    /// The time at which the active configuration was loaded; `None` since the start.
     loaded_at: Option<Moment>,
     /// The problems that the diagnosis has found.
     problems: BTreeMap<ProblemKind, Severity>,
 }
 
 impl Instruments {
-    /// Returns the instruments of a daemon that is scraped at `telemetry_path`.
-    pub fn new(telemetry_path: &str) -> Arc<Self> {
-        let instruments = Self {
-            started: Some(Clock::system().moment()),
-            ..Self::for_one_poll()
-        };
-        for (path, codes) in [
-            ("/", &["200"][..]),
-            (telemetry_path, &["200", "401", "429", "503"]),
-            ("/translations.json", &["200"]),
-            ("/-/healthy", &["200", "503"]),
-            ("/-/ready", &["200", "503"]),
-            ("/-/reload", &["200", "403", "500"]),
-            ("other", &["404"]),
-        ] {
-            for code in codes {
-                instruments.http_requests(path, code);
-            }
-        }
-        for reason in [
-            "timeout",
-            "not_tls",
-            "protocol",
-            "no_certificate",
-            "bad_certificate",
-            "closed",
-        ] {
-            instruments.tls_handshake_failures(reason);
-        }
-        Arc::new(instruments)
-    }
-
-    /// Returns the instruments of a single poll.
-    pub(crate) fn of_one_poll() -> Arc<Self> {
-        Arc::new(Self::for_one_poll())
-    }
-
-    fn for_one_poll() -> Self {
+    /// Returns the instruments of a daemon that is scraped at `telemetry_path`, or of a single poll.
+    pub fn new(telemetry_path: Option<&str>) -> Arc<Self> {
         let instruments = Self {
             polls: Counter::default(),
             poll_failures: Counters::default(),
@@ -132,9 +96,12 @@ impl Instruments {
             state_write_failures: Counter::default(),
             tls_handshake_failures: Counters::default(),
             http_requests: Counters::default(),
-            started: None,
+            started: telemetry_path.map(|_| Clock::system().moment()),
             facts: Mutex::default(),
         };
+        if let Some(path) = telemetry_path {
+            instruments.start_web_at_0(path);
+        }
         for reason in PollFailure::ALL {
             instruments.poll_failures(*reason);
         }
@@ -151,7 +118,33 @@ impl Instruments {
             instruments.api_retries(operation);
             instruments.api_request_duration(operation);
         }
-        instruments
+        Arc::new(instruments)
+    }
+
+    fn start_web_at_0(&self, telemetry_path: &str) {
+        for (path, codes) in [
+            ("/", &["200"][..]),
+            (telemetry_path, &["200", "401", "429", "503"]),
+            ("/translations.json", &["200"]),
+            ("/-/healthy", &["200", "503"]),
+            ("/-/ready", &["200", "503"]),
+            ("/-/reload", &["200", "403", "500"]),
+            ("other", &["404"]),
+        ] {
+            for code in codes {
+                self.http_requests(path, code);
+            }
+        }
+        for reason in [
+            "timeout",
+            "not_tls",
+            "protocol",
+            "no_certificate",
+            "bad_certificate",
+            "closed",
+        ] {
+            self.tls_handshake_failures(reason);
+        }
     }
 
     fn poll_failures(&self, reason: PollFailure) -> Counter {
@@ -221,8 +214,8 @@ impl Instruments {
         lock(&self.facts).state_discarded = Some(failure);
     }
 
-    /// Records that a configuration was loaded or refused at `at`: at the start, by a reload, or
-    /// because a file changed.
+    /// Records that a configuration was loaded or refused at `at`, by a reload or because a file
+    /// changed.
     pub(crate) fn config_loaded(&self, result: Result<(), Failure>, at: Moment) {
         let mut facts = lock(&self.facts);
         if result.is_ok() {
@@ -345,8 +338,8 @@ impl Instruments {
         )
     }
 
-    fn encode_facts(&self, to: &mut DescriptorEncoder<'_>) -> fmt::Result {
-        let (facts, now) = (self.facts(), Clock::system().moment());
+    fn encode_facts(&self, to: &mut DescriptorEncoder<'_>, now: Moment) -> fmt::Result {
+        let facts = self.facts();
         let build = [
             ("version", env!("CARGO_PKG_VERSION")),
             ("revision", env!("TRANSLATION_EXPORTER_REVISION")),
@@ -397,13 +390,13 @@ impl Instruments {
             to,
             "translation_exporter_config_last_reload_successful",
             "1 if the last configuration that was read is active, 0 if it was refused",
-            facts.loaded_at.map(|_| u64::from(!is_refused)),
+            self.started.map(|_| u64::from(!is_refused)),
         )?;
         gauge(
             to,
             "translation_exporter_config_last_reload_success_timestamp_seconds",
             "Time at which the active configuration was loaded",
-            facts.loaded_at.map(|at| at.seen_from(now).as_seconds()),
+            (facts.loaded_at.or(self.started)).map(|at| at.seen_from(now).as_seconds()),
         )?;
         gauge(
             to,
@@ -416,10 +409,11 @@ impl Instruments {
 
 impl Collector for Instruments {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
-        self.encode_facts(&mut encoder)?;
+        let now = Clock::system().moment();
+        self.encode_facts(&mut encoder, now)?;
         self.encode_counters(&mut encoder)?;
         self.started.map_or(Ok(()), |started| {
-            process::encode(started.seen_from(Clock::system().moment()), &mut encoder)
+            process::encode(started.seen_from(now), &mut encoder)
         })
     }
 }

@@ -104,7 +104,7 @@ mod tests {
             written.send(start.elapsed().as_secs()).unwrap();
             Ok(())
         };
-        let instruments = Instruments::new("/metrics");
+        let instruments = Instruments::new(Some("/metrics"));
         let task = tokio::spawn(write_all(write, states, instruments));
         for _ in 0..200 {
             newest.send_replace(Arc::default());
@@ -120,7 +120,7 @@ mod tests {
     async fn a_panic_while_writing_ends_the_task_that_is_watched() {
         let (newest, states) = watch::channel(Arc::default());
         let write = |_: &SavedState| panic!("a bug");
-        let instruments = Instruments::new("/metrics");
+        let instruments = Instruments::new(Some("/metrics"));
         let task = tokio::spawn(write_all(write, states, instruments));
         newest.send_replace(Arc::default());
         assert!(task.await.unwrap_err().is_panic());

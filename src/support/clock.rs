@@ -44,12 +44,12 @@ impl Timestamp {
         reason = "milliseconds of the years -9999 to 9999 stay below 2^53"
     )]
     pub fn as_seconds(self) -> f64 {
-        self.as_millis() as f64 / 1000.0
+        self.0 as f64 / 1000.0
     }
 
     /// Returns the duration since `earlier`; zero if `earlier` is later.
     pub fn since(self, earlier: Self) -> Duration {
-        let millis = self.as_millis().saturating_sub(earlier.as_millis());
+        let millis = self.0.saturating_sub(earlier.0);
         Duration::from_millis(u64::try_from(millis).unwrap_or(0))
     }
 
@@ -60,24 +60,26 @@ impl Timestamp {
 
     /// Subtracts `duration`, down to the smallest timestamp.
     pub fn saturating_sub(self, duration: Duration) -> Self {
-        let millis = i64::try_from(duration.as_millis()).unwrap_or(i64::MAX);
-        Self::from_millis(self.as_millis().saturating_sub(millis))
+        Self(self.0.saturating_sub(millis(duration)))
     }
 
     /// Adds `duration`, up to the largest timestamp.
     pub fn saturating_add(self, duration: Duration) -> Self {
-        let millis = i64::try_from(duration.as_millis()).unwrap_or(i64::MAX);
-        Self::from_millis(self.as_millis().saturating_add(millis))
+        Self(self.0.saturating_add(millis(duration)))
     }
+}
+
+fn millis(duration: Duration) -> i64 {
+    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
 }
 
 /// Formats RFC 3339 in UTC, to the second.
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let since_1970 = SignedDuration::from_secs(self.as_millis().div_euclid(1000));
+        let since_1970 = SignedDuration::from_secs(self.0.div_euclid(1000));
         match UNIX_EPOCH.checked_add(since_1970) {
             Ok(time) => write!(f, "{time:.0}Z"),
-            Err(_) => write!(f, "{} ms after 1970", self.as_millis()),
+            Err(_) => write!(f, "{} ms after 1970", self.0),
         }
     }
 }

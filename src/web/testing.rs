@@ -66,7 +66,7 @@ impl Fixture {
             completion_scale: 100.0,
             ..Snapshot::default()
         };
-        let instruments = Instruments::new("/metrics");
+        let instruments = Instruments::new(Some("/metrics"));
         let clock = Clock::following_tokio(NOW);
         let current = watch::Sender::new(judged(&snapshot, &status, &instruments, clock));
         // A heartbeat in the future outlasts any test.

@@ -112,7 +112,7 @@ fn publish(snapshot: &Arc<Snapshot>) -> Exposition {
 }
 
 fn exposition() {
-    let instruments = Instruments::new("/metrics");
+    let instruments = Instruments::new(Some("/metrics"));
     for size in SIZES {
         let snapshot = Arc::new(snapshot(size));
         let publication = publish(&snapshot);

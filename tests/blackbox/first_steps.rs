@@ -253,7 +253,7 @@ fn a_listing_without_names_is_pointed_out_before_the_start() {
     let check = Setup::for_api(&api).arguments(&["check-config", "--online"]);
     let output = check.run();
     for words in [
-        "it has bad entries or fields: name: 1, the first in entry 1 (id 1, none)",
+        "it has bad entries or fields: name: 1, the first in entry 1 (id 1, \"\")",
         "No entry in the listing has a readable name (1 in all)",
     ] {
         assert!(output.stdout.contains(words), "{}", output.stdout);

@@ -87,7 +87,7 @@ fn responded(judged: &Judged) -> Option<PollOutcome> {
 
 #[test]
 fn every_kind_is_exposed_with_its_severity() {
-    let text = Instruments::of_one_poll().encode();
+    let text = Instruments::new(None).encode();
     let samples: Vec<_> = text
         .lines()
         .filter(|line| line.starts_with("translation_exporter_problem{"))
@@ -109,7 +109,7 @@ fn every_kind_is_exposed_with_its_severity() {
 fn failing_polls_are_of_severity_info_at_once_and_then_a_warning() {
     let mut judged = Judged::new(Known::new());
     let series = |judged: &Judged| {
-        let instruments = Instruments::of_one_poll();
+        let instruments = Instruments::new(None);
         instruments.judged(problems(&judged.findings()));
         let text = instruments.encode();
         ["info", "warning"].map(|severity| {

@@ -140,7 +140,7 @@ fn fixed_text(publication: &Exposition) -> String {
     fixed(&text(
         publication,
         Format::Text,
-        &Instruments::new("/metrics"),
+        &Instruments::new(Some("/metrics")),
     ))
     .to_owned()
 }

@@ -25,7 +25,7 @@ fn assert_samples(instruments: &Arc<Instruments>, expected: &[&str]) {
 
 #[test]
 fn polls_are_counted_by_failure() {
-    let instruments = Instruments::new("/metrics");
+    let instruments = Instruments::new(Some("/metrics"));
     instruments.poll_ended(None);
     instruments.poll_ended(Some(PollFailure::Unauthorized));
     assert_samples(
@@ -40,7 +40,7 @@ fn polls_are_counted_by_failure() {
 
 #[test]
 fn requests_are_counted_by_outcome() {
-    let instruments = Instruments::new("/metrics");
+    let instruments = Instruments::new(Some("/metrics"));
     instruments.api_request(
         Operation::ListLanguages,
         Some(429),
@@ -79,15 +79,14 @@ fn failure() -> Failure {
 
 #[test]
 fn a_discarded_state_file_shows() {
-    let instruments = Instruments::new("/metrics");
+    let instruments = Instruments::new(Some("/metrics"));
     instruments.state_discarded(failure());
     assert_samples(&instruments, &["state_discarded 1"]);
 }
 
 #[test]
 fn a_refused_reload_keeps_the_time_of_the_last_good_one() {
-    let instruments = Instruments::new("/metrics");
-    assert!(!instruments.encode().contains("translation_exporter_config"));
+    let instruments = Instruments::new(Some("/metrics"));
     let mut at = Clock::system().moment();
     instruments.config_loaded(Ok(()), at);
     let loaded = at.wall.as_seconds();
@@ -105,7 +104,7 @@ fn a_refused_reload_keeps_the_time_of_the_last_good_one() {
 
 #[test]
 fn a_load_under_a_clock_ahead_is_dated_by_the_corrected_one() {
-    let instruments = Instruments::new("/metrics");
+    let instruments = Instruments::new(Some("/metrics"));
     let ahead = Moment {
         wall: Timestamp::from_millis(4_070_908_800_000),
         ..Clock::system().moment()
@@ -122,7 +121,7 @@ fn a_load_under_a_clock_ahead_is_dated_by_the_corrected_one() {
 
 #[test]
 fn a_failure_to_save_that_a_wrong_clock_dated_is_dated_right_when_it_recurs() {
-    let instruments = Instruments::new("/metrics");
+    let instruments = Instruments::new(Some("/metrics"));
     instruments.state_written(Err(failure()));
     let now = Clock::system().now();
     instruments.state_written(Err(Failure::new("it failed", "try again", now)));
@@ -132,7 +131,7 @@ fn a_failure_to_save_that_a_wrong_clock_dated_is_dated_right_when_it_recurs() {
 
 #[test]
 fn the_expiry_of_a_certificate_shows_while_one_is_served() {
-    let instruments = Instruments::new("/metrics");
+    let instruments = Instruments::new(Some("/metrics"));
     let name = "translation_exporter_tls_certificate_expiry_timestamp_seconds";
     assert!(!instruments.encode().contains(name));
     instruments.certificate_expires(Some(Timestamp::from_millis(1_795_224_645_000)));
@@ -146,7 +145,7 @@ fn the_expiry_of_a_certificate_shows_while_one_is_served() {
 
 #[test]
 fn process_metrics_are_named_as_in_the_official_clients() {
-    let text = Instruments::new("/metrics").encode();
+    let text = Instruments::new(Some("/metrics")).encode();
     for (name, kind) in [
         ("process_cpu_seconds", "counter"),
         ("process_open_fds", "gauge"),
@@ -191,7 +190,7 @@ fn the_cpu_time_includes_user_and_system_time() {
         std::hint::black_box((0..100_000_u64).sum::<u64>());
     }
     let (_, least) = used();
-    let instruments = Instruments::new("/metrics");
+    let instruments = Instruments::new(Some("/metrics"));
     let sample = samples(&instruments, "process_cpu_seconds_total").remove(0);
     let (_, most) = used();
     let shown: f64 = sample.rsplit_once(' ').unwrap().1.parse().unwrap();
@@ -200,23 +199,27 @@ fn the_cpu_time_includes_user_and_system_time() {
 
 #[test]
 fn the_build_shows_its_version() {
-    assert!(Instruments::new("/metrics").encode().contains(concat!(
-        "\ntranslation_exporter_build_info{version=\"",
-        env!("CARGO_PKG_VERSION"),
-        "\",revision=\""
-    )));
+    assert!(
+        Instruments::new(Some("/metrics"))
+            .encode()
+            .contains(concat!(
+                "\ntranslation_exporter_build_info{version=\"",
+                env!("CARGO_PKG_VERSION"),
+                "\",revision=\""
+            ))
+    );
 }
 
 #[test]
 fn the_metrics_of_one_poll_omit_process_and_web() {
-    let printed = Instruments::of_one_poll().encode();
+    let printed = Instruments::new(None).encode();
     assert!(
         !["process_", "http_requests", "tls_"]
             .iter()
             .any(|name| printed.contains(name)),
         "{printed}"
     );
-    let served = Instruments::new("/metrics").encode();
+    let served = Instruments::new(Some("/metrics")).encode();
     assert!(
         printed.lines().all(|line| served.contains(line)),
         "the rest is the same"
@@ -225,7 +228,7 @@ fn the_metrics_of_one_poll_omit_process_and_web() {
 
 #[test]
 fn two_failed_saves_an_hour_apart_are_one_failure_since_the_first() {
-    let instruments = Instruments::new("/metrics");
+    let instruments = Instruments::new(Some("/metrics"));
     let now = Clock::system().now();
     let first = now.saturating_sub(Duration::from_secs(3600));
     for at in [first, now] {
@@ -237,7 +240,7 @@ fn two_failed_saves_an_hour_apart_are_one_failure_since_the_first() {
 
 #[tokio::test]
 async fn a_state_that_a_wrong_clock_discarded_is_dated_by_the_corrected_one() {
-    let instruments = Instruments::new("/metrics");
+    let instruments = Instruments::new(Some("/metrics"));
     let in_1970 = Timestamp::from_millis(0);
     instruments.state_discarded(Failure::new("it is damaged", "nothing to do", in_1970));
     let failure = instruments.facts().state_discarded.unwrap();

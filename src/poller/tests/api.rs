@@ -274,7 +274,7 @@ impl<A: Api> Setup<A> {
             self.saved,
             self.saver,
             Clock::following_tokio(self.start),
-            Instruments::new("/metrics"),
+            Instruments::new(Some("/metrics")),
             self.publish,
         )
     }

@@ -260,7 +260,7 @@ async fn no_line_says_that_a_problem_ended_while_an_outage_hides_it() {
 fn a_certificate_that_expires_is_not_logged_as_valid() {
     let mut problems = ProblemLog::default();
     let log = Log::collect();
-    let instruments = Instruments::new("/metrics");
+    let instruments = Instruments::new(Some("/metrics"));
     instruments.certificate_expires(Some(START.saturating_add(Duration::from_secs(3600))));
     let poller = Bench::new().poller;
     for (hours, is_valid) in [(0, false), (2, false), (3, true)] {
@@ -283,7 +283,7 @@ fn a_certificate_that_expires_is_not_logged_as_valid() {
 fn a_refused_reload_is_not_logged_twice() {
     let mut problems = ProblemLog::default();
     let log = Log::collect();
-    let instruments = Instruments::new("/metrics");
+    let instruments = Instruments::new(Some("/metrics"));
     instruments.config_loaded(
         Err(Failure::new("line 3", "correct it", START)),
         Clock::system().moment(),

@@ -256,7 +256,7 @@ impl Exporter {
             Some(before),
             Some(saver),
             Clock::ahead_by(self.begun, START, self.ahead_by),
-            Instruments::new("/metrics"),
+            Instruments::new(Some("/metrics")),
             publish,
         );
         self.world().start(self.filters);

@@ -39,8 +39,8 @@ const FAULTS: [Row; 40] = [
     ),
     ("never answered", |_| Reply::never(), "timeout"),
     ("one byte a second", |_| Reply::drip(LIST), "timeout"),
-    ("endless headers", |_| Reply::endless_headers(), "decode"),
-    ("not HTTP", |_| Reply::garbage(), "decode"),
+    ("endless headers", |_| Reply::endless_headers(), "connect"),
+    ("not HTTP", |_| Reply::garbage(), "connect"),
     ("status 204", |_| Reply::json("").with_status(204), "decode"),
     ("status 400", |_| Reply::status(400), "client_error"),
     ("status 404", |_| Reply::status(404), "not_found"),
@@ -110,7 +110,7 @@ const FAULTS: [Row; 40] = [
     (
         "not gzip, though it says so",
         |_| Reply::json(LIST).header("content-encoding", "gzip"),
-        "decode",
+        "truncated",
     ),
     (
         "brotli, which was not asked for",
@@ -124,5 +124,5 @@ const FAULTS: [Row; 40] = [
         "too_large",
     ),
     ("endless chunks", |_| Reply::endless_chunks(), "too_large"),
-    ("a bad chunk size", |_| Reply::bad_chunk(), "decode"),
+    ("a bad chunk size", |_| Reply::bad_chunk(), "truncated"),
 ];

@@ -24,7 +24,7 @@ fn bodies() -> [Arc<Exposition>; 2] {
 
 fn gzip(publication: &Exposition) -> Vec<u8> {
     publication
-        .gzip(Format::OpenMetrics, &Instruments::new("/metrics"))
+        .gzip(Format::OpenMetrics, &Instruments::new(Some("/metrics")))
         .concat()
 }
 
@@ -95,7 +95,7 @@ sys.stdout.buffer.write(out)";
 #[test]
 fn scrapes_share_the_bytes_of_a_publication() {
     let publication = publication(large(), polled());
-    let instruments = Instruments::new("/metrics");
+    let instruments = Instruments::new(Some("/metrics"));
     let first = publication.gzip(Format::Text, &instruments);
     let second = publication.gzip(Format::OpenMetrics, &instruments);
     assert_eq!(first[0].as_ptr(), second[0].as_ptr());
@@ -104,7 +104,7 @@ fn scrapes_share_the_bytes_of_a_publication() {
 #[test]
 fn each_scrape_of_one_publication_reads_the_counters() {
     let publication = publication(large(), polled());
-    let instruments = Instruments::new("/metrics");
+    let instruments = Instruments::new(Some("/metrics"));
     let overruns = || {
         let mut unpacked = String::new();
         let body = publication.gzip(Format::Text, &instruments).concat();
@@ -128,7 +128,7 @@ fn each_scrape_of_one_publication_reads_the_counters() {
 #[test]
 fn an_uncompressed_body_has_chunks_and_a_known_length() {
     for (publication, at_least) in bodies().into_iter().zip([10, 2]) {
-        let instruments = Instruments::new("/metrics");
+        let instruments = Instruments::new(Some("/metrics"));
         let (length, parts) = publication.uncompressed(Format::OpenMetrics, &instruments);
         let chunks: Vec<Bytes> = parts.collect();
         assert!(chunks.len() >= at_least, "{} chunks", chunks.len());
@@ -146,7 +146,7 @@ fn an_uncompressed_body_has_chunks_and_a_known_length() {
 fn an_uncompressed_body_outlives_its_publication() {
     let publication = publication(large(), polled());
     let expected = fixed_text(&publication);
-    let (_, mut body) = publication.uncompressed(Format::Text, &Instruments::new("/metrics"));
+    let (_, mut body) = publication.uncompressed(Format::Text, &Instruments::new(Some("/metrics")));
     let mut taken = body.next().unwrap().to_vec();
     drop(publication);
     body.for_each(|chunk| taken.extend_from_slice(&chunk));

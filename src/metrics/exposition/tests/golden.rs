@@ -267,7 +267,7 @@ fn sorted(text: &str) -> String {
 
 #[test]
 fn the_first_scrape_of_a_fresh_exporter() {
-    let instruments = Instruments::new("/metrics");
+    let instruments = Instruments::new(Some("/metrics"));
     let loaded = Clock::system().moment();
     instruments.config_loaded(Ok(()), loaded);
     let publication = publication(snapshot(Vec::new()), starting());

@@ -20,7 +20,7 @@ fn family(exposition: &str, name: &str) -> String {
 
 #[test]
 fn openmetrics_names_a_counter_and_text_its_samples() {
-    let instruments = Instruments::new("/metrics");
+    let instruments = Instruments::new(Some("/metrics"));
     instruments.poll_ended(None);
     instruments.poll_ended(Some(PollFailure::Listing));
     assert_eq!(
@@ -49,7 +49,7 @@ translation_exporter_polls_total 2
 
 #[test]
 fn openmetrics_ends_with_eof_and_text_does_not() {
-    let instruments = Instruments::new("/metrics");
+    let instruments = Instruments::new(Some("/metrics"));
     assert!(own(Format::OpenMetrics, &instruments).ends_with("\n# EOF\n"));
     assert!(!own(Format::Text, &instruments).contains("# EOF"));
 }

@@ -7,7 +7,6 @@ use crate::{
         links::{Links, Template},
         polling::PollOutcome,
     },
-    support::clock::Clock,
     testing::assert_generated,
 };
 use std::{collections::BTreeSet, fs};
@@ -107,8 +106,7 @@ fn everything() -> String {
         since: at(1_795_224_645_000),
         ..PollOutcome::default()
     });
-    let instruments = Instruments::new("/metrics");
-    instruments.config_loaded(Ok(()), Clock::system().moment());
+    let instruments = Instruments::new(Some("/metrics"));
     instruments.certificate_expires(Some(at(0)));
     text(&publication(snapshot, status), Format::Text, &instruments)
 }
