@@ -267,6 +267,10 @@ pub fn parse() -> Cli {
 /// configuration without an option.
 fn remedy(error: &clap::Error, parser: &clap::Command) -> Option<String> {
     let argument = error.get(ContextKind::InvalidArg)?.to_string();
+    if !argument.starts_with('-') {
+        // It may be the API key.
+        return Some("an argument belongs to no option; write --OPTION=VALUE".to_owned());
+    }
     let name = argument.strip_prefix("--")?;
     let has_it = |command: &&clap::Command| {
         let mut arguments = command.get_arguments();

@@ -178,6 +178,15 @@ fn an_option_before_its_command_is_refused_with_the_remedy() {
 }
 
 #[test]
+fn an_argument_of_no_option_may_be_the_key_and_is_not_repeated() {
+    let error = read(&["check-config", "--web.enable-lifecycle", "s3cret"]).unwrap_err();
+    assert!(
+        error.contains("--OPTION=VALUE") && !error.contains("s3cret"),
+        "{error}"
+    );
+}
+
+#[test]
 fn an_unknown_option_suggests_the_nearest() {
     let error = read(&["--poll.intervall", "3s"]).unwrap_err();
     assert!(error.contains("--poll.interval"), "{error}");

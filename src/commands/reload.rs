@@ -146,7 +146,8 @@ impl Reloader {
             changed.push(format!("{path} ({:?} -> {:?})", old.value, new.value));
             fixed.extend(old.key.needs_restart.then_some(path));
         }
-        let (fixed, changed) = (fixed.join(", "), changed.join(", "));
+        let fixed = fixed.join(", ");
+        let changed = (!changed.is_empty()).then(|| changed.join(", "));
         ensure!(
             fixed.is_empty(),
             "a reload cannot change {fixed}; restart the exporter instead"
