@@ -305,29 +305,7 @@ impl TranslationProblem {
     }
 }
 
-impl Reason {
-    /// Returns whether a request of `operation` can fail for this reason.
-    pub fn can_end(self, operation: Operation) -> bool {
-        self != Self::Cursor || operation == Operation::ListRepositories
-    }
-}
-
 impl Defect {
-    /// Returns whether a response of `operation` can have this defect.
-    pub fn is_of(self, operation: Operation) -> bool {
-        match self {
-            Self::NotAnObject | Self::Name => true,
-            Self::Id
-            | Self::DuplicateId
-            | Self::CreatedAt
-            | Self::Private
-            | Self::DuplicateName => operation == Operation::ListRepositories,
-            Self::Code | Self::Completion | Self::DuplicateCode => {
-                operation == Operation::ListLanguages
-            }
-        }
-    }
-
     /// Returns whether the entry deviates from the specification. Duplicates come from the account,
     /// and the exporter resolves them.
     pub fn is_deviation(self) -> bool {

@@ -56,8 +56,7 @@ use tempfile::Builder;
 /// The mode of new files: only the user that runs the exporter can read them.
 const MODE: u32 = 0o600;
 
-/// The size limit of a state file, in bytes, for writing and for reading: a million languages and
-/// as many departed clocks take about 160 MiB.
+/// The size limit of a state file, in bytes: a million languages take about 160 MiB.
 const MAX_BYTES: u64 = 256 * 1024 * 1024;
 
 /// Everything that survives a restart.
@@ -170,11 +169,7 @@ impl StateFile {
             .rand_bytes(0)
             .permissions(Permissions::from_mode(MODE));
         replace_by_way_of(&builder, &self.path, |file| {
-            format::encode(saved, &self.base_url, &*file)?;
-            if file.metadata()?.len() > MAX_BYTES {
-                return Err(ErrorKind::FileTooLarge.into());
-            }
-            Ok(())
+            format::encode(saved, &self.base_url, file)
         })
         .map_err(|error| failed("write the state file", &self.path, &error))?;
         let action =
@@ -218,7 +213,7 @@ fn read(
     match fs::read(path) {
         Ok(bytes) => match format::decode(&bytes, base_url) {
             Ok(saved) => Ok(Ok(Some(saved))),
-            Err(why) if base_url == DEMO || matches!(why, FormatError::Newer(_)) => left_alone(why),
+            Err(why) if base_url == DEMO || why.is_newer() => left_alone(why),
             Err(why) => Ok(Err(why)),
         },
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(Ok(None)),

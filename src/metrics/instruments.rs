@@ -109,10 +109,10 @@ impl Instruments {
             for code in ["200", "error"] {
                 instruments.api_requests(operation, code);
             }
-            for reason in Reason::ALL.iter().filter(|one| one.can_end(operation)) {
+            for reason in Reason::ALL {
                 instruments.api_request_failures(operation, *reason);
             }
-            for defect in Defect::ALL.iter().filter(|one| one.is_of(operation)) {
+            for defect in Defect::ALL {
                 instruments.invalid_entries(operation, *defect);
             }
             instruments.api_retries(operation);

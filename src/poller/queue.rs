@@ -25,17 +25,16 @@ const LONGEST_BACKOFF: Duration = Duration::from_secs(30);
 
 /// Returns the wait after attempt number `attempt`: exponential backoff with full jitter.
 pub fn backoff(attempt: u32) -> Duration {
-    longest_backoff(attempt).mul_f64(fastrand::f64())
-}
-
-fn longest_backoff(attempt: u32) -> Duration {
     // The power fits: `api.max_attempts` is at most 10.
-    (FIRST_BACKOFF * 2_u32.pow(attempt - 1)).min(LONGEST_BACKOFF)
+    let longest = (FIRST_BACKOFF * 2_u32.pow(attempt - 1)).min(LONGEST_BACKOFF);
+    longest.mul_f64(fastrand::f64())
 }
 
 /// A request for the languages of a repository.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Fetch {
+    /// True in the second part of the queue.
+    is_second: bool,
     due: Instant,
     /// The order among fetches that are due at the same time.
     place: usize,
@@ -48,8 +47,8 @@ pub struct Fetch {
 /// The repositories that a poll still has to request.
 #[derive(Debug)]
 pub struct Queue {
-    first: BTreeSet<Fetch>,
-    second: BTreeSet<Fetch>,
+    fetches: BTreeSet<Fetch>,
+    /// True once the first part has ended.
     is_second: bool,
     in_flight: usize,
     /// The position of the next fetch at the back.
@@ -69,20 +68,19 @@ impl Queue {
         max_attempts: u32,
     ) -> Self {
         let due = Instant::now();
-        let fetch = |(place, kept): (usize, &&SavedRepository)| Fetch {
+        let fetches = repositories.iter().enumerate();
+        let fetches = fetches.map(|(place, kept)| Fetch {
+            is_second: kept.failures > 0,
             due,
             place,
             id: kept.repository.id,
             attempt: 1,
             max_attempts: max_attempts.saturating_sub(kept.failures).max(1),
-        };
-        let fetches = repositories.iter().enumerate();
-        let (second, first) = fetches.partition::<Vec<_>, _>(|(_, kept)| kept.failures > 0);
+        });
         let is_outage =
             listing_failure.is_some_and(|failure| suggests_outage(failure.reason, false));
         Self {
-            first: first.into_iter().map(fetch).collect(),
-            second: second.into_iter().map(fetch).collect(),
+            fetches: fetches.collect(),
             is_second: false,
             in_flight: 0,
             next_place: repositories.len(),
@@ -93,30 +91,23 @@ impl Queue {
 
     /// Returns the next request that is due; `None` until more responses are in, and at the end.
     pub fn next(&mut self) -> Option<Fetch> {
-        if self.first.is_empty() && self.in_flight == 0 && !self.is_over() && !self.is_second {
-            self.is_second = true;
-            self.row = 0;
+        if self.due()? > Instant::now() {
+            return None;
         }
-        let next = self.due().filter(|due| *due <= Instant::now());
-        next.and_then(|_| self.part().pop_first())
-            .inspect(|_| self.in_flight += 1)
+        let next = self.fetches.pop_first()?;
+        if next.is_second && !self.is_second {
+            (self.is_second, self.row) = (true, 0);
+        }
+        self.in_flight += 1;
+        Some(next)
     }
 
     /// Returns the time at which the next request is due; `None` if that depends on responses, or
     /// at the end.
-    pub fn due(&mut self) -> Option<Instant> {
-        if self.is_over() {
-            return None;
-        }
-        self.part().first().map(|fetch| fetch.due)
-    }
-
-    fn part(&mut self) -> &mut BTreeSet<Fetch> {
-        if self.is_second {
-            &mut self.second
-        } else {
-            &mut self.first
-        }
+    pub fn due(&self) -> Option<Instant> {
+        let next = self.fetches.first().filter(|_| !self.is_over())?;
+        let waits = next.is_second && !self.is_second && self.in_flight > 0;
+        (!waits).then_some(next.due)
     }
 
     /// Records the result of a request, and returns whether it is final for this poll. `is_lowest`
@@ -147,7 +138,7 @@ impl Queue {
         if !is_final {
             let place = self.next_place;
             self.next_place += 1;
-            self.part().insert(Fetch {
+            self.fetches.insert(Fetch {
                 due: Instant::now() + backoff(fetch.attempt),
                 place,
                 attempt: fetch.attempt + 1,
@@ -184,10 +175,10 @@ mod tests {
 
     #[test]
     fn the_backoff_doubles_from_a_second_to_30_seconds() {
-        let waits: Vec<_> = (1..=9)
-            .map(|attempt| longest_backoff(attempt).as_secs())
-            .collect();
-        assert_eq!(waits, [1, 2, 4, 8, 16, 30, 30, 30, 30]);
-        assert!((0..100).all(|_| backoff(1) <= Duration::from_secs(1)));
+        for (attempt, longest) in [(1, 1), (2, 2), (3, 4), (4, 8), (5, 16), (6, 30), (9, 30)] {
+            let most = (0..200).map(|_| backoff(attempt)).max().unwrap();
+            let longest = Duration::from_secs(longest);
+            assert!(most <= longest && most > longest / 2, "{attempt}: {most:?}");
+        }
     }
 }

@@ -24,14 +24,11 @@ pub fn failed(action: &str, path: &Path, error: &io::Error) -> SetupError {
 
 impl FormatError {
     pub(super) fn hint(&self) -> &'static str {
-        match self {
-            Self::Newer(_) => {
-                "run the newer version of the exporter, or move the file away, which restarts all \
-                 progress clocks"
-            }
-            Self::OtherApi(_) | Self::Damaged(_) | Self::Older(_) | Self::TooLarge(_) => {
-                "set state.file to another file"
-            }
+        if self.is_newer() {
+            "run the newer version of the exporter, or move the file away, which restarts all \
+             progress clocks"
+        } else {
+            "set state.file to another file"
         }
     }
 }

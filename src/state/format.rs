@@ -5,10 +5,7 @@
 
 use super::SavedState;
 use serde::{Deserialize, Serialize};
-use std::{
-    cmp::Ordering,
-    io::{self, BufWriter, Write},
-};
+use std::io::{self, BufWriter, Write};
 
 pub const VERSION: u64 = 4;
 
@@ -36,15 +33,20 @@ struct StateDocument<T> {
     state: T,
 }
 
+impl FormatError {
+    /// Returns whether a newer version of the exporter wrote the file.
+    pub fn is_newer(&self) -> bool {
+        matches!(self, Self::OtherVersion(version) if *version > VERSION)
+    }
+}
+
 /// The reason why a file cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum FormatError {
     #[error("it is damaged, or not a state file: {0}")]
     Damaged(#[from] serde_json::Error),
     #[error("it has version {0} of the format, and this program reads version {VERSION}")]
-    Newer(u64),
-    #[error("it has version {0} of the format, and this program reads version {VERSION}")]
-    Older(u64),
+    OtherVersion(u64),
     #[error("it is the state of {0}")]
     OtherApi(String),
     #[error("it has {0} bytes, more than any state")]
@@ -67,10 +69,8 @@ pub fn encode(saved: &SavedState, base_url: &str, out: impl Write) -> io::Result
 /// Reads the state of the API at `base_url`.
 pub fn decode(bytes: &[u8], base_url: &str) -> Result<SavedState, FormatError> {
     let Header { version, .. } = serde_json::from_slice(bytes)?;
-    match version.cmp(&VERSION) {
-        Ordering::Less => return Err(FormatError::Older(version)),
-        Ordering::Greater => return Err(FormatError::Newer(version)),
-        Ordering::Equal => {}
+    if version != VERSION {
+        return Err(FormatError::OtherVersion(version));
     }
     let document: StateDocument<SavedState> = serde_json::from_slice(bytes)?;
     if document.base_url != base_url {
