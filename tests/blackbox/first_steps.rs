@@ -159,7 +159,8 @@ fn an_account_without_repositories_is_reported() {
     for arguments in [["check-config", "--online"], ["once", "--output=table"]] {
         let output = Setup::for_api(&api).arguments(&arguments).run();
         assert_eq!(output.code, Some(0));
-        assert!(output.stdout.contains(NO_REPOSITORY), "{}", output.stdout);
+        let said = output.stdout + &output.stderr;
+        assert!(said.contains(NO_REPOSITORY), "{said}");
     }
     let exporter = Setup::for_api(&api).start();
     until("it is ready", || exporter.status("/-/ready") == 200);

@@ -74,7 +74,7 @@ fn a_retry_after_of_a_year_ends_the_poll_and_outlives_a_reload() {
     // The hold lasts for api.max_retry_after; the page shows the rest in whole hours.
     let page = exporter.get("/").text();
     assert!(
-        page.contains(">in 23 h<") || page.contains(">in 1 d<"),
+        page.contains(">23 h<") || page.contains(">1 d<"),
         "the page shows until when it waits: {page}"
     );
     exporter.wait_for_line(&["Retry-After"]);
