@@ -266,6 +266,9 @@ pub fn parse() -> Cli {
 /// Returns the remedy for an unknown option that a command has, or that is a key of the
 /// configuration without an option.
 fn remedy(error: &clap::Error, parser: &clap::Command) -> Option<String> {
+    if error.kind() != ErrorKind::UnknownArgument {
+        return None;
+    }
     let argument = error.get(ContextKind::InvalidArg)?.to_string();
     if !argument.starts_with('-') {
         // It may be the API key.
