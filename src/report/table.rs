@@ -13,7 +13,6 @@ use crate::{
     },
     support::humanize::{counted, repositories},
 };
-use comfy_table::{Cell, ColumnConstraint, ContentArrangement, Table, presets::NOTHING};
 
 /// The parameters of styles in ECMA-48 (SGR).
 const STRONG: &str = "1";
@@ -23,10 +22,6 @@ const YELLOW: &str = "33";
 
 /// The maximum number of translations named for a date.
 const MOST_NAMED: usize = 3;
-
-/// The character that keeps a code and its percentage on one line; [`table`] replaces it by a
-/// space.
-const NO_BREAK: &str = "\u{a0}";
 
 /// Lays out the changes, the repositories, the totals, the dates and the failures.
 pub fn table(report: &Report, terminal: Terminal) -> String {
@@ -67,32 +62,28 @@ pub fn table(report: &Report, terminal: Terminal) -> String {
     lines.collect()
 }
 
-/// Lays out the repositories in columns that fit the terminal. Wraps long names and lists of
-/// languages instead of cutting them.
+/// Lays out the repositories, each with its unready languages on the lines below it, which fit the
+/// terminal. Nothing is cut: a terminal wraps a longer name by itself.
 fn repository_lines(report: &Report, rows: &[&Row], terminal: Terminal) -> String {
-    let mut table = Table::new();
-    table
-        .load_style(NOTHING)
-        .set_content_arrangement(ContentArrangement::Dynamic)
-        .set_width(terminal.width);
-    let heading = |text| Cell::new(terminal.paint(STRONG, text));
-    table.set_header(["REPOSITORY", "COMPLETION", "READY", "NOT READY"].map(heading));
+    let mut text = terminal.paint(STRONG, "COMPLETION       READY    REPOSITORY");
     for row in rows {
         let totals = row.totals();
-        table.add_row([
-            cell(row.name()),
-            completion(&totals, terminal),
-            fraction(&totals),
-            not_ready(report, row),
-        ]);
-    }
-    for (index, column) in table.column_iter_mut().enumerate() {
-        column.set_padding((0, 2));
-        if let 1 | 2 = index {
-            column.set_constraint(ColumnConstraint::ContentWidth);
+        let (completion, ready) = (completion(&totals, terminal), fraction(&totals));
+        text += &format!("\n{completion}  {ready:7}  {}", cell(row.name()));
+        let mut room = 0;
+        for one in row.behind() {
+            let (code, change) = (cell(one.code()), report.points(row, one));
+            let item = format!("  {code} {}{change}", figure(one.ratio));
+            let width = item.chars().count();
+            if width > room {
+                text += &format!("\n{:24}", "");
+                room = usize::from(terminal.width).saturating_sub(24);
+            }
+            room = room.saturating_sub(width);
+            text += &item;
         }
     }
-    table.to_string().replace(NO_BREAK, " ")
+    text
 }
 
 /// Returns a bar of ten columns and the mean completion of a repository. Both are rounded down, so
@@ -100,28 +91,14 @@ fn repository_lines(report: &Report, rows: &[&Row], terminal: Terminal) -> Strin
 fn completion(totals: &Totals, terminal: Terminal) -> String {
     let Some(mean) = totals.mean.get() else {
         let has_languages = totals.with_resting() > 0;
-        return if has_languages {
-            "unknown"
-        } else {
-            "no languages"
-        }
-        .to_owned();
+        let why = if has_languages { "unknown" } else { "no languages" };
+        return format!("{why:15}");
     };
     let full = (1..=10_u8).filter(|tenth| mean * 10.0 >= f64::from(*tenth));
     let full = full.count();
     let bar = "█".repeat(full) + &"·".repeat(10 - full);
     let style = if totals.behind() > 0 { YELLOW } else { GREEN };
     format!("{} {:>3}%", terminal.paint(style, &bar), percent(mean))
-}
-
-/// Returns the unready languages, the furthest behind first, with their changes.
-fn not_ready(report: &Report, row: &Row) -> String {
-    let behind = row.behind();
-    let items = behind.iter().map(|one| {
-        let (code, change) = (cell(one.code()), report.points(row, one));
-        format!("{code} {}{change}", figure(one.ratio)).replace(' ', NO_BREAK)
-    });
-    items.collect::<Vec<_>>().join("  ")
 }
 
 /// Lists the dates, each with the translations furthest from their targets.

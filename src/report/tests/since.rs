@@ -45,8 +45,9 @@ Changes since 2023-11-07 22:13 UTC:
   sv of acme/app became unlisted
   de of acme/gone became unlisted
 
-REPOSITORY  COMPLETION       READY  NOT READY
-acme/app    ████████··  85%  4/7    fr 39% -0.5  ko 62% +12.3  tr 99% -1
+COMPLETION       READY    REPOSITORY
+████████··  85%  4/7      acme/app
+                          fr 39% -0.5  ko 62% +12.3  tr 99% -1
 ";
     assert!(text.starts_with(expected), "{text}");
     let text = markdown(&report);
