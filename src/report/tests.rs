@@ -98,7 +98,7 @@ fn a_narrow_terminal_wraps_between_languages_and_cuts_nothing() {
     let codes = ["nan-Hant-TW", "cmn-Hant-TW", "sr-Latn-BA", "de"];
     let languages = codes.map(|code| (code, Some(10.0)));
     for width in [50, 60, 80, 200_u16] {
-        let repositories = vec![read(1, "株式会社/a-long-repository-name", &languages)];
+        let repositories = vec![read(1, "株式会社/a-long-name", &languages)];
         let text = shown(repositories, width);
         let (rows, _) = text.split_once("\n\n").unwrap();
         let too_wide = rows.lines().find(|line| line.chars().count() > width.into());
