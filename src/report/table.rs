@@ -91,7 +91,11 @@ fn repository_lines(report: &Report, rows: &[&Row], terminal: Terminal) -> Strin
 fn completion(totals: &Totals, terminal: Terminal) -> String {
     let Some(mean) = totals.mean.get() else {
         let has_languages = totals.with_resting() > 0;
-        let why = if has_languages { "unknown" } else { "no languages" };
+        let why = if has_languages {
+            "unknown"
+        } else {
+            "no languages"
+        };
         return format!("{why:15}");
     };
     let full = (1..=10_u8).filter(|tenth| mean * 10.0 >= f64::from(*tenth));

@@ -101,7 +101,9 @@ fn a_narrow_terminal_wraps_between_languages_and_cuts_nothing() {
         let repositories = vec![read(1, "株式会社/a-long-name", &languages)];
         let text = shown(repositories, width);
         let (rows, _) = text.split_once("\n\n").unwrap();
-        let too_wide = rows.lines().find(|line| line.chars().count() > width.into());
+        let too_wide = rows
+            .lines()
+            .find(|line| line.chars().count() > width.into());
         assert_eq!(too_wide, None, "{text}");
         for code in codes.iter().filter(|_| width >= 60) {
             assert!(rows.contains(&format!("{code} 10%")), "{width}\n{text}");
@@ -172,7 +174,11 @@ fn no_line_is_wider_than_the_terminal() {
         (300_u16, 40),
     ] {
         let text = shown(many(500, languages), width);
-        assert_eq!(text.lines().find(|line| line.chars().count() > width.into()), None);
+        assert_eq!(
+            text.lines()
+                .find(|line| line.chars().count() > width.into()),
+            None
+        );
         assert_eq!(text.matches("y-").count(), 500, "{width}");
     }
 }
