@@ -1,47 +1,37 @@
-//! Content negotiation: the format and encoding of a response (RFC 9110, 12.5).
+//! Content negotiation: the format and encoding of a response.
 //!
 //! No request is refused. As in every Prometheus exporter, the fallback is uncompressed text 0.0.4.
 
 use crate::metrics::exposition::Format;
 use axum::http::{HeaderMap, HeaderName, header};
 
-/// Returns the format that `Accept` prefers and the value of `Content-Type`, like the official Go
-/// client. Our metric names are valid under every escaping scheme, so any requested scheme is
-/// confirmed.
-pub fn format(headers: &HeaderMap) -> (Format, String) {
+/// Returns the first known format that `Accept` names, because scrapers name the preferred one
+/// first, and the value of `Content-Type`. No name of ours needs to be escaped.
+pub fn format(headers: &HeaderMap) -> (Format, &'static str) {
     let accept = value(headers, header::ACCEPT);
-    let mut ranges: Vec<_> = accept.split(',').filter(|one| quality(one) > 0.0).collect();
-    ranges.sort_by(|a, b| quality(b).total_cmp(&quality(a)));
-    let (mut format, mut escaping) = (Format::Text, "underscores");
-    for range in ranges {
-        let asked = parameter(range, "escaping");
-        if ["allow-utf-8", "underscores", "dots", "values"].contains(&asked) {
-            escaping = asked;
-        }
-        match (name(range), parameter(range, "version")) {
-            ("application/openmetrics-text", "" | "1.0.0") => format = Format::OpenMetrics,
-            ("text/plain", "" | "0.0.4") => {}
-            _ => continue,
-        }
-        break;
-    }
+    let mut known =
+        accept
+            .split(',')
+            .filter_map(|range| match (name(range), parameter(range, "version")) {
+                ("application/openmetrics-text", "" | "1.0.0") => Some(Format::OpenMetrics),
+                ("text/plain", "" | "0.0.4") => Some(Format::Text),
+                _ => None,
+            });
+    let format = known.next().unwrap_or(Format::Text);
     let content_type = match format {
-        Format::OpenMetrics => "application/openmetrics-text; version=1.0.0",
-        Format::Text => "text/plain; version=0.0.4",
+        Format::OpenMetrics => {
+            "application/openmetrics-text; version=1.0.0; charset=utf-8; escaping=underscores"
+        }
+        Format::Text => "text/plain; version=0.0.4; charset=utf-8; escaping=underscores",
     };
-    (
-        format,
-        format!("{content_type}; charset=utf-8; escaping={escaping}"),
-    )
+    (format, content_type)
 }
 
-/// Returns true if `Accept-Encoding` allows gzip.
+/// Returns whether `Accept-Encoding` names gzip without refusing it.
 pub fn accepts_gzip(headers: &HeaderMap) -> bool {
     let codings = value(headers, header::ACCEPT_ENCODING);
-    let find = |wanted| codings.split(',').find(|coding| name(coding) == wanted);
-    find("gzip")
-        .or_else(|| find("*"))
-        .is_some_and(|coding| quality(coding) > 0.0)
+    let mut codings = codings.split(',');
+    codings.any(|coding| name(coding) == "gzip" && parameter(coding, "q").parse() != Ok(0.0))
 }
 
 /// Returns all values of a header, joined by commas and in lower case.
@@ -63,15 +53,6 @@ fn parameter<'a>(item: &'a str, name: &str) -> &'a str {
     found.map_or("", |(_, value)| value.trim_matches('"'))
 }
 
-/// Returns the quality of an item: 1 by default, and 0 if it is malformed, so that well-formed
-/// items win.
-fn quality(item: &str) -> f32 {
-    match parameter(item, "q") {
-        "" => 1.0,
-        quality => quality.parse().unwrap_or(0.0),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -87,7 +68,7 @@ mod tests {
     #[test]
     fn a_request_without_accept_headers_gets_uncompressed_text() {
         let text = "text/plain; version=0.0.4; charset=utf-8; escaping=underscores";
-        assert_eq!(format(&HeaderMap::new()), (Format::Text, text.to_owned()));
+        assert_eq!(format(&HeaderMap::new()), (Format::Text, text));
         assert!(!accepts_gzip(&HeaderMap::new()));
     }
 
@@ -114,65 +95,14 @@ mod tests {
     }
 
     #[test]
-    fn the_quality_of_accept_decides() {
+    fn the_first_known_format_counts() {
         for accept in [
-            "text/plain;q=0.4, application/openmetrics-text;q=0.5",
-            "application/openmetrics-text, text/plain",
-            "application/openmetrics-text;q=0.4, */*;q=0.5",
+            "image/png, application/openmetrics-text, text/plain",
             "Application/OpenMetrics-Text; Version=\"1.0.0\"; Q=1",
-            "application/openmetrics-text, */*",
         ] {
             assert!(is_open_metrics(accept), "{accept}");
         }
-        for accept in [
-            "text/plain;q=0.5, application/openmetrics-text;q=0.4",
-            "text/plain, application/openmetrics-text",
-            "application/openmetrics-text;q=0, */*;q=0",
-            "application/openmetrics-text;q=x, text/plain;q=0.1",
-        ] {
-            assert!(!is_open_metrics(accept), "{accept}");
-        }
-    }
-
-    /// Compares with the responses of `client_golang` 1.24.1.
-    #[test]
-    fn the_escaping_of_names_is_negotiated_like_in_the_go_client() {
-        let open_metrics = "application/openmetrics-text; version=1.0.0; charset=utf-8; escaping=";
-        let text = "text/plain; version=0.0.4; charset=utf-8; escaping=";
-        for (accept, content_type, escaping) in [
-            ("*/*", text, "underscores"),
-            ("text/plain;escaping=allow-utf-8", text, "allow-utf-8"),
-            ("text/plain;escaping=sometimes", text, "underscores"),
-            (
-                "application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5,\
-                 */*;q=0.1",
-                open_metrics,
-                "underscores",
-            ),
-            (
-                "application/openmetrics-text;version=1.0.0;escaping=allow-utf-8;q=0.6,\
-                 application/openmetrics-text;version=0.0.1;q=0.5,\
-                 text/plain;version=1.0.0;escaping=allow-utf-8;q=0.4,\
-             text/plain;version=0.0.4;q=0.3,*/*;q=0.2",
-                open_metrics,
-                "allow-utf-8",
-            ),
-            // The escaping counts even if the format beside it is not supported.
-            (
-                "text/plain;version=1.0.0;escaping=dots;q=0.6,text/plain;version=0.0.4;q=0.5",
-                text,
-                "dots",
-            ),
-            (
-                "text/plain;version=0.0.4;q=0.6,\
-                 application/openmetrics-text;escaping=values;q=0.5",
-                text,
-                "underscores",
-            ),
-        ] {
-            let (_, answered) = format(&accepted(header::ACCEPT, accept));
-            assert_eq!(answered, format!("{content_type}{escaping}"), "{accept}");
-        }
+        assert!(!is_open_metrics("text/plain, application/openmetrics-text"));
     }
 
     #[test]
@@ -194,7 +124,6 @@ mod tests {
         for accept in [
             "gzip",
             "deflate, GZIP;q=0.5",
-            "*",
             "gzip;q=0.5, *;q=0",
             "identity;q=0.5, gzip;q=0.5",
         ] {

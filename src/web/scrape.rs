@@ -26,11 +26,11 @@ pub async fn scrape(State(state): State<Arc<AppState>>, headers: HeaderMap) -> R
     };
     let encoding = gzip.then_some([(header::CONTENT_ENCODING, "gzip")]);
     let headers = [
-        (header::VARY, "Accept, Accept-Encoding".to_owned()),
+        (header::VARY, "Accept, Accept-Encoding"),
         (header::CONTENT_TYPE, content_type),
-        (header::CONTENT_LENGTH, length.to_string()),
     ];
-    (headers, encoding, body).into_response()
+    let length = [(header::CONTENT_LENGTH, length)];
+    (headers, length, encoding, body).into_response()
 }
 
 fn body(chunks: impl Iterator<Item = Bytes> + Send + 'static) -> Body {
