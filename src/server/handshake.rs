@@ -52,7 +52,7 @@ pub async fn shake_hands(
 
 async fn answer_plain(mut stream: TcpStream) -> io::Result<()> {
     // Closing with the request unread would reset the connection before the client reads the hint.
-    stream.read(&mut vec![0; 16 * 1024]).await?;
+    stream.read_buf(&mut Vec::with_capacity(16 * 1024)).await?;
     let response = "HTTP/1.1 400 Bad Request\r\n\
                     Content-Type: text/plain; charset=utf-8\r\n\
                     Connection: close\r\n\r\n\

@@ -113,20 +113,20 @@ impl WebConfigFile {
             bail!("http_server_config.headers.{name} cannot be set; only these can: {known}");
         }
         let section = sections.tls_server_config;
-        let mut description = match &section {
+        let mut description = vec![match &section {
             Some(tls) => format!("TLS, {:?}", tls.client_auth_type),
             None => "no TLS: served unencrypted".to_owned(),
-        };
+        }];
         let users = sections.basic_auth_users;
         if !users.is_empty() {
-            description += &format!("; basic authentication: {}", users.names());
+            description.push(format!("basic authentication: {}", users.names()));
         }
         let rate_limit = sections.rate_limit;
         if let Some(RateLimit {
             interval, burst, ..
         }) = &rate_limit
         {
-            description += &format!("; a request every {interval:?}, bursts of {burst}");
+            description.push(format!("a request every {interval:?}, bursts of {burst}"));
         }
         Ok(Self {
             digest: Digest::default(),
@@ -140,7 +140,7 @@ impl WebConfigFile {
             })?,
             users,
             rate_limit,
-            description,
+            description: description.join("; "),
         })
     }
 }

@@ -125,18 +125,14 @@ impl ClientCertVerifier for Clients {
     ) -> Result<ClientCertVerified, Error> {
         let (_, certificate) =
             X509Certificate::from_der(end_entity).map_err(|_| CertificateError::BadEncoding)?;
-        match &self.chain {
+        if let Some(chain) = &self.chain {
             // webpki refuses a certificate that is an authority too, and plain
             // `openssl req -x509` makes such certificates.
-            Some(_) if self.authorities.contains(end_entity) => {
-                if !certificate.validity().is_valid() {
-                    return Err(CertificateError::Expired.into());
-                }
-            }
-            Some(chain) => {
+            if !self.authorities.contains(end_entity) {
                 chain.verify_client_cert(end_entity, intermediates, now)?;
+            } else if !certificate.validity().is_valid() {
+                return Err(CertificateError::Expired.into());
             }
-            None => {}
         }
         if !self.allowed_sans.is_empty() && !self.allows(&certificate) {
             return Err(CertificateError::ApplicationVerificationFailure.into());
