@@ -1,7 +1,8 @@
 //! The schemas of file and chart, and the table in deploy/configuration.md, generated from keys.
 //!
 //! The schema is as lenient as the program: null is not set, and another layer may set a key that
-//! the file lacks.
+//! the file lacks. It is stricter in one point: other programs read a text such as `010` as a
+//! number, so it wants quotes.
 
 use super::*;
 use crate::testing::assert_generated;
