@@ -18,7 +18,7 @@ use crate::{
         polling::PollOutcome,
         targets::Targets,
     },
-    metrics::{exposition::Exposition, instruments::Instruments},
+    metrics::instruments::Instruments,
     poller::{Poller, Saver},
     report::{Report, Since, verdict},
     support::{
@@ -108,7 +108,6 @@ pub async fn once(options: &Options, arguments: Once) -> Result<(), RunError> {
     }
     let document = Arc::new(selection.of(&all));
     let results = Arc::new(Results {
-        exposition: Exposition::new(Arc::clone(&document)),
         report: Report {
             document,
             findings,

@@ -27,7 +27,6 @@ use std::{
 pub struct Results {
     /// The chosen repositories and languages.
     pub report: Report,
-    pub exposition: Exposition,
     pub instruments: Arc<Instruments>,
 }
 
@@ -93,7 +92,8 @@ impl Results {
     }
 
     fn print(&self, format: Format, out: &mut dyn Write) -> io::Result<()> {
-        let (_, mut parts) = self.exposition.uncompressed(format, &self.instruments);
+        let exposition = Exposition::new(Arc::clone(&self.report.document));
+        let (_, mut parts) = exposition.uncompressed(format, &self.instruments);
         parts.try_for_each(|part| out.write_all(&part))
     }
 }
