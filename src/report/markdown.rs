@@ -67,7 +67,7 @@ fn line(report: &Report, row: &Row) -> String {
 /// Returns a code, which leads to the work, with its ratio, its change and a target below 100 %.
 fn figure(report: &Report, row: &Row, translation: &Translation) -> String {
     let url = report.document.language_url(row, translation.code());
-    let ratio = words::figure(translation.ratio);
+    let ratio = words::figure(translation.ready().and(translation.ratio));
     let change = escaped(&report.points(row, translation));
     let figure = format!("{} {ratio}{change}", linked(translation.code(), url));
     match translation.target() {

@@ -73,7 +73,7 @@ fn repository_lines(report: &Report, rows: &[&Row], terminal: Terminal) -> Strin
         let mut room = 0;
         for one in row.behind() {
             let (code, change) = (cell(one.code()), report.points(row, one));
-            let item = format!("  {code} {}{change}", figure(one.ratio));
+            let item = format!("  {code} {}{change}", figure(one.ready().and(one.ratio)));
             let width = item.chars().count();
             if width > room {
                 text += &format!("\n{:24}", "");
