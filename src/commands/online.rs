@@ -70,7 +70,7 @@ fn report(config: &Config, name: &str, read: LanguageList, lines: &mut Vec<Strin
         .filter_map(|target| target.completion)
         .map(Completion::get)
         .collect();
-    lines.push(describe(name, languages.len(), &completions));
+    lines.push(describe(name, languages.len(), &completions, &read.bad));
     lines.extend(bad(&read.bad));
     lines.extend(omitted("0", "completion", read.zeros));
     let (scale, is_chosen) = (config.api.completion_scale, config.api.is_scale_chosen);
@@ -103,8 +103,8 @@ fn failed(of: &str, RequestFailure { what, hint, .. }: &RequestFailure) -> anyho
     anyhow!("{of} cannot be read: {what}; {hint}")
 }
 
-fn describe(name: &str, languages: usize, completions: &[f64]) -> String {
-    if languages == 0 {
+fn describe(name: &str, languages: usize, completions: &[f64], bad: &Defects) -> String {
+    if languages == 0 && bad.0.is_empty() {
         return format!("{name} has no languages to show: add target languages to it");
     }
     let all = counted(languages, "language", "languages");

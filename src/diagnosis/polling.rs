@@ -85,9 +85,15 @@ fn under_way(document: &Document, now: Timestamp) -> Option<Finding> {
             ..Finding::new(ProblemKind::PollsFailing, what, hint)
         });
     }
-    let PollOutcome { of, failed, .. } = *running;
+    let PollOutcome {
+        of,
+        failed,
+        is_listed,
+        ..
+    } = *running;
     let is_told = status.last.as_ref().is_some_and(|last| !last.is_well());
-    if is_told || !is_many(failed, of?) {
+    // Without its listing, the poll is about to end as an outage.
+    if is_told || !is_listed || !is_many(failed, of?) {
         return None;
     }
     let what = "The poll under way fails to read many repositories";

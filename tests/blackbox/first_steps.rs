@@ -384,12 +384,20 @@ fn one_request_of_each_kind_is_sent_even_where_it_fails() {
 
 #[test]
 fn a_repository_without_languages_is_reported_with_a_hint() {
-    let api = Api::start([Repo::new(1, "owner/repo").languages(&[])]);
-    let output = Setup::for_api(&api)
-        .arguments(&["check-config", "--online"])
-        .run();
-    let words = "repository \"owner/repo\" has no languages to show: add target languages to it";
-    assert!(output.stdout.contains(words), "{}", output.stdout);
+    for (answer, words) in [
+        ("[]", "has no languages to show: add target languages to it"),
+        (
+            r#"[{"name": "German"}]"#,
+            "has 0 languages, 0 of them with a completion",
+        ),
+    ] {
+        let api = Api::start([Repo::new(1, "owner/repo").languages_json(answer)]);
+        let output = Setup::for_api(&api)
+            .arguments(&["check-config", "--online"])
+            .run();
+        let words = format!("repository \"owner/repo\" {words}");
+        assert!(output.stdout.contains(&words), "{}", output.stdout);
+    }
 }
 
 #[test]

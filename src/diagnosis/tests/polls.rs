@@ -66,6 +66,8 @@ fn failures_are_told_while_the_poll_lasts() {
         "The poll under way fails to read many repositories: \
          GET https://api.test/v1/repositories: it failed; do something"
     );
+    known.status.running.as_mut().unwrap().is_listed = false;
+    assert_eq!(known.kinds(), [], "an outage that is about to be told");
 }
 
 #[test]

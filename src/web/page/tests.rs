@@ -292,18 +292,23 @@ async fn first_sights_are_no_progress_and_nothing_unknown_counts_as_none() {
 #[tokio::test(start_paused = true)]
 async fn a_repository_that_was_not_read_is_named_beside_the_figures() {
     let mut snapshot = snapshot_of(&[("a/a", Some(50.0), 1)]);
-    let old = Languages {
-        read_at: days_ago(1),
-        records: vec![record("de", 50.0, 2)].into(),
-    };
-    let condition = Condition::Failing(Arc::new(old), Failure::new("no", "wait", days_ago(1)));
-    snapshot.repositories.push(shown(2, "a/b", condition));
+    // A clock behind shows times that lie ahead.
+    for (id, name, days) in [(2, "a/b", 1), (3, "a/c", -1)] {
+        let old = Languages {
+            read_at: days_ago(days),
+            records: vec![record("de", 50.0, 2)].into(),
+        };
+        let condition = Condition::Failing(Arc::new(old), Failure::new("no", "wait", days_ago(1)));
+        snapshot.repositories.push(shown(id, name, condition));
+    }
     let words = words(&page_of(&snapshot, "/").await);
     assert!(
-        words.contains("Updated 0 s ago except 1 repository"),
+        words.contains("Updated 0 s ago except 2 repositories"),
         "{words}"
     );
     assert!(words.contains("a/b read 1 d ago"), "{words}");
+    let ahead = format!("a/c read {}", days_ago(-1));
+    assert!(words.contains(&ahead), "{words}");
 }
 
 #[tokio::test(start_paused = true)]
