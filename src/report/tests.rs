@@ -273,7 +273,10 @@ no languages              acme/empty
     ];
     assert_eq!(shown(repositories, 80), expected);
     let suspect = shown(vec![read(1, "acme/app", &[("de", Some(1.0))])], 80);
-    assert!(suspect.contains("acme/app\n                          de ?\n"), "{suspect}");
+    assert!(
+        suspect.contains("acme/app\n                          de ?\n"),
+        "{suspect}"
+    );
 }
 
 fn verdict(snapshot: &Snapshot, required: Option<f64>) -> Result<String, NotReady> {
