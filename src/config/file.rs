@@ -26,6 +26,8 @@ enum Node {
     /// Items with their lines.
     List(Vec<(usize, Self)>),
     Mapping(Entries),
+    /// A reference to another value, which no key takes.
+    Alias,
 }
 
 /// Names with their lines, and values. A name that is not text is empty.
@@ -43,6 +45,7 @@ fn node(events: &mut dyn Iterator<Item = ParseResult<'_>>) -> Option<(usize, Nod
         Event::Scalar(text, ..) => Node::Text(text.into_owned()),
         Event::SequenceStart(..) => Node::List(iter::from_fn(|| node(events)).collect()),
         Event::MappingStart(..) => Node::Mapping(iter::from_fn(|| entry(events)).collect()),
+        Event::Alias(_) => Node::Alias,
         Event::SequenceEnd | Event::MappingEnd => return None,
         _ => return node(events),
     };
@@ -131,7 +134,7 @@ impl Reader {
                 (Node::Null, _) => continue,
                 (Node::Text(text), _) => Ok(text),
                 (Node::List(items), Takes::List(_)) => list(items),
-                _ => Err("is a list or a mapping"),
+                _ => Err("is a list, a mapping or an alias"),
             };
             let setting = self.set(key, text.as_deref().unwrap_or_default(), place, path);
             if let Err(problem) = text {
