@@ -10,13 +10,11 @@ use prometheus_client::{
 };
 use std::{fmt, sync::Arc};
 
-/// Returns the metrics of a collector in OpenMetrics, without the closing `# EOF`.
-pub(super) fn encode(collector: Arc<impl Collector>) -> String {
+/// Writes the metrics of a collector in OpenMetrics, without the closing `# EOF`. `out` cannot fail.
+pub(super) fn encode(collector: Arc<impl Collector>, out: &mut impl fmt::Write) {
     let mut registry = Registry::default();
     registry.register_collector(Box::new(collector));
-    let mut out = String::new();
-    encode_registry(&mut out, &registry).expect("writes to a String cannot fail");
-    out
+    encode_registry(out, &registry).expect("writes to memory cannot fail");
 }
 
 /// Encodes a metric; one without samples is omitted. `help` is a sentence without its full stop,

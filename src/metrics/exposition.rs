@@ -16,9 +16,10 @@ mod translations;
 use super::encode::encode;
 use crate::{domain::document::Document, metrics::instruments::Instruments};
 use bytes::{Buf as _, Bytes};
-use flate2::{Compression, Crc, bufread::DeflateDecoder, write::DeflateEncoder};
+use flate2::{Compression, Crc, CrcWriter, bufread::DeflateDecoder, write::DeflateEncoder};
 use std::{
-    io::{Read, Write as _},
+    fmt,
+    io::{BufWriter, Read, Write as _},
     iter, mem,
     sync::Arc,
 };
@@ -56,16 +57,32 @@ pub struct Exposition {
     length: u64,
 }
 
+/// The way of a text into the compressor: the text of a large account takes several times the
+/// memory of its document. prometheus-client writes one label at a time, which without a buffer
+/// takes 25 times as long.
+struct Compressor(BufWriter<CrcWriter<DeflateEncoder<Vec<u8>>>>);
+
+impl fmt::Write for Compressor {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.0.write_all(text.as_bytes()).map_err(|_| fmt::Error)
+    }
+}
+
 impl Exposition {
     /// Encodes `document` for all scrapes. This is CPU work: call it off the runtime's threads.
     pub fn new(document: Arc<Document>) -> Self {
-        Self::compress(encode(document).as_bytes())
+        Self::compress(|text| encode(document, text))
     }
 
-    fn compress(text: &[u8]) -> Self {
-        let mut deflate = DeflateEncoder::new(HEADER.to_vec(), LEVEL);
-        deflate.write_all(text).expect(IN_MEMORY);
-        deflate.flush().expect(IN_MEMORY);
+    fn compress(write: impl FnOnce(&mut Compressor)) -> Self {
+        let deflate = DeflateEncoder::new(HEADER.to_vec(), LEVEL);
+        let text = BufWriter::with_capacity(CHUNK, CrcWriter::new(deflate));
+        let mut text = Compressor(text);
+        write(&mut text);
+        text.0.flush().expect(IN_MEMORY);
+        let mut checksum = Crc::new();
+        checksum.combine(text.0.get_ref().crc());
+        let deflate = text.0.get_mut().get_mut();
         // A flush that exactly fills flate2's buffer (1.1.10) omits its end. Another flush adds it.
         while !deflate.get_ref().ends_with(&SYNC) {
             deflate.flush().expect(IN_MEMORY);
@@ -74,12 +91,11 @@ impl Exposition {
         // here.
         let mut member = mem::take(deflate.get_mut());
         member.shrink_to_fit();
-        let mut checksum = Crc::new();
-        checksum.update(text);
         Self {
             member: member.into(),
+            // A text of 4 GiB would not fit into the memory of its account.
+            length: checksum.amount().into(),
             checksum,
-            length: text.len() as u64,
         }
     }
 

@@ -254,7 +254,9 @@ impl Instruments {
 
     /// Encodes all instruments in OpenMetrics, without the closing `# EOF`.
     pub(crate) fn encode(self: &Arc<Self>) -> String {
-        encode::encode(Arc::clone(self))
+        let mut text = String::new();
+        encode::encode(Arc::clone(self), &mut text);
+        text
     }
 
     fn encode_counters(&self, to: &mut DescriptorEncoder<'_>) -> fmt::Result {
