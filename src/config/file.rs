@@ -61,7 +61,7 @@ fn entry(events: &mut dyn Iterator<Item = ParseResult<'_>>) -> Option<(usize, St
     }
 }
 
-/// Adds the file at `path` as the topmost layer.
+/// Adds the file at `path` to a layer.
 ///
 /// # Errors
 /// Returns the mistake if the file cannot be read or is not a YAML mapping.
@@ -78,7 +78,7 @@ pub fn read(reader: &mut Reader, path: &Path) -> Result<(), String> {
     read_text(reader, &text, path)
 }
 
-/// Adds the text of a file as the topmost layer.
+/// Adds the text of a file to a layer.
 ///
 /// # Errors
 /// Returns the mistake if the text is not a YAML mapping.
@@ -122,7 +122,7 @@ pub fn read_text(reader: &mut Reader, text: &str, path: &Path) -> Result<(), Str
 const KEYS_BELOW: &str = "write the keys of a section below it, indented, each as `key: value`";
 
 impl Reader {
-    /// Sets the keys of a section above the earlier layers; null sets nothing.
+    /// Sets the keys of a section; null sets nothing.
     fn set_section(&mut self, section: &str, entries: Entries, path: &Path) {
         for (line, name, node) in entries {
             let place = format!("{}:{line}", path.display());
@@ -148,7 +148,7 @@ impl Reader {
         let mut shown = Vec::new();
         for (line, entry) in entries {
             let place = format!("{}:{line}", path.display());
-            let mut target = Self::new(TARGET_KEYS);
+            let mut target = Self::default();
             if let Node::Mapping(entries) = entry {
                 target.set_section(TARGETS.path, entries, path);
             } else {
@@ -156,6 +156,7 @@ impl Reader {
                 let mistake = format!("targets ({place}): is not a mapping; give {expected}");
                 target.mistakes.push(mistake);
             }
+            let target = Self::merge([Self::defaults(TARGET_KEYS), target]);
             let set = target.settings.iter().filter(|one| !one.value.is_empty());
             let set = set.map(|one| format!("{}: {}", one.key.split().1, one.key.yaml(&one.value)));
             shown.push(format!("{{{}}}", set.collect::<Vec<_>>().join(", ")));

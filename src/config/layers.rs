@@ -19,26 +19,28 @@ pub fn merge(
     options: &Options,
     environment: &[(OsString, OsString)],
 ) -> Result<Reader, ConfigError> {
-    let mut reader = Reader::new(KEYS.iter().chain([&TARGETS]));
-    let mut read = file::read_text(&mut reader, &options.defaults, Path::new(DEMO_FILE));
+    let [mut demo, mut file, mut variables, mut flags] = <[Reader; 4]>::default();
+    let mut read = file::read_text(&mut demo, &options.defaults, Path::new(DEMO_FILE));
     if let Some(path) = &options.config_file {
-        read = file::read(&mut reader, path);
+        read = file::read(&mut file, path);
     }
     for (name, value) in environment {
-        variable(&mut reader, &name.to_string_lossy(), value);
+        variable(&mut variables, &name.to_string_lossy(), value);
     }
     for (path, text) in &options.flags {
         if let Some(key) = Key::find(path) {
-            reader.set(key, text, key.flag.to_owned(), Path::new(""));
+            flags.set(key, text, key.flag.to_owned(), Path::new(""));
         }
     }
+    let defaults = Reader::defaults(KEYS.iter().chain([&TARGETS]));
+    let reader = Reader::merge([defaults, demo, file, variables, flags]);
     match read {
         Ok(()) => Ok(reader),
         Err(mistake) => Err(ConfigError([vec![mistake], reader.mistakes].concat())),
     }
 }
 
-/// Sets the key of a variable above the earlier layers; a blank variable sets nothing.
+/// Sets the key of a variable; a blank variable sets nothing.
 fn variable(reader: &mut Reader, name: &str, value: &OsStr) {
     if value.to_string_lossy().trim().is_empty() {
         return;

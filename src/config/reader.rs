@@ -1,5 +1,5 @@
-//! The merged layers, from which the sections read their values. All mistakes are collected, so
-//! that one run shows them together.
+//! A layer, or the merged layers, from which the sections read their values. All mistakes are
+//! collected, so that one run shows them together.
 
 use super::{
     Setting,
@@ -7,6 +7,7 @@ use super::{
     keys::Key,
     values::{Takes, items},
 };
+use figment::{Figment, providers::Serialized};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::{
@@ -18,7 +19,7 @@ use std::{
 /// The source of a value that no layer sets.
 pub const DEFAULT: &str = "default";
 
-/// The active values so far, and the mistakes found.
+/// The values of a layer, or the active ones, and the mistakes found.
 #[derive(Default)]
 pub struct Reader {
     /// Each key once.
@@ -44,18 +45,38 @@ impl Setting {
 }
 
 impl Reader {
-    /// Returns a reader of the defaults of `keys`.
-    pub fn new(keys: impl IntoIterator<Item = &'static Key>) -> Self {
-        let mut reader = Self::default();
+    /// Returns a layer of the defaults of `keys`.
+    pub fn defaults(keys: impl IntoIterator<Item = &'static Key>) -> Self {
+        let mut layer = Self::default();
         for key in keys {
-            reader.settings.push(Setting {
-                key,
-                value: key.default.to_owned(),
-                source: DEFAULT.to_owned(),
-                mistake: None,
-            });
+            layer.set(key, key.default, DEFAULT.to_owned(), Path::new(""));
         }
-        reader
+        layer
+    }
+
+    /// Merges `layers`, of which the first has all keys: later ones win.
+    pub fn merge(layers: impl IntoIterator<Item = Self>) -> Self {
+        let mut merged = Self::default();
+        let mut figment = Figment::new();
+        for layer in layers {
+            for one in &layer.settings {
+                let value = (&one.value, &one.source, &one.mistake);
+                figment = figment.merge(Serialized::default(one.key.path, value));
+            }
+            if merged.settings.is_empty() {
+                merged.settings = layer.settings;
+            }
+            if !layer.targets.is_empty() {
+                merged.targets = layer.targets;
+            }
+            merged.mistakes.extend(layer.mistakes);
+        }
+        for one in &mut merged.settings {
+            (one.value, one.source, one.mistake) = figment
+                .extract_inner(one.key.path)
+                .expect("each layer holds a setting as such a tuple");
+        }
+        merged
     }
 
     /// Returns the active value of a key.
@@ -65,10 +86,20 @@ impl Reader {
         setting.expect("a test finds each path in the table of keys")
     }
 
-    /// Sets a key above the earlier layers. A relative path begins at the folder of `file`.
-    pub fn set(&mut self, key: &Key, text: &str, source: String, file: &Path) -> &mut Setting {
-        let setting = self.setting(key.path);
-        (setting.source, setting.mistake) = (source, None);
+    /// Sets a key in this layer. A relative path begins at the folder of `file`.
+    pub fn set(
+        &mut self,
+        key: &'static Key,
+        text: &str,
+        source: String,
+        file: &Path,
+    ) -> &mut Setting {
+        let mut setting = Setting {
+            key,
+            value: String::new(),
+            source,
+            mistake: None,
+        };
         let trimmed = text.trim();
         setting.value = match key.takes {
             Takes::List(_) => items(text).join(", "),
@@ -83,7 +114,8 @@ impl Reader {
             }
             _ => trimmed.to_owned(),
         };
-        setting
+        self.settings.push(setting);
+        self.settings.last_mut().expect("a setting was pushed")
     }
 
     /// Returns the active text of a key.
