@@ -1,6 +1,5 @@
-//! Configuration: a [`reader::Reader`] merges the layers, each value as text with its source, and
-//! the sections parse the merged values into a [`Config`]. Every error names its key, its source
-//! and the remedy.
+//! Configuration: figment merges the layers, each value as text with its source, and the sections
+//! parse the merged values into a [`Config`]. Every error names its key, its source and the remedy.
 //!
 //! [`load`] may be called at any time: it reads everything again and changes nothing. No error
 //! holds the API key or a value that might be it: a long value is described by its length, and the

@@ -73,9 +73,10 @@ const TABLE: [(&str, &[&str]); 14] = [
 ];
 
 /// Libraries that only some modules may use.
-const LIBRARIES: [(&str, &[&str]); 3] = [
+const LIBRARIES: [(&str, &[&str]); 4] = [
     ("reqwest", &["api", "commands::health"]),
     ("axum", &["web", "server", "demo"]),
+    ("figment", &["config"]),
     ("prometheus_client", &["metrics"]),
 ];
 
