@@ -94,7 +94,7 @@ impl<A: Api> Poller<A> {
         let mut ledger = Ledger::restore(state);
         // The process that saved the state may have had other filters.
         let (restored, log) = (ledger.repositories(), &mut PollLog::default());
-        ledger.select(restored, &settings.borrow().filter, now.wall, log);
+        ledger.select(&restored, &settings.borrow().filter, now.wall, log);
         Self {
             settings,
             clock,

@@ -89,14 +89,17 @@ impl Report {
     /// Counts the translations that are ready, those with problems, and those that are not judged.
     fn counts(&self) -> Vec<String> {
         let totals = &self.document.totals;
-        let mut counts = ready(totals);
-        if let Some(mean) = totals.mean.get() {
-            counts += &format!(", {} % on average", percent(mean));
-        }
-        for (kind, count) in totals.problems() {
-            counts += &format!(", {} {}", grouped(count), kind.words());
-        }
-        [counts].into_iter().chain(not_judged(totals)).collect()
+        let mean = totals.mean.get();
+        let mean = mean.map(|mean| format!("{} % on average", percent(mean)));
+        let problems = totals.problems();
+        let problems = problems.map(|(kind, count)| format!("{} {}", grouped(count), kind.words()));
+        let counts: Vec<_> = [ready(totals)]
+            .into_iter()
+            .chain(mean)
+            .chain(problems)
+            .collect();
+        let counts = [counts.join(", ")].into_iter();
+        counts.chain(not_judged(totals)).collect()
     }
 
     /// Returns the state of the translations with one date.

@@ -12,13 +12,11 @@ use std::time::Duration;
 /// differ. It counts from the exporter's clock only without such a header.
 pub fn wait(headers: &HeaderMap) -> Option<Duration> {
     let text = text(headers, RETRY_AFTER)?;
-    match text.parse() {
-        Ok(seconds) => Some(Duration::from_secs(seconds)),
-        Err(_) => {
-            let sent_at = date(headers).unwrap_or_else(|| Clock::system().now());
-            Some(parse_date(text)?.since(sent_at))
-        }
+    if let Ok(seconds) = text.parse() {
+        return Some(Duration::from_secs(seconds));
     }
+    let sent_at = date(headers).unwrap_or_else(|| Clock::system().now());
+    Some(parse_date(text)?.since(sent_at))
 }
 
 /// Returns the time at which a response arrived by the API's clock: its Date header, and the Age

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     api::Client,
-    cli::Once,
+    cli::{Destination, Once},
     config::{Config, Options},
     diagnosis::{self, Finding},
     domain::{
@@ -23,6 +23,7 @@ use crate::{
     report::{Report, Since, verdict},
     support::{
         clock::Clock,
+        hint::SetupError,
         logging::{self, LogSettings},
     },
 };
@@ -52,27 +53,9 @@ pub async fn once(options: &Options, arguments: Once) -> Result<(), RunError> {
     }
     let selection = Selection::new(&arguments.repositories, &arguments.languages)
         .map_err(|error| anyhow!("cannot use the globs of the command line: {error}"))?;
-    let since = match arguments.since.clone() {
-        Some(path) => {
-            let selection = selection.clone();
-            let read = move || Since::read(&path, &selection);
-            Some(Arc::new(off_the_runtime(read).await?))
-        }
-        None => None,
-    };
-    let style = "{wide_bar} {pos}/{len} repositories, {eta} left";
-    let style = ProgressStyle::with_template(style).context("cannot draw the progress bar")?;
-    // The bar stays invisible unless stderr is a terminal.
-    let bar = ProgressBar::no_length().with_style(style);
-    // The result says what an info line would.
-    let log = LogSettings {
-        level: match config.log.level {
-            Level::INFO => Level::WARN,
-            level => level,
-        },
-        ..config.log.clone()
-    };
-    logging::init(&log, Some(bar.clone()));
+    let since = earlier_data(&arguments, &selection).await?;
+    let bar = progress_bar()?;
+    logging::init(&log_settings(&config), Some(bar.clone()));
     let instruments = Instruments::new(None);
     let (mut poller, saving) = new_poller(&config, &selection, &instruments)?;
     // A stalled terminal (Ctrl-S) blocks drawing, so that the bar has a separate thread.
@@ -85,31 +68,15 @@ pub async fn once(options: &Options, arguments: Once) -> Result<(), RunError> {
         signal = signals.received() => Some(signal),
     };
     poller.save();
-    let (mut snapshot, mut status) = (poller.snapshot(), poller.status());
-    drop(poller);
-    if let Some(ratio) = arguments.require {
-        snapshot.targets = Arc::new(Targets::everything_at(ratio));
-    }
-    if let Some(poll) = status.running.take() {
-        // A signal has ended it.
-        status.last = Some(PollOutcome {
-            ended_at: snapshot.taken_at,
-            ..poll
-        });
-    }
-    let all = Document::judge(&snapshot, status, None);
-    let mut findings = Vec::new();
+    let all = judge(poller, arguments.require);
     // An interrupted poll is no basis for a diagnosis.
-    if signal.is_none() {
-        findings = diagnosis::findings(&all, &instruments.facts(), all.taken_at);
-        // No poll follows, so that none can start late.
-        findings.retain(|finding| finding.kind != ProblemKind::PollsOverrun);
-        instruments.judged(diagnosis::problems(&findings));
-    }
-    let document = Arc::new(selection.of(&all));
+    let findings = match signal {
+        Some(_) => Vec::new(),
+        None => diagnose(&all, &instruments),
+    };
     let results = Arc::new(Results {
         report: Report {
-            document,
+            document: Arc::new(selection.of(&all)),
             findings,
             api: api_host(&config),
             since,
@@ -117,17 +84,8 @@ pub async fn once(options: &Options, arguments: Once) -> Result<(), RunError> {
         },
         instruments,
     });
-    let print = {
-        let (results, outputs) = (Arc::clone(&results), arguments.outputs.clone());
-        move || {
-            // An output that cannot be written keeps no other back.
-            let mut done = Ok(());
-            for output in &outputs {
-                done = done.and(results.output(output));
-            }
-            done
-        }
-    };
+    let (printed, outputs) = (Arc::clone(&results), arguments.outputs.clone());
+    let print = move || print(&printed, &outputs);
     tokio::select! {
         finished = finish(saving, drawn, print) => finished?,
         signal = give_up(signal, &mut signals) => {
@@ -144,6 +102,37 @@ pub async fn once(options: &Options, arguments: Once) -> Result<(), RunError> {
         logging::print(&verdict(document, &selection, arguments.require)?);
     }
     Ok(())
+}
+
+/// Reads the earlier data of `--since`.
+async fn earlier_data(
+    arguments: &Once,
+    selection: &Selection,
+) -> Result<Option<Arc<Since>>, SetupError> {
+    let Some(path) = arguments.since.clone() else {
+        return Ok(None);
+    };
+    let selection = selection.clone();
+    let since = off_the_runtime(move || Since::read(&path, &selection)).await?;
+    Ok(Some(Arc::new(since)))
+}
+
+/// Returns the progress bar, which stays invisible unless stderr is a terminal.
+fn progress_bar() -> anyhow::Result<ProgressBar> {
+    let style = "{wide_bar} {pos}/{len} repositories, {eta} left";
+    let style = ProgressStyle::with_template(style).context("cannot draw the progress bar")?;
+    Ok(ProgressBar::no_length().with_style(style))
+}
+
+/// Returns the settings of the log without info lines, because the result says the same.
+fn log_settings(config: &Config) -> LogSettings {
+    LogSettings {
+        level: match config.log.level {
+            Level::INFO => Level::WARN,
+            level => level,
+        },
+        ..config.log.clone()
+    }
 }
 
 /// Opens the state file and makes the poller. Also returns the task that saves.
@@ -173,6 +162,41 @@ fn new_poller(
         Box::new(|_, _| {}),
     );
     Ok((poller, saving))
+}
+
+/// Judges the data of the poll, by the ratio of `--require` if there is one. Ends the progress.
+fn judge(poller: Poller<Client>, require: Option<f64>) -> Document {
+    let (mut snapshot, mut status) = (poller.snapshot(), poller.status());
+    drop(poller);
+    if let Some(ratio) = require {
+        snapshot.targets = Arc::new(Targets::everything_at(ratio));
+    }
+    if let Some(poll) = status.running.take() {
+        // A signal has ended it.
+        status.last = Some(PollOutcome {
+            ended_at: snapshot.taken_at,
+            ..poll
+        });
+    }
+    Document::judge(&snapshot, status, None)
+}
+
+/// Returns the findings of the poll, and records them for the metrics.
+fn diagnose(document: &Document, instruments: &Instruments) -> Vec<Finding> {
+    let mut findings = diagnosis::findings(document, &instruments.facts(), document.taken_at);
+    // No poll follows, so that none can start late.
+    findings.retain(|finding| finding.kind != ProblemKind::PollsOverrun);
+    instruments.judged(diagnosis::problems(&findings));
+    findings
+}
+
+/// Writes every output, even if another one cannot be written. Returns the first error.
+fn print(results: &Results, outputs: &[Destination]) -> anyhow::Result<()> {
+    let mut done = Ok(());
+    for output in outputs {
+        done = done.and(results.output(output));
+    }
+    done
 }
 
 /// Clears the progress bar, prints the result and waits until the state is saved. A disk that hangs

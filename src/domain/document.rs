@@ -307,10 +307,10 @@ impl Document {
     /// Returns the code of each language with the name that the first repository gives it; the name
     /// is empty if no repository has one.
     pub fn language_names(&self) -> BTreeMap<&str, &str> {
-        let mut names = BTreeMap::new();
+        let mut names = BTreeMap::<_, &str>::new();
         for (_, one) in self.translations().filter(|(_, one)| !one.is_missing) {
             let name = names.entry(one.code()).or_default();
-            if *name == "" {
+            if name.is_empty() {
                 *name = &*one.language.name;
             }
         }

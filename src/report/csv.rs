@@ -46,9 +46,9 @@ pub fn csv(report: &Report, out: impl io::Write) -> io::Result<()> {
         writer.write_record(record)?;
     }
     for (id, name, code) in since.iter().flat_map(|since| since.unlisted(document)) {
-        let mut record = vec![String::new(); COLUMNS.len() + changes.len()];
-        (record[0], record[1], record[2]) = (text(name), id.to_owned(), text(code));
-        record[COLUMNS.len() + 1] = "unlisted".to_owned();
+        let mut record = vec![text(name), id.to_owned(), text(code)];
+        record.resize(COLUMNS.len() + 1, String::new());
+        record.push("unlisted".to_owned());
         writer.write_record(record)?;
     }
     writer.flush()

@@ -16,7 +16,7 @@ pub fn markdown(report: &Report) -> String {
         let lines = lines.iter().map(|line| format!("- {line}\n"));
         section(
             &format!("{heading}\n"),
-            lines.collect(),
+            &lines.collect::<Vec<_>>(),
             report.max_size / 5,
         )
     };
@@ -29,14 +29,14 @@ pub fn markdown(report: &Report) -> String {
     let due = list("### Due", &due(report));
     let rows = report.rows();
     let rows = rows.iter().filter(|row| !row.translations().is_empty());
-    let rows = rows.map(|row| line(report, row)).collect();
+    let rows: Vec<_> = rows.map(|row| line(report, row)).collect();
     let heading = "| Repository | Completion | Ready | Not ready |\n|:--|--:|--:|:--|";
     let left = report.max_size.saturating_sub(text.len() + due.len());
-    text + &section(heading, rows, left) + &due
+    text + &section(heading, &rows, left) + &due
 }
 
 /// Returns a heading and the lines that fit into so many bytes, if there are any.
-fn section(heading: &str, lines: Vec<String>, size: usize) -> String {
+fn section(heading: &str, lines: &[String], size: usize) -> String {
     if lines.is_empty() {
         return String::new();
     }
@@ -98,6 +98,7 @@ fn linked(text: &str, url: Option<String>) -> String {
         None => text,
     }
 }
+
 /// Escapes the characters that begin Markdown syntax, HTML tags or entities. Mentions, references
 /// to issues and bare URLs get an invisible character instead: forges look for them in the
 /// rendered text, which no longer has escapes.

@@ -20,6 +20,9 @@ const RED: &str = "31";
 const GREEN: &str = "32";
 const YELLOW: &str = "33";
 
+/// The column of the repositories' names, below which their languages begin.
+const INDENT: usize = 24;
+
 /// The maximum number of translations named for a date.
 const MOST_NAMED: usize = 3;
 
@@ -68,16 +71,18 @@ fn repository_lines(report: &Report, rows: &[&Row], terminal: Terminal) -> Strin
     let mut text = terminal.paint(STRONG, "COMPLETION       READY    REPOSITORY");
     for row in rows {
         let totals = row.totals();
-        let (completion, ready) = (completion(&totals, terminal), fraction(&totals));
-        text += &format!("\n{completion}  {ready:7}  {}", cell(row.name()));
+        let ready = format!("{:7}", fraction(&totals));
+        text += "\n";
+        text += &[completion(&totals, terminal), ready, cell(row.name())].join("  ");
         let mut room = 0;
         for one in row.behind() {
             let (code, change) = (cell(one.code()), report.points(row, one));
             let item = format!("  {code} {}{change}", figure(one.ready().and(one.ratio)));
             let width = item.chars().count();
             if width > room {
-                text += &format!("\n{:24}", "");
-                room = usize::from(terminal.width).saturating_sub(24);
+                text += "\n";
+                text += &" ".repeat(INDENT);
+                room = usize::from(terminal.width).saturating_sub(INDENT);
             }
             room = room.saturating_sub(width);
             text += &item;

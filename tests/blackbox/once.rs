@@ -105,7 +105,7 @@ fn several_outputs_come_from_one_poll() {
     let api = two();
     let both = once(&api, "badge").arguments(&["--output=languages"]).run();
     assert!(
-        both.stdout.starts_with('{') && both.stdout.ends_with("\n"),
+        both.stdout.starts_with('{') && both.stdout.ends_with('\n'),
         "{}",
         both.stdout
     );

@@ -6,6 +6,7 @@
 use crate::{
     domain::{
         document::{Document, Row},
+        polling::PollStatus,
         snapshot::out_of_scale,
     },
     metrics::encode::{gauge, gauges},
@@ -17,6 +18,22 @@ use std::fmt;
 /// Encodes the status of polling and the totals of a publication.
 pub fn encode(document: &Document, to: &mut DescriptorEncoder<'_>) -> fmt::Result {
     let status = &document.status;
+    encode_last_poll(status, to)?;
+    encode_schedule(status, to)?;
+    gauge(
+        to,
+        "translation_exporter_completion_scale",
+        "api.completion_scale: the reported completion that means finished",
+        Some(document.completion_scale),
+    )?;
+    if status.has_data || document.filtered > 0 || !document.rows.is_empty() {
+        encode_totals(document, to)?;
+    }
+    Ok(())
+}
+
+/// Encodes the outcome of the last poll.
+fn encode_last_poll(status: &PollStatus, to: &mut DescriptorEncoder<'_>) -> fmt::Result {
     let last = status.last.as_ref();
     // Two gauges have this value: `translation_up` follows the convention of exporters
     // (`mysql_up`), and `listing_complete` says what it means.
@@ -50,7 +67,11 @@ pub fn encode(document: &Document, to: &mut DescriptorEncoder<'_>) -> fmt::Resul
         "translation_exporter_last_success_timestamp_seconds",
         "Time at which a poll last read everything",
         status.last_success_at.map(Timestamp::as_seconds),
-    )?;
+    )
+}
+
+/// Encodes the times that decide when the next request is made.
+fn encode_schedule(status: &PollStatus, to: &mut DescriptorEncoder<'_>) -> fmt::Result {
     gauge(
         to,
         "translation_exporter_poll_interval_seconds",
@@ -69,21 +90,11 @@ pub fn encode(document: &Document, to: &mut DescriptorEncoder<'_>) -> fmt::Resul
         "translation_exporter_api_held_until_timestamp_seconds",
         "Time at which a hold demanded by Retry-After ends; absent without one",
         status.held_until.map(Timestamp::as_seconds),
-    )?;
-    gauge(
-        to,
-        "translation_exporter_completion_scale",
-        "api.completion_scale: the reported completion that means finished",
-        Some(document.completion_scale),
-    )?;
-    if status.has_data || document.filtered > 0 || !document.rows.is_empty() {
-        encode_totals(to, document)?;
-    }
-    Ok(())
+    )
 }
 
 /// Encodes the totals over all repositories.
-fn encode_totals(to: &mut DescriptorEncoder<'_>, document: &Document) -> fmt::Result {
+fn encode_totals(document: &Document, to: &mut DescriptorEncoder<'_>) -> fmt::Result {
     let states = ["filtered", "pending", "fresh", "failing", "stale"];
     gauges(
         to,

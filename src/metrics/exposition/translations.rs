@@ -4,7 +4,7 @@
 //! All of them are gauges, so one text is valid both as OpenMetrics 1.0.0 and as text 0.0.4.
 
 use crate::{
-    domain::document::{Document, Row},
+    domain::document::{Document, Row, Translation},
     metrics::encode::gauges,
 };
 use prometheus_client::{
@@ -17,22 +17,27 @@ use std::fmt;
 /// then language code.
 impl Collector for Document {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
-        encode_languages(self, &mut encoder)?;
+        encode_completions(self, &mut encoder)?;
+        encode_problems(self, &mut encoder)?;
+        encode_targets(self, &mut encoder)?;
+        encode_names(self, &mut encoder)?;
         encode_repositories(self, &mut encoder)?;
         super::polling::encode(self, &mut encoder)
     }
 }
 
-fn encode_languages(document: &Document, to: &mut DescriptorEncoder<'_>) -> fmt::Result {
-    let shown = || {
-        let translations = document.translations();
-        translations.map(|(row, one)| ([("repo", row.name()), ("language", one.code())], one))
-    };
+/// Returns the shown translations with their labels.
+fn shown(document: &Document) -> impl Iterator<Item = ([(&str, &str); 2], &Translation)> {
+    let translations = document.translations();
+    translations.map(|(row, one)| ([("repo", row.name()), ("language", one.code())], one))
+}
+
+fn encode_completions(document: &Document, to: &mut DescriptorEncoder<'_>) -> fmt::Result {
     read(
         to,
         "translation_completion_ratio",
         "Reported completion of a language divided by api.completion_scale, not clamped",
-        shown(),
+        shown(document),
         |one| one.ratio,
     )?;
     read(
@@ -40,7 +45,7 @@ fn encode_languages(document: &Document, to: &mut DescriptorEncoder<'_>) -> fmt:
         "translation_ready",
         "1 if a language is at or above its target, 0 if it is below or its completion is unknown; \
          absent for a target of 0 and while the completion scale is suspect",
-        shown().filter(|(_, one)| !one.rests()),
+        shown(document).filter(|(_, one)| !one.rests()),
         |one| (!document.is_scale_suspect).then_some(u64::from(one.is_ready())),
     )?;
     read(
@@ -48,7 +53,7 @@ fn encode_languages(document: &Document, to: &mut DescriptorEncoder<'_>) -> fmt:
         "translation_last_progress_timestamp_seconds",
         "Time at which completion last rose, was first seen, or fell from complete, whichever came \
          last",
-        shown(),
+        shown(document),
         |one| Some(one.last_progress?.as_seconds()),
     )?;
     read(
@@ -56,9 +61,12 @@ fn encode_languages(document: &Document, to: &mut DescriptorEncoder<'_>) -> fmt:
         "translation_fallen_from_ratio",
         "Completion ratio before a fall (before several, the highest); absent without one, once it \
          is reached again, or 7 days after the last fall",
-        shown(),
+        shown(document),
         |one| Some(one.fall.as_ref()?.from),
-    )?;
+    )
+}
+
+fn encode_problems(document: &Document, to: &mut DescriptorEncoder<'_>) -> fmt::Result {
     let problems = document.rows.iter().flat_map(|row| {
         row.known().iter().flat_map(|one| {
             one.problems().map(|(kind, at)| {
@@ -75,13 +83,16 @@ fn encode_languages(document: &Document, to: &mut DescriptorEncoder<'_>) -> fmt:
          cannot be read; absent without one",
         problems,
         |at| Some(at.as_seconds()),
-    )?;
+    )
+}
+
+fn encode_targets(document: &Document, to: &mut DescriptorEncoder<'_>) -> fmt::Result {
     read(
         to,
         "translation_estimated_ready_timestamp_seconds",
         "Time at which a language that is not ready will be, at its rate of the last 7 to 14 days; \
          absent without progress",
-        shown(),
+        shown(document),
         |one| Some(one.estimated_ready?.as_seconds()),
     )?;
     read(
@@ -89,16 +100,19 @@ fn encode_languages(document: &Document, to: &mut DescriptorEncoder<'_>) -> fmt:
         "translation_target_ratio",
         "Completion ratio at which a language is ready, from its entry of targets; absent without \
          one",
-        shown(),
+        shown(document),
         |one| Some(one.entry.as_ref()?.target.ratio),
     )?;
     read(
         to,
         "translation_target_due_timestamp_seconds",
         "Time at which a language must be ready, from its entry of targets; absent without a date",
-        shown(),
+        shown(document),
         |one| Some(one.target().due?.as_seconds()),
-    )?;
+    )
+}
+
+fn encode_names(document: &Document, to: &mut DescriptorEncoder<'_>) -> fmt::Result {
     let names = document.language_names().into_iter();
     read(
         to,

@@ -50,7 +50,7 @@ impl Ledger {
         // Without an answer of the API, a clock that is ahead would forget all records.
         let is_kept = |record: &Record| record.departed(now).is_some();
         self.gone.retain(|_, records| records.iter().any(is_kept));
-        let duplicates = self.select(repositories, filter, now, log);
+        let duplicates = self.select(&repositories, filter, now, log);
         for repository in &duplicates {
             bad.add_duplicate(Defect::DuplicateName, repository);
         }
@@ -80,7 +80,7 @@ impl Ledger {
                 repositories.entry(id).or_insert(repository);
             }
         }
-        self.select(repositories, filter, now, log);
+        self.select(&repositories, filter, now, log);
     }
 
     /// Returns the polled repositories.
@@ -94,29 +94,26 @@ impl Ledger {
     /// Returns the repositories that are left out because another one has the same name.
     pub fn select(
         &mut self,
-        repositories: BTreeMap<RepositoryId, Arc<Repository>>,
+        repositories: &BTreeMap<RepositoryId, Arc<Repository>>,
         filter: &Filter,
         now: Timestamp,
         log: &mut PollLog,
     ) -> Vec<Arc<Repository>> {
-        let (polled, duplicates) = filter.apply(&repositories);
+        let (polled, duplicates) = filter.apply(repositories);
         // An incomplete listing does not show all of them.
         self.filtered = self.filtered.max(repositories.len() - polled.len());
         let mut before = take(&mut self.polled);
         for (id, repository) in polled {
-            let known = match before.remove(&id) {
-                Some(known) => {
-                    log.renamed(&known.kept.repository.name, &repository.name);
-                    let kept = SavedRepository {
-                        repository,
-                        ..known.kept
-                    };
-                    Polled { kept, ..known }
-                }
-                None => {
-                    log.added(&repository.name);
-                    Polled::new(repository)
-                }
+            let known = if let Some(known) = before.remove(&id) {
+                log.renamed(&known.kept.repository.name, &repository.name);
+                let kept = SavedRepository {
+                    repository,
+                    ..known.kept
+                };
+                Polled { kept, ..known }
+            } else {
+                log.added(&repository.name);
+                Polled::new(repository)
             };
             self.polled.insert(id, known);
         }
