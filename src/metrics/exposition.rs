@@ -100,6 +100,7 @@ impl Exposition {
     }
 
     /// Returns the body of a scrape as one gzip member, in two parts to send in order.
+    #[expect(clippy::missing_panics_doc, reason = "work in memory cannot fail")]
     pub fn gzip(&self, format: Format, instruments: &Arc<Instruments>) -> [Bytes; 2] {
         let end = own(format, instruments);
         let mut deflate = DeflateEncoder::new(Vec::with_capacity(4096), Compression::fast());
@@ -117,6 +118,7 @@ impl Exposition {
 
     /// Returns the uncompressed body of a scrape: its length, and parts of at most 64 KiB that are
     /// inflated on demand from the compressed bytes.
+    #[expect(clippy::missing_panics_doc, reason = "work in memory cannot fail")]
     pub fn uncompressed(
         &self,
         format: Format,
