@@ -15,10 +15,13 @@ pub fn answer(page: &Page<'_>) -> (String, Option<Severity>) {
     let overdue = totals.count(TranslationProblem::Overdue);
     let is_first = document.status.last.is_none();
     let mut sentence = ready(totals);
-    for (count, words) in [
-        (overdue, "overdue"),
-        (totals.unknown, "without a completion"),
-    ] {
+    // The line of what is not judged says it where other news matters more.
+    let unknown = if totals.behind() > totals.unknown {
+        0
+    } else {
+        totals.unknown
+    };
+    for (count, words) in [(overdue, "overdue"), (unknown, "without a completion")] {
         if count > 0 {
             sentence = format!("{sentence}, {} {words}", grouped(count));
         }
