@@ -2,9 +2,9 @@
 //! without an account.
 //!
 //! The demo API lists repositories by rising ids. It accepts any key, and any number as `limit` and
-//! `after`. Where the API specification leaves room, it behaves like an awkward real service: it
-//! caps pages below the limit, spells some ids as strings, leaves out a completion, responds with
-//! 429 or 500 now and then, and fails to read one repository for some seconds every few minutes.
+//! `after`. Within the API specification it behaves like an awkward real service: it caps pages
+//! below the limit, spells some ids as strings, leaves out a completion, responds with 429 or 500
+//! now and then, and fails to read one repository for some seconds every few minutes.
 //!
 //! A response depends only on the time since the start and the number of the request. The world
 //! has a [`history`] of three weeks, so that the first minute shows forecasts, and translations

@@ -1,9 +1,9 @@
 //! The poller: reads every repository at an interval, publishes snapshots, and saves the state.
 //!
-//! - [`Poller::run`] decides when a poll begins: one interval after the start of the previous one, or
-//!   after its end if that poll ended early, and never while Retry-After holds all requests. Until
-//!   the first language is read, a poll that ended early is repeated sooner: the API may start after
-//!   the exporter.
+//! - [`Poller::run`] decides when a poll begins: one interval after the start of the previous poll,
+//!   or after its end if it ended early, and never while Retry-After holds all requests. A poll
+//!   that ended early before the first language was read is repeated sooner: the API may start
+//!   after the exporter.
 //! - [`poll`] reads the listing, then the languages of each repository. Its [`queue`] decides which
 //!   request is next, and when to stop.
 //! - [`ledger`] keeps what the polls have read.

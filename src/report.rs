@@ -108,8 +108,8 @@ impl Report {
         format!("{}, {days}: {}", day(at), ready(totals))
     }
 
-    /// Names each cause of failed reads once, with the affected repositories. If the poll ended
-    /// early, its cause is that of all repositories.
+    /// Names each cause of failed reads once, with the affected repositories. A poll that ended
+    /// early has one cause for all repositories.
     fn failures(&self) -> Vec<String> {
         let document = &*self.document;
         let last = document.status.last.as_ref();

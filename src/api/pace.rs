@@ -4,7 +4,7 @@
 //! The API does not document its rate limit. Every [`WINDOW`] responses decide on the rate: it
 //! halves if two in five of them refused the request, with 429 or 503, and concern [`CONCERNED`]
 //! repositories or more. Otherwise it grows by a quarter, up to the configured rate. Occasional
-//! refusals, or those of a repository that is always refused, therefore slow nothing down.
+//! refusals therefore slow nothing down, and neither does a repository that is always refused.
 
 use super::error::RequestFailure;
 use crate::{domain::RepositoryId, support::lock::lock};

@@ -73,7 +73,7 @@ fn trust(path: &Path, roots: &mut RootCertStore) -> Result<(), SetupError> {
     })
 }
 
-/// Reads the certificates to trust: those of `api.ca_file` and of the system.
+/// Reads the certificates to trust, from the system and `api.ca_file`.
 pub fn read_roots(config: &ApiConfig) -> Result<ClientConfig, SetupError> {
     let mut roots = RootCertStore::empty();
     let system = rustls_native_certs::load_native_certs();

@@ -36,7 +36,7 @@ const MAX_REPOSITORIES: usize = 100_000;
 /// The maximum number of languages of a repository.
 const MAX_LANGUAGES: usize = 1000;
 
-/// The fields of one object, as raw JSON. Of a field that appears twice, the last counts.
+/// The fields of one object, as raw JSON. A repeated field has its last value.
 type Fields<'a> = BTreeMap<String, &'a RawValue>;
 
 /// Reads a page of the listing. With `omits_zeros`, an absent `private` is false.

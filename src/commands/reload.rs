@@ -46,7 +46,7 @@ pub struct Reloader {
     pub requests: mpsc::Receiver<ReloadRequest>,
     /// The content of the web configuration file that was read last.
     pub seen: Digest,
-    /// The content of the web configuration file that was refused, if the last reload was. It is
+    /// The content of the refused web configuration file, if the last reload was refused. It is
     /// empty if the mistake may be elsewhere.
     pub refused: Option<Digest>,
 }
@@ -57,8 +57,8 @@ impl Reloader {
         loop {
             let mut reply = None;
             let web_file = self.config.web.config_file.clone();
-            // Cancel safety: signals and requests stay queued until they are received, and a read
-            // that is dropped begins anew.
+            // Cancel safety: signals and requests stay queued until they are received, and a
+            // dropped read starts again from the beginning.
             let outcome = tokio::select! {
                 Some(()) = hangup.recv() => self.reload().await,
                 Some(request) = self.requests.recv() => {

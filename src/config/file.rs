@@ -165,7 +165,7 @@ impl Reader {
         self.set(&TARGETS, &format!("[{}]", shown.join(", ")), place, path);
     }
 
-    /// Notes a name that is not a key of the section; without a section, one that is no section.
+    /// Notes an unknown key of the section, or an unknown section if `section` is empty.
     fn unknown(&mut self, place: &str, section: &str, name: &str) {
         let (known, prefix) = match section {
             "" => (sections(), String::new()),

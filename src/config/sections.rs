@@ -86,8 +86,8 @@ fn build<T>(build: impl FnOnce() -> Option<T>) -> Option<T> {
     build()
 }
 
-/// Returns the configuration if it has no mistake. Calls `check` with each value that has none so
-/// far, whether or not other values have one.
+/// Returns the configuration if it has no mistake. Calls `check` with each value without a mistake
+/// so far, even if other values have one.
 pub fn config(
     mut read: Reader,
     mut check: impl FnMut(&str, &str) -> anyhow::Result<()>,

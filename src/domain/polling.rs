@@ -13,8 +13,8 @@ use std::{
 /// The number of unread repositories at which a poll has failed, if they are also a tenth of all.
 const MANY: usize = 5;
 
-/// Returns whether so many unread repositories of `all` are more than a few: five or more, and a
-/// tenth or more. A repository that never works would otherwise hide an outage.
+/// Returns whether `unread` repositories of `all` are more than a few: five or more, and a tenth or
+/// more. A repository that never works would otherwise hide an outage.
 pub fn is_many(unread: usize, all: usize) -> bool {
     unread >= MANY.max(all.div_ceil(10))
 }

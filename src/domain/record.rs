@@ -29,8 +29,8 @@ pub struct Record {
     /// The recent past, once the completion has changed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub past: Option<Box<Past>>,
-    /// The time at which the language left its repository, alone or with it. One that comes back
-    /// goes on with its record.
+    /// The time at which the language left its repository, alone or with it. A language that comes
+    /// back continues its record.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub left_at: Option<Timestamp>,
 }
@@ -204,7 +204,7 @@ pub struct Languages {
 }
 
 impl Languages {
-    /// Returns the records of a repository after a response of `now`, which continue those of
+    /// Returns the records of a repository after a response of `now`, as a continuation of
     /// `before`.
     pub fn after(
         before: Arc<[Record]>,

@@ -10,7 +10,8 @@ use prometheus_client::{
 };
 use std::{fmt, sync::Arc};
 
-/// Writes the metrics of a collector in OpenMetrics, without the closing `# EOF`. `out` cannot fail.
+/// Writes the metrics of a collector in OpenMetrics, without the closing `# EOF`. Writes to `out`
+/// must not fail.
 pub(super) fn encode(collector: Arc<impl Collector>, out: &mut impl fmt::Write) {
     let mut registry = Registry::default();
     registry.register_collector(Box::new(collector));

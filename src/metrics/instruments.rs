@@ -50,8 +50,8 @@ pub struct Instruments {
     tls_handshake_failures: Counters,
     http_requests: Counters,
     /// The start of a daemon; `None` for a single poll whose metrics are printed. They say nothing
-    /// of reloads, and have no `process_*`: these would collide with the metrics of the program that
-    /// exposes the text, such as the node exporter.
+    /// of reloads, and have no `process_*`: these would collide with the metrics of the program
+    /// that exposes the text, such as the node exporter.
     started: Option<Moment>,
     /// Locked for each change and each read.
     facts: Mutex<Facts>,
@@ -77,7 +77,8 @@ pub struct Facts {
 }
 
 impl Instruments {
-    /// Returns the instruments of a daemon that is scraped at `telemetry_path`, or of a single poll.
+    /// Returns the instruments of a daemon that is scraped at `telemetry_path`, or of a single
+    /// poll.
     pub fn new(telemetry_path: Option<&str>) -> Arc<Self> {
         let instruments = Self {
             polls: Counter::default(),

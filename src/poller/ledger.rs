@@ -65,7 +65,7 @@ pub struct Ledger {
     unnamed: usize,
     /// The defects of the last complete listing.
     defects: Defects,
-    /// The records of repositories that left. One that comes back goes on with them.
+    /// The records of repositories that left. A repository that comes back continues them.
     gone: BTreeMap<RepositoryId, Arc<[Record]>>,
     /// The number of completions of 0 that this process has read.
     zero_completions: usize,
@@ -222,7 +222,7 @@ impl Ledger {
                 .sum::<usize>()
     }
 
-    /// Records the languages that were read of a repository, and logs the end of its failure.
+    /// Records the languages read from a repository, and logs the end of its failure.
     pub fn succeeded(
         &mut self,
         id: RepositoryId,

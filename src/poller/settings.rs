@@ -4,8 +4,8 @@ use crate::domain::{Thresholds, filter::Filter, links::Links, targets::Targets};
 use globset::GlobSet;
 use std::{sync::Arc, time::Duration};
 
-/// The settings of the poller. A publication reads the current ones; a poll keeps those of its
-/// start.
+/// The settings of the poller. A publication reads the current ones; a poll keeps the settings
+/// with which it began.
 #[derive(Debug)]
 pub struct Settings<A> {
     pub api: A,

@@ -3,8 +3,8 @@
 use super::{Report, cell};
 use crate::domain::document::languages as totals;
 
-/// Lists the codes that are ready in every repository that has them, unless they rest in it. A
-/// repository that was not read or not listed may have any language, so that none is listed then.
+/// Lists the codes whose translations are all ready; resting ones do not count. The list is empty
+/// while a repository is not read or not listed, because it may have any language.
 pub fn languages(report: &Report) -> String {
     let document = &*report.document;
     if !document.is_complete() || document.unread() > 0 {

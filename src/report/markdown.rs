@@ -35,7 +35,7 @@ pub fn markdown(report: &Report) -> String {
     text + &section(heading, &rows, left) + &due
 }
 
-/// Returns a heading and the lines that fit into so many bytes, if there are any.
+/// Returns a heading and the lines that fit into `size` bytes; nothing without lines.
 fn section(heading: &str, lines: &[String], size: usize) -> String {
     if lines.is_empty() {
         return String::new();

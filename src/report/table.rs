@@ -66,7 +66,7 @@ pub fn table(report: &Report, terminal: Terminal) -> String {
 }
 
 /// Lays out the repositories, each with its unready languages on the lines below it, which fit the
-/// terminal. Nothing is cut: a terminal wraps a longer name by itself.
+/// terminal. Nothing is cut, because terminals wrap long lines.
 fn repository_lines(report: &Report, rows: &[&Row], terminal: Terminal) -> String {
     let mut text = terminal.paint(STRONG, "COMPLETION       READY    REPOSITORY");
     for row in rows {

@@ -86,7 +86,7 @@ pub fn fraction(totals: &Totals) -> String {
     }
 }
 
-/// Counts what is left out of a list; `None` if nothing is.
+/// Counts the items left out of a list; `None` without any.
 pub fn more(count: usize) -> Option<String> {
     (count > 0).then(|| format!("and {} more", grouped(count)))
 }

@@ -50,8 +50,8 @@ impl Server {
         }
     }
 
-    /// Replaces file and router, from the next request on. A file that has not changed stays, with
-    /// its verified passwords and the rest of its burst. This second half of a reload cannot fail.
+    /// Replaces file and router, from the next request on. An unchanged file keeps its verified
+    /// passwords and the rest of its burst. This second half of a reload cannot fail.
     pub fn replace(&self, file: WebConfigFile, router: impl FnOnce(&Arc<WebConfigFile>) -> Router) {
         self.active.send_modify(|active| {
             if active.file.digest != file.digest {

@@ -66,7 +66,7 @@ fn reason(error: &io::Error) -> &'static str {
     match (cause, error.kind()) {
         (Some(Error::NoCertificatesPresented), _) => "no_certificate",
         (Some(Error::AlertReceived(Alert::CloseNotify | Alert::UserCanceled)), _) => "closed",
-        // A client that has seen the server's choice refuses the certificate, if anything.
+        // After the server's choice, the certificate is all that a client can refuse.
         (Some(Error::InvalidCertificate(_) | Error::AlertReceived(_)), _) => "bad_certificate",
         (Some(_), _) => "protocol",
         (None, ErrorKind::TimedOut) => "timeout",

@@ -56,7 +56,7 @@ async fn set_headers(State(file): State<Arc<WebConfigFile>>, response: Response)
         (header::CACHE_CONTROL, "no-store"),
     ];
     let mut given = file.headers.clone();
-    // A page that has a policy was made for it: another one would strip its styles.
+    // A page with its own policy depends on it: another policy would strip its styles.
     if response
         .headers()
         .contains_key(header::CONTENT_SECURITY_POLICY)

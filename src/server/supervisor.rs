@@ -3,8 +3,9 @@
 //! # Deadlines
 //!
 //! A connection ends after 35 s in which the server waits for its client: for a request, or for
-//! progress of a response. It also ends after 5 minutes for one request and its response. A response
-//! makes progress when hyper takes the next piece of its body, because it has sent the piece before.
+//! progress of a response. It also ends after 5 minutes for one request and its response. A
+//! response makes progress when hyper takes the next piece of its body, because it has sent the
+//! piece before.
 //!
 //! # Eviction
 //!

@@ -73,7 +73,7 @@ impl WebConfigFile {
         path.map_or_else(|| Ok(Self::default()), |path| Self::read(path).1)
     }
 
-    /// Reads the file like [`Self::load`]. The digest of what was read tells when a mistake may
+    /// Reads the file like [`Self::load`]. The digest of the content changes when a mistake may
     /// have been corrected.
     pub fn read(path: &Path) -> (Digest, anyhow::Result<Self>) {
         let mut files = Files::beside(path);

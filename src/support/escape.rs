@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
-/// Returns true for characters that a terminal interprets, and for invisible marks, which could make
-/// one name look like another. Joiners and variation selectors pass: many scripts and emoji need
-/// them.
+/// Returns true for characters that a terminal interprets, and for invisible marks, which could
+/// make one name look like another. Joiners and variation selectors pass: many scripts and emoji
+/// need them.
 pub(crate) fn is_unprintable(c: char) -> bool {
     c.is_control()
         || matches!(

@@ -84,7 +84,8 @@ fn write_on_stderr(line: &str) {
     }
 }
 
-/// Prints a message on stderr, after all queued log lines. Gives up after a second if stderr stalls.
+/// Prints a message on stderr, after all queued log lines. Gives up after a second if stderr
+/// stalls.
 pub fn print(message: &str) {
     let message = printable(message.trim_end());
     STDERR.write(format!("translation-exporter: {message}\n"));

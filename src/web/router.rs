@@ -22,8 +22,8 @@ use tower_http::{CompressionLevel, compression::CompressionLayer};
 /// while it waits.
 const LONGEST_SILENCE: Duration = Duration::from_secs(60);
 
-/// Returns the routes behind the web configuration file. An orchestrator's probes need no password and pass the
-/// rate limit.
+/// Returns the routes behind the web configuration file. An orchestrator's probes need no password
+/// and pass the rate limit.
 pub fn router(state: &Arc<AppState>, file: &Arc<WebConfigFile>) -> Router {
     let probes = Router::new()
         .route("/-/healthy", get(healthy))

@@ -6,8 +6,8 @@
 //! The rate of a translation is its gain since an earlier reading, 7 to 14 days old, divided by the
 //! time in between. So a week's rhythm of work evens out, and a burst counts for two weeks at most.
 //! At this rate a translation that gains is expected to be ready at a certain time. A translation
-//! is at risk if its date is near and that time is later, or if it has gained nothing. Without a
-//! reading that is a day old, nothing is known of its rate.
+//! is at risk if its date is near and that time is later, or if it has gained nothing. The rate is
+//! unknown until a reading is a day old.
 
 use super::{Document, Fall, Judged, NotJudged, Problems, Readiness, Row, Totals, Translation};
 use crate::{

@@ -28,10 +28,10 @@ impl Mean {
 /// The totals of several translations. Resting ones are counted apart.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Totals {
-    /// The translations that are expected to become ready, or are.
+    /// The translations that do not rest.
     pub all: usize,
     pub ready: usize,
-    /// The translations of which is unknown whether they are ready.
+    /// The translations whose readiness is unknown.
     pub unknown: usize,
     /// The translations with a target of 0.
     pub resting: usize,

@@ -1,7 +1,7 @@
 //! The process metrics that the official client libraries expose on Linux, under their names.
 //!
-//! See <https://prometheus.io/docs/instrumenting/writing_clientlibs/#process-metrics>. Without /proc
-//! they are omitted.
+//! See <https://prometheus.io/docs/instrumenting/writing_clientlibs/#process-metrics>. Without
+//! /proc they are omitted.
 
 use crate::{
     metrics::encode::{gauge, metric},

@@ -27,8 +27,8 @@ async fn failing_data_are_shown_until_they_are_stale() {
 }
 
 /// Returns the first publication with each number of stale repositories: the seconds since the
-/// start, and that number. An earlier process has read each repository so long after the one before
-/// it. Retry-After holds all requests after the first poll, which reads nothing.
+/// start, and that number. In an earlier process, each read took `takes`. Retry-After holds all
+/// requests after the first poll, which reads nothing.
 async fn published_stale(takes: Duration) -> Vec<(u64, usize)> {
     let mut bench = Bench::new();
     bench.change(|api| api.takes = takes);

@@ -1,5 +1,5 @@
-//! A wrong clock of the machine: while the API's Date differs by more than an hour, that is the
-//! time, so that no wrong time is recorded.
+//! A wrong clock of the machine: while the API's Date differs by more than an hour, the poller
+//! takes its time from there, so that no wrong time is recorded.
 
 use super::*;
 use crate::domain::{RepositoryId, record::Record};

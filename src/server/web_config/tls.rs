@@ -109,8 +109,8 @@ impl Tls {
     }
 }
 
-/// Returns rustls' cryptography without the suites and curves that the file leaves out. Those that
-/// only Go has are insecure or slow; none is missed.
+/// Returns rustls' cryptography without the suites and curves that the file leaves out. Suites
+/// and curves that only Go has are insecure or slow, and naming them has no effect.
 fn provider(section: &TlsSection) -> CryptoProvider {
     let mut provider = default_provider();
     let (suites, curves) = (&section.cipher_suites, &section.curve_preferences);

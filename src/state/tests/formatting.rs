@@ -74,7 +74,7 @@ fn a_truncated_or_continued_file_is_damaged() {
     }
 }
 
-/// Decodes a text that differs from that of [`small`].
+/// Decodes the text of [`small`] with `from` replaced by `to`.
 fn with(from: &str, to: &str) -> Result<SavedState, FormatError> {
     let text = String::from_utf8(encoded(&small())).unwrap();
     assert!(text.contains(from), "{from}");

@@ -3,8 +3,8 @@
 //! A hung log driver, `less` or Ctrl-S can stall stderr, and writes then block. Meanwhile lines
 //! wait in a queue; lines that find it full are dropped and counted.
 //!
-//! `tracing-appender` does not fit: it prints on stdout if the queue is full at the end, which never
-//! ends if stdout stalls too (`2>&1 | less`).
+//! `tracing-appender` does not fit: it prints on stdout if the queue is full at the end, which
+//! never ends if stdout stalls too (`2>&1 | less`).
 
 use crate::support::{
     clock::{Clock, Timestamp},

@@ -11,7 +11,8 @@ use crate::{
 };
 use std::{collections::BTreeSet, fs};
 
-/// The metrics that no dashboard and no alert reads: the diagnosis says the same, or another metric.
+/// The metrics that no dashboard and no alert reads, because the diagnosis or another metric says
+/// the same.
 const UNUSED: [&str; 13] = [
     "translation_exporter_poll_started_timestamp_seconds",
     "translation_exporter_last_poll_timestamp_seconds",

@@ -138,7 +138,7 @@ impl World {
         for shown in &snapshot.repositories {
             for record in shown.records() {
                 let key: Key = (shown.repository.id.get(), code(&record.language.code));
-                // Of an unknown completion, clock and fall are kept, but not shown.
+                // An unknown completion keeps its clock and its fall, but shows neither.
                 let expected = self.model.records.get(&key);
                 let expected = expected.filter(|_| record.completion().is_some());
                 if expected.is_some_and(|expected| !expected.is_certain) {

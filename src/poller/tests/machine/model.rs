@@ -126,7 +126,7 @@ impl Model {
         self.select(self.names(), filters);
     }
 
-    /// Applies the filters. Of two repositories with one name, the higher id is polled.
+    /// Applies the filters. If two repositories have one name, the higher id is polled.
     fn select(&mut self, listed: BTreeMap<u64, String>, filters: Filters) {
         let highest: BTreeMap<_, _> = listed
             .into_iter()

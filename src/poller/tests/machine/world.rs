@@ -135,7 +135,7 @@ impl World {
         self.is_clock_compared && self.ahead_by.abs() > 60
     }
 
-    /// Returns the time that the process has: that of the machine, if it is not known to be wrong.
+    /// Returns the time of the process: the machine's clock, unless it is known to be wrong.
     pub fn now(&self) -> Timestamp {
         let ahead_by = if self.is_clock_wrong() {
             0
@@ -182,7 +182,7 @@ impl World {
         if self.in_poll > most {
             self.violation(&format!("a poll has more than {most} requests"));
         }
-        // Two more than ten a second: a permit may catch up, and a restart begins anew.
+        // Two more than ten a second: a permit may catch up, and a restart has a new pace.
         let tenth = self.requests.len().checked_sub(13);
         if tenth.is_some_and(|tenth| now - self.requests[tenth] < Duration::from_secs(1)) {
             self.violation("more than ten requests in a second");
