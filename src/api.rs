@@ -30,7 +30,7 @@ use crate::{
 };
 use reqwest::Url;
 use std::sync::Arc;
-use tokio::task::spawn_blocking;
+use tokio::{task::spawn_blocking, time::timeout};
 
 /// The poller's view of [`Client`], which its tests replace.
 pub trait Api: Send + Sync + 'static {
@@ -124,8 +124,16 @@ impl Api for Client {
                 roots.map_err(|error| (PollFailure::Unavailable, error))?,
             ))
         });
-        let read =
-            (read.await).unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()));
+        let limit = self.config.timeout;
+        let read = timeout(limit, read)
+            .await
+            .map(|read| read.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic())));
+        let read = read.unwrap_or_else(|_| {
+            let what =
+                "the files of the key and of the certificates could not be read within api.timeout";
+            let hint = "check why the disk does not respond";
+            Err((PollFailure::KeyFile, SetupError::new(what, hint)))
+        });
         read.and_then(|(key, roots)| {
             let session = PollSession::new(self.clone(), key, roots);
             session.map_err(|error| (PollFailure::Unavailable, error))

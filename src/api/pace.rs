@@ -32,12 +32,16 @@ const UNLIMITED: f64 = 100.0;
 /// The time within which a waiting request follows a reload of the rate.
 const FOLLOW_WITHIN: Duration = Duration::from_secs(1);
 
+/// The delay that the next permits make up for: the timer is up to 1 ms late, and a busy machine
+/// somewhat more.
+const CATCH_UP: Duration = Duration::from_millis(10);
+
 /// The pace of all requests of a client.
 #[derive(Debug)]
 pub struct Pace {
     /// Guards the rate and the hold; never held across an await.
     state: Mutex<Pacing>,
-    /// The time of the last request. Requests queue for this lock; a cancelled request leaves
+    /// The time at which the last request was due. Requests queue for this lock; a cancelled request leaves
     /// the queue without a permit.
     last_permit: tokio::sync::Mutex<Option<Instant>>,
 }
@@ -186,7 +190,10 @@ impl Pace {
             let now = Instant::now();
             match spaced.max(self.held_until()).filter(|due| *due > now) {
                 Some(due) => sleep_until(due.min(now + FOLLOW_WITHIN)).await,
-                None => break *last_permit = Some(now),
+                None => {
+                    let due = spaced.map_or(now, |due| (due + CATCH_UP).max(now) - CATCH_UP);
+                    break *last_permit = Some(due);
+                }
             }
         }
     }
