@@ -176,7 +176,7 @@ def run_once(command, **options):
 def compare_polls():
     repositories = 10_000
     with api(repositories=repositories) as root:
-        once = [EXPORTER, "once", "--output", "text", "--log.level=error"]
+        once = [EXPORTER, "once", "--output", "badge", "--log.level=error"]
         subjects = {
             "exporter": (once, {"env": environment(root)}),
             "bare reqwest": ([TOOL, "poll", root, "32"], {}),
