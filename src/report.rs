@@ -108,15 +108,15 @@ impl Report {
         format!("{}, {days}: {}", day(at), ready(totals))
     }
 
-    /// Names each cause of failed reads once, with the affected repositories. A poll that ended
-    /// early has one cause for all repositories.
+    /// Names each cause of failed reads once, with the affected repositories. An outage has one
+    /// cause for all repositories.
     fn failures(&self) -> Vec<String> {
         let document = &*self.document;
         let last = document.status.last.as_ref();
         let cut_short = last.and_then(PollOutcome::cut_short);
         let line = |Failure { what, hint, .. }: &Failure| format!("{what}; {hint}");
         let mut failures: Vec<_> = cut_short.map(line).into_iter().collect();
-        let ended_early = last.is_some_and(|last| last.stop.is_some());
+        let ended_early = last.is_some_and(PollOutcome::is_outage);
         for cause in document.causes(|_| !ended_early) {
             let named = cause.repositories.iter().take(MOST_NAMED);
             let named: Vec<_> = named.map(ToString::to_string).collect();

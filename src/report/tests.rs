@@ -204,6 +204,26 @@ Could not be read:
 }
 
 #[test]
+fn a_broken_listing_hides_no_failures_of_repositories() {
+    let failure = Failure::new("GET page 2: 500", "wait", NOW);
+    let listing = PollOutcome {
+        stop: Some(Stop {
+            reason: PollFailure::Listing,
+            failure,
+        }),
+        ..poll(1)
+    };
+    let repositories = vec![failed(2, "acme/gone", "GET 2: 404", "terminal")];
+    let text = table(&report(&snapshot(repositories), &listing), plain(80));
+    let expected = "
+Could not be read:
+  GET page 2: 500; wait
+  acme/gone: GET 2: 404; terminal
+";
+    assert!(text.ends_with(expected), "{text}");
+}
+
+#[test]
 fn an_outage_is_the_only_cause_that_is_listed() {
     let failure = Failure::new("GET all: 503", "wait", NOW);
     let outage = PollOutcome {

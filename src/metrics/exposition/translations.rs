@@ -117,7 +117,7 @@ fn encode_names(document: &Document, to: &mut DescriptorEncoder<'_>) -> fmt::Res
     read(
         to,
         "translation_language_info",
-        "Most frequent name of a language, empty if it has none; always 1",
+        "Name of a language in the first repository that has one, empty if none has; always 1",
         names.map(|(code, name)| ([("language", code), ("name", name)], 1_u64)),
         Some,
     )
