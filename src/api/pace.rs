@@ -188,13 +188,11 @@ impl Pace {
             // The timer counts milliseconds, and would sleep for up to 1 ms even if the time has
             // passed.
             let now = Instant::now();
-            match spaced.max(self.held_until()).filter(|due| *due > now) {
-                Some(due) => sleep_until(due.min(now + FOLLOW_WITHIN)).await,
-                None => {
-                    let due = spaced.map_or(now, |due| (due + CATCH_UP).max(now) - CATCH_UP);
-                    break *last_permit = Some(due);
-                }
-            }
+            let Some(due) = spaced.max(self.held_until()).filter(|due| *due > now) else {
+                let due = spaced.map_or(now, |due| (due + CATCH_UP).max(now) - CATCH_UP);
+                break *last_permit = Some(due);
+            };
+            sleep_until(due.min(now + FOLLOW_WITHIN)).await;
         }
     }
 }
