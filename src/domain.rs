@@ -269,16 +269,16 @@ labels! {
 }
 
 labels! {
-    /// A kind of problem of a translation that is not ready.
+    /// A kind of problem of a translation that is not ready, the mildest first.
     TranslationProblem {
         /// No progress for longer than `thresholds.stalled_after`.
         Stalled = "stalled",
         /// A fall by `thresholds.regressed_by` or more.
         Regressed = "regressed",
-        /// The date of the target is past.
-        Overdue = "overdue",
         /// The date of the target is near, and the recent rate misses it.
         AtRisk = "at_risk",
+        /// The date of the target is past.
+        Overdue = "overdue",
     }
 }
 

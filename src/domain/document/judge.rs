@@ -216,8 +216,8 @@ impl Judge<'_> {
             has: [
                 is_stalled,
                 one.fall.as_ref().is_some_and(|fall| is_deep(fall.from)),
-                target.due.is_some_and(|due| due < now),
                 near.is_some_and(is_late),
+                target.due.is_some_and(|due| due < now),
             ],
             not_judged: match one.completion {
                 None => Some(NotJudged::NoCompletion),
