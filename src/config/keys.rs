@@ -118,9 +118,8 @@ pub const KEYS: &[Key] = &[
         "api.max_repositories",
         Whole(1..=10_000_000),
         "200000",
-        "maximum number of repositories in a listing; a listing with more of them, or with names \
-         of more than 84 bytes on average for as many, fails (reason `too_large`), so that a \
-         listing that never ends is bounded",
+        "maximum number of repositories in a listing; a listing with more of them fails (reason \
+         `too_large`), so that a listing that never ends is bounded",
     ),
     key(
         "api.ca_file",
