@@ -1,10 +1,11 @@
 //! The diagnosis: a list of findings, causes before their consequences.
 //!
 //! [`findings`] is a pure function of the document, the exporter's own facts and the time. It
-//! remembers nothing: the state file keeps the times of reads, so that a restart in the middle of
-//! an outage changes no finding. The findings are published with the document, and the status page,
-//! readiness, the log and `translation_exporter_problem` read them there. No other module decides
-//! what is wrong.
+//! remembers nothing: the state file keeps the times of reads, so that the findings about an outage
+//! are the same after a restart in its middle, once the first poll has failed or, for stale data,
+//! lasted for minutes. The findings are published with the document, and the status page, readiness,
+//! the log and `translation_exporter_problem` read them there. No other module decides what is
+//! wrong.
 
 mod data;
 mod log;

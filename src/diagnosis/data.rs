@@ -29,12 +29,18 @@ const MOST_NAMED: usize = 10;
 /// The minimum time for which a listed repository may fail before its first read.
 const UNREAD: Duration = Duration::from_secs(60 * 60);
 
+/// The time that the first poll has to read data that grew old while no process ran.
+const FIRST_READS: Duration = Duration::from_secs(5 * 60);
+
 /// Returns a finding if the data of repositories are stale, or if repositories that were never read
-/// have failed for three intervals, at least [`UNREAD`]. Data also grow old while no process runs,
-/// so the first poll has to show first that they cannot be read.
+/// have failed for three intervals, at least [`UNREAD`]. The first [`FIRST_READS`] of the first
+/// poll, unless it ends before, tell nothing of that.
 pub(super) fn stale(document: &Document, now: Timestamp) -> Option<Finding> {
     let status = &document.status;
-    status.last.as_ref()?;
+    let has_begun = |running: &PollOutcome| now.since(running.since) >= FIRST_READS;
+    if status.last.is_none() && !status.running.as_ref().is_some_and(has_begun) {
+        return None;
+    }
     let limit = UNREAD.max(status.interval.saturating_mul(3));
     let begins = document.rows.iter().filter_map(|row| match &row.condition {
         Condition::Stale { languages, .. } => {
@@ -213,26 +219,20 @@ pub(super) fn languages_gone(gone: &BTreeMap<Arc<str>, Vec<Arc<str>>>) -> Option
     })
 }
 
-/// Returns a finding if refusals slowed or ended a last poll that read something. Refusals of an
-/// API that answers nothing else are an outage.
+/// Returns a finding if refusals slowed a last poll that read something. Refusals of an API that
+/// answers nothing else are an outage, and a hold that ended the poll is a finding of its own.
 pub(super) fn rate_limited(status: &PollStatus) -> Option<Finding> {
     let last = status.last.as_ref().filter(|last| last.read > 0)?;
-    let (what, hint) = match (last.failure(), status.slowed_to) {
-        (Some(PollFailure::Unavailable), _) => return None,
-        (_, Some(slowed_to)) => (
-            format!(
-                "The API limits the rate of requests (429 or 503): the last poll slowed to \
-                 {slowed_to:.1} requests a second"
-            ),
-            "set api.requests_per_second to what the API allows, and raise poll.interval if polls \
-             then take longer",
-        ),
-        (Some(PollFailure::Held), None) => (
-            "The API ended the last poll by Retry-After".to_owned(),
-            "lower api.requests_per_second or raise poll.interval",
-        ),
-        _ => return None,
-    };
+    if let Some(PollFailure::Unavailable | PollFailure::Held) = last.failure() {
+        return None;
+    }
+    let what = format!(
+        "The API limits the rate of requests (429 or 503): the last poll slowed to {:.1} requests \
+         a second",
+        status.slowed_to?
+    );
+    let hint = "set api.requests_per_second to what the API allows, and raise poll.interval if \
+                polls then take longer";
     Some(Finding::new(ProblemKind::RateLimited, what, hint))
 }
 

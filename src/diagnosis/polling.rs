@@ -10,7 +10,7 @@ use crate::{
     },
     support::{
         clock::Timestamp,
-        humanize::{Rough, grouped, repositories},
+        humanize::{Rough, counted, grouped, repositories},
     },
 };
 use std::time::Duration;
@@ -25,7 +25,7 @@ const HANG: Duration = Duration::from_secs(30 * 60);
 /// why the poll under way will not. Failing polls date from the last poll that went well.
 pub(super) fn finding(document: &Document, now: Timestamp) -> Option<Finding> {
     let status = &document.status;
-    let finding = last_failed(document).or_else(|| under_way(document, now))?;
+    let finding = last_failed(document, now).or_else(|| under_way(document, now))?;
     if finding.kind == ProblemKind::ApiKey {
         return Some(finding);
     }
@@ -36,7 +36,7 @@ pub(super) fn finding(document: &Document, now: Timestamp) -> Option<Finding> {
     })
 }
 
-fn last_failed(document: &Document) -> Option<Finding> {
+fn last_failed(document: &Document, now: Timestamp) -> Option<Finding> {
     let last = document.status.last.as_ref()?;
     let failure = last.cut_short()?;
     let (kind, what) = match last.failure()? {
@@ -58,9 +58,16 @@ fn last_failed(document: &Document) -> Option<Finding> {
             "The list of repositories could not be read completely",
         ),
     };
-    let what = format!("{what}; {}", shown(document));
+    // A hold ends by itself.
+    let (severity, held_until) = match last.failure()? {
+        PollFailure::Held => (Severity::Warning, document.status.held_until),
+        _ => (Severity::Error, None),
+    };
+    let held_until = held_until.filter(|until| *until > now);
+    let held = held_until.map(|until| format!(", which holds all requests until {until}"));
+    let what = format!("{what}{}; {}", held.unwrap_or_default(), shown(document));
     Some(Finding {
-        severity: Severity::Error,
+        severity,
         ..Finding::of(kind, what, failure)
     })
 }
@@ -127,11 +134,14 @@ fn well_at(status: &PollStatus, now: Timestamp) -> Option<Timestamp> {
 }
 
 /// Returns a clause about the data that are shown after an incomplete poll.
-fn shown(document: &Document) -> &'static str {
-    if document.unread() == document.rows.len() {
-        "there are no data to show"
-    } else {
-        "unread repositories are shown as they were before"
+fn shown(document: &Document) -> String {
+    match document.unread() {
+        unread if unread == document.rows.len() => "there are no data to show".to_owned(),
+        0 => "unread repositories are shown as they were before".to_owned(),
+        unread => format!(
+            "{} no data to show, other unread ones are shown as they were before",
+            counted(unread, "repository has", "repositories have")
+        ),
     }
 }
 
@@ -145,7 +155,7 @@ pub fn headline(findings: &[Finding], document: &Document) -> String {
 /// Returns the progress of the first poll, or the result of the last one.
 pub fn progress(document: &Document) -> String {
     if document.is_complete() {
-        return "All is well: the last poll read every repository".to_owned();
+        return "The last poll read every repository".to_owned();
     }
     if document.status.last.is_some() {
         return "The last poll did not read everything".to_owned();

@@ -104,7 +104,7 @@ problem_kinds! {
         "the last poll took longer than `poll.interval`",
         Some("the last poll took no longer than poll.interval");
     RateLimited: "rate_limited", None,
-        "the API limits the rate of requests, and thereby slowed or ended the last poll",
+        "the API limits the rate of requests, and thereby slowed the last poll",
         Some("requests are sent at the configured rate again");
     TargetUnused: "target_unused", None,
         "an entry of `targets` applies to no language",

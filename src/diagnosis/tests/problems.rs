@@ -170,6 +170,16 @@ fn a_start_after_a_stop_of_days_is_no_problem_once_the_api_answers() {
 }
 
 #[test]
+fn stale_data_wait_for_the_first_poll_only_minutes() {
+    let mut judged = Judged::new(Known::new());
+    judged.restart();
+    judged.known.snapshot.repositories[0].condition = testing::stale(ago(5), None);
+    assert_eq!(judged.after(4), [""; 0]);
+    judged.known.status.running.as_mut().unwrap().silent_since = judged.now;
+    assert_eq!(judged.after(2), ["data_stale"]);
+}
+
+#[test]
 fn a_success_dated_in_the_future_does_not_silence_failing_polls() {
     let mut judged = Judged::new(Known::new());
     judged.known.status.failing_since = Some(NOW.saturating_add(HOUR * 24));
@@ -258,12 +268,12 @@ fn a_refused_key_is_a_problem_of_its_own() {
 }
 
 #[test]
-fn a_hold_is_a_rate_limit_and_later_a_failing_poll() {
+fn a_hold_is_a_failing_poll_and_no_rate_limit() {
     let mut judged = Judged::new(Known::new());
     judged.polled(ended_early(PollFailure::Held));
     judged.known.status.held_until = Some(NOW.saturating_add(HOUR));
-    assert_eq!(judged.after(1), ["rate_limited"]);
-    assert_eq!(judged.after(15), ["polls_failing", "rate_limited"]);
+    assert_eq!(judged.after(1), [""; 0]);
+    assert_eq!(judged.after(15), ["polls_failing"]);
 }
 
 #[test]
