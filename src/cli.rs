@@ -16,7 +16,7 @@ use clap::{
     error::{ContextKind, ErrorKind},
 };
 use globset::Glob;
-use std::{ffi::OsString, iter, path::PathBuf};
+use std::{collections::BTreeSet, ffi::OsString, iter, path::PathBuf};
 
 /// Prometheus exporter for the translation progress of code repositories
 #[derive(Debug, Clone, PartialEq, Parser)]
@@ -263,6 +263,23 @@ pub fn parse() -> Cli {
     })
 }
 
+/// Returns the mistake of two outputs to one file, of which the second would replace the first.
+fn same_path(cli: &Cli) -> Option<String> {
+    let Some(Command::Once(once)) = &cli.command else {
+        return None;
+    };
+    let mut paths = BTreeSet::new();
+    let mut given = once
+        .outputs
+        .iter()
+        .filter_map(|output| output.path.as_ref());
+    let twice = given.find(|path| !paths.insert(*path))?;
+    let path = twice.display();
+    Some(format!(
+        "two outputs go to {path}; give each a path of its own"
+    ))
+}
+
 /// Returns the remedy for an unknown option that a command has, or that is a key of the
 /// configuration without an option.
 fn remedy(error: &clap::Error, parser: &clap::Command) -> Option<String> {
@@ -286,10 +303,18 @@ fn remedy(error: &clap::Error, parser: &clap::Command) -> Option<String> {
         ));
     }
     let path = name.replace('-', "_");
-    let variable = KEYS.iter().find(|key| key.path == path)?.variable();
-    Some(format!(
-        "{path} has no option; set it in the file of --config.file, or set {variable}"
-    ))
+    let key = KEYS.iter().find(|key| key.path == path)?;
+    let (flag, variable) = (key.flag, key.variable());
+    Some(match key.takes {
+        _ if !flag.is_empty() => format!("{argument} is no option; write {flag}"),
+        Takes::Secret => format!(
+            "{path} has no option, because the list of processes would show it; write \
+             --api.key-file, or set {variable}"
+        ),
+        _ => {
+            format!("{path} has no option; set it in the file of --config.file, or set {variable}")
+        }
+    })
 }
 
 /// Reads a command line; its first word is the program.
@@ -305,10 +330,14 @@ pub fn parse_from(
         Some(message) => parser.error(ErrorKind::UnknownArgument, message),
         None => error,
     })?;
-    Ok(Cli {
+    let cli = Cli {
         options: typed(&matches),
         ..Cli::from_arg_matches(&matches)?
-    })
+    };
+    match same_path(&cli) {
+        Some(message) => Err(parser.error(ErrorKind::ValueValidation, message)),
+        None => Ok(cli),
+    }
 }
 
 #[cfg(test)]

@@ -86,6 +86,7 @@ fn outputs_may_be_repeated() {
         path: path.map(PathBuf::from),
     };
     assert_eq!(once(&[]).unwrap(), [of(Output::Openmetrics, None)]);
+    assert_eq!(once(&["--output=json", "--output=csv"]).unwrap().len(), 2);
     assert_eq!(
         once(&[
             "--output=html=a=b.html",
@@ -106,6 +107,10 @@ fn outputs_may_be_repeated() {
             "choose one of openmetrics, text, table",
         ),
         (&["--output=html="], "the path after = is empty"),
+        (
+            &["--output=json=x", "--output", "csv=x"],
+            "two outputs go to x; give each a path of its own",
+        ),
     ] {
         let error = once(words).unwrap_err();
         assert!(error.contains(named), "{error}");
@@ -162,8 +167,10 @@ fn a_key_on_the_command_line_is_refused_and_not_repeated() {
         &["once", "--api.key=s3cret"],
     ] {
         let error = read(words).unwrap_err();
+        let remedy = "the list of processes would show it; write --api.key-file, or set \
+                      TRANSLATION_EXPORTER_API__KEY";
         assert!(
-            error.contains("TRANSLATION_EXPORTER_API__KEY") && !error.contains("s3cret"),
+            error.contains(remedy) && !error.contains("s3cret"),
             "{error}"
         );
     }
@@ -248,4 +255,18 @@ fn the_error_for_a_key_without_an_option_says_where_it_goes() {
         error.contains("TRANSLATION_EXPORTER_API__PAGE_SIZE"),
         "{error}"
     );
+}
+
+#[test]
+fn the_error_for_an_option_in_the_spelling_of_its_key_gives_the_option() {
+    for (word, remedy) in [
+        ("--web.config_file=x", "write --web.config.file\n"),
+        ("--web.config-file=x", "write --web.config.file\n"),
+        ("--web.listen_addresses=x", "write --web.listen-address\n"),
+        ("--api.key_file=x", "write --api.key-file\n"),
+        ("--api.base_url=x", "write --api.base-url\n"),
+    ] {
+        let error = read(&["check-config", word]).unwrap_err();
+        assert!(error.contains(remedy), "{error}");
+    }
 }
