@@ -71,8 +71,11 @@ impl Template {
         } else if url.contains(is_excluded) {
             "contains a space, a quote or another character that a URL cannot contain"
         } else {
-            let parsed = Url::parse(&url).map_err(|error| format!("is not a URL: {error}"));
-            return parsed.map(|_| template);
+            let parsed = Url::parse(&url).map_err(|error| format!("is not a URL: {error}"))?;
+            if parsed.username().is_empty() && parsed.password().is_none() {
+                return Ok(template);
+            }
+            "contains a user or a password, which every reader of the link would see"
         };
         Err(problem.to_owned())
     }
@@ -166,6 +169,8 @@ mod tests {
             ("https://t.example.com/a b", "a space"),
             ("https://t.example.com/\"{id}\"", "a quote"),
             ("https://", "is not a URL: empty host"),
+            ("https://user:pass@t.example.com", "a user or a password"),
+            ("https://{owner}@t.example.com", "a user or a password"),
         ] {
             let refused = Template::of_language(text).unwrap_err();
             assert!(refused.contains(error), "{text}: {refused}");
