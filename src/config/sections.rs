@@ -279,7 +279,14 @@ fn targets(read: &mut Reader) -> Option<Targets> {
 }
 
 fn target(read: &mut Reader, source: String) -> Option<TargetEntry> {
-    let texts = ["targets.repositories", "targets.languages"].map(|path| read.text(path));
+    let texts = ["targets.repositories", "targets.languages"].map(|path| {
+        let setting = read.setting(path);
+        if setting.value.is_empty() && setting.source != DEFAULT {
+            // It could mean none or all.
+            setting.mistake("is empty; leave the key out to match all");
+        }
+        setting.value.clone()
+    });
     let [repositories, languages] = texts.each_ref().map(|text| items(text));
     let words = globs_in_words(&repositories, &languages);
     let named = Named::of(&repositories, &languages);
