@@ -4,7 +4,7 @@
 use super::{
     Setting,
     api_key::{HIDDEN, may_be_key},
-    keys::Key,
+    keys::{Key, TARGETS},
     values::{Takes, items},
 };
 use figment::{Figment, providers::Serialized};
@@ -63,11 +63,12 @@ impl Reader {
                 let value = (&one.value, &one.source, &one.mistake);
                 figment = figment.merge(Serialized::default(one.key.path, value));
             }
+            let mut paths = layer.settings.iter().map(|one| one.key.path);
+            if paths.any(|path| path == TARGETS.path) {
+                merged.targets = layer.targets;
+            }
             if merged.settings.is_empty() {
                 merged.settings = layer.settings;
-            }
-            if !layer.targets.is_empty() {
-                merged.targets = layer.targets;
             }
             merged.mistakes.extend(layer.mistakes);
         }
@@ -107,8 +108,14 @@ impl Reader {
             Takes::File if !trimmed.is_empty() => {
                 let path = file.parent().unwrap_or(file).join(trimmed);
                 if may_be_key(Path::new(trimmed), &path) {
-                    let hint = "give a path from / on, or of a file that exists";
-                    setting.mistake(format_args!("the file {HIDDEN} does not exist; {hint}"));
+                    // The first start finds no state file.
+                    let or = match key.path {
+                        "state.file" => "one that ends in .json",
+                        _ => "of a file that exists",
+                    };
+                    setting.mistake(format_args!(
+                        "the file {HIDDEN} does not exist; give a path from / on, or {or}"
+                    ));
                 }
                 path.display().to_string()
             }

@@ -287,6 +287,27 @@ fn a_command_s_own_defaults_stand_below_all_layers() {
 }
 
 #[test]
+fn the_targets_of_a_file_replace_a_command_s_own_even_by_none() {
+    let own = |file: &str| {
+        let path = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(path.path(), file).unwrap();
+        let mut options = demo_options();
+        options.defaults += "targets: [{ratio: 0.5}]\n";
+        options.config_file = Some(path.path().to_owned());
+        let config = load(&options, &[]).unwrap();
+        let ratios = config.targets.0.iter().map(|entry| entry.target.ratio);
+        (
+            ratios.collect::<Vec<_>>(),
+            config.settings.last().unwrap().value.clone(),
+        )
+    };
+    assert_eq!(own("").0, [0.5]);
+    assert_eq!(own("targets:\n").0, [0.5]);
+    assert_eq!(own("targets: [{ratio: 0.9}]\n").0, [0.9]);
+    assert_eq!(own("targets: []\n"), (vec![], "[]".to_owned()));
+}
+
+#[test]
 fn the_demo_s_api_takes_the_key_that_is_given() {
     let key = |variables: &[(&str, &str)]| {
         let loaded = load(&demo_options(), &environment(variables))?;
