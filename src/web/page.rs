@@ -37,10 +37,11 @@ static RENDERERS: Semaphore = Semaphore::const_new(2);
 /// Handles requests for the page.
 pub async fn show(
     State(state): State<Arc<AppState>>,
-    Query(query): Query<html::Query>,
     Query(parameters): Query<Vec<(String, String)>>,
 ) -> Result<Response> {
-    let selection = selection(&parameters)?;
+    let query = html::Query::new(&parameters);
+    let query = query.map_err(|message| (StatusCode::BAD_REQUEST, message))?;
+    let selection = selection(&query.others("page"))?;
     // A minute, for a page on a wall.
     let refresh = (query.refresh == "1").then_some([(header::REFRESH, "60")]);
     let policy = policy();

@@ -29,11 +29,12 @@ pub async fn show(
 
 /// Reads the selection of a query, in which empty values choose all.
 pub(super) fn selection(
-    parameters: &[(String, String)],
+    parameters: &[(impl AsRef<str>, impl AsRef<str>)],
 ) -> Result<Selection, (StatusCode, String)> {
     let globs = |name| {
         let values = parameters.iter();
-        let values = values.filter(move |(key, value)| key == name && !value.is_empty());
+        let values = values.map(|(key, value)| (key.as_ref(), value.as_ref()));
+        let values = values.filter(|(key, value)| *key == name && !value.is_empty());
         let globs = values.map(|(_, value)| {
             glob(value).map_err(|error| format!("{name} is not a glob: {error}\n"))
         });

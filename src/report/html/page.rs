@@ -18,7 +18,7 @@ use crate::{
     },
     report::{
         not_judged,
-        words::{self, date, day, days, ready_count, span},
+        words::{self, date, day, days, fraction, ready_count, span},
     },
     support::{clock::Timestamp, escape::printable, humanize},
 };
@@ -157,6 +157,18 @@ fn marks(translation: &Translation) -> String {
             words.join(" ")
         }
     }
+}
+
+/// Counts the translations with each problem that any of them has, the most urgent first.
+fn most_urgent_first(totals: &Totals) -> Vec<(TranslationProblem, usize)> {
+    let kinds = [
+        TranslationProblem::Overdue,
+        TranslationProblem::AtRisk,
+        TranslationProblem::Regressed,
+        TranslationProblem::Stalled,
+    ];
+    let counts = kinds.map(|kind| (kind, totals.count(kind)));
+    counts.into_iter().filter(|(_, count)| *count > 0).collect()
 }
 
 /// Returns the class of a mean, which nothing colours beside unknown completions.

@@ -2,12 +2,10 @@
 //! is about; `q`, `only`, `sort` and `page` choose rows of its table.
 
 use crate::domain::TranslationProblem;
-use serde::Deserialize;
 use url::form_urlencoded::Serializer;
 
 /// The choices of a visitor. An empty text chooses nothing.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[derive(Debug, Default)]
 pub struct Query {
     /// A glob on the selected repositories.
     pub repo: String,
@@ -26,6 +24,30 @@ pub struct Query {
 }
 
 impl Query {
+    /// Reads the parameters of a request. The last value that is not empty counts.
+    ///
+    /// # Errors
+    /// Fails with a message for the visitor if `page` is no number.
+    pub fn new(parameters: &[(String, String)]) -> Result<Self, &'static str> {
+        let value = |name| {
+            let mut values = parameters.iter().rev();
+            let found = values.find(|(key, value)| key == name && !value.is_empty());
+            found.map(|(_, value)| value.clone())
+        };
+        let page = value("page").map_or(Ok(1), |page| page.parse());
+        Ok(Self {
+            repo: value("repo").unwrap_or_default(),
+            language: value("language").unwrap_or_default(),
+            q: value("q").unwrap_or_default(),
+            only: value("only").unwrap_or_default(),
+            sort: value("sort").unwrap_or_default(),
+            page: page.map_err(
+                |_| "page is not the number of a page; write one from 1, or leave it out\n",
+            )?,
+            refresh: value("refresh").unwrap_or_default(),
+        })
+    }
+
     pub fn is_of_all(&self) -> bool {
         self.repo.is_empty() && self.language.is_empty()
     }

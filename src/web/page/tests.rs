@@ -1,6 +1,6 @@
 use crate::{
     domain::{
-        Failure, Repository, RepositoryId,
+        Completion, Failure, Repository, RepositoryId,
         document::Document,
         links::{Links, Template},
         polling::PollOutcome,
@@ -274,6 +274,63 @@ async fn a_page_has_200_rows_and_one_beyond_the_last_is_the_last() {
     });
     assert_eq!(file.matches("<th scope=\"row\">").count(), 450);
     assert!(!file.contains("<form") && !file.contains("href=\"?") && !file.contains("href=\"-/"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_last_value_of_a_parameter_wins_and_an_empty_one_is_absent() {
+    let snapshot = snapshot_of(&[("a/a", Some(50.0), 1), ("a/b", Some(50.0), 1)]);
+    for (uri, rows) in [
+        ("/?repo=a/a&repo=a/b", &["a/b"][..]),
+        ("/?repo=a/a&repo=", &["a/a"]),
+        (
+            "/?language=fr&language=d*&sort=worst&sort=name",
+            &["a/a", "a/b"],
+        ),
+        ("/?page=&only=", &["a/a", "a/b"]),
+    ] {
+        assert_eq!(names(&page_of(&snapshot, uri).await), rows, "{uri}");
+    }
+    let fixture = Fixture::new();
+    for page in ["-1", "two", "99999999999999999999"] {
+        let response = fixture.ask(&format!("GET /?page={page}")).await;
+        assert_eq!(response.status(), 400);
+        assert_eq!(
+            body(response).await,
+            "page is not the number of a page; write one from 1, or leave it out\n"
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_worst_problems_come_first() {
+    let days = |days: i64| format!("{:.10}", days_ago(-days).to_string());
+    let mut fell = record("fr", 90.0, 2);
+    fell.observe(Completion::new(10.0), 100.0, days_ago(1));
+    let mut snapshot = snapshot(vec![
+        read(1, "a/a", vec![record("de", 50.0, 9), fell]),
+        read(2, "a/b", vec![record("it", 50.0, 9)]),
+    ]);
+    snapshot.targets = Arc::new(Targets(vec![
+        entry(&[], &["de"], 1.0, &days(-2)),
+        entry(&[], &["it"], 1.0, &days(2)),
+    ]));
+    let page = page_of(&snapshot, "/").await;
+    let words = words(&page);
+    let figures = "1 overdue 1 at risk 1 regressed 2 stalled";
+    assert!(words.contains(figures), "{words:.900}");
+    let filters = "all overdue at risk regressed stalled";
+    assert!(words.contains(filters), "{words}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_repository_of_resting_translations_rests() {
+    let mut snapshot = snapshot_of(&[("a/a", Some(50.0), 9)]);
+    snapshot.targets = Arc::new(Targets(vec![entry(&[], &[], 0.0, "")]));
+    let page = page_of(&snapshot, "/").await;
+    assert!(
+        page.contains(">resting</td>") && !page.contains("0/0"),
+        "{page}"
+    );
 }
 
 #[tokio::test(start_paused = true)]
