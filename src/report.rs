@@ -52,7 +52,7 @@ const MOST_NAMED: usize = 10;
 pub struct Report {
     /// The chosen repositories and languages.
     pub document: Arc<Document>,
-    /// The findings of the poll, worst first.
+    /// The findings of the poll, sorted by kind.
     pub findings: Vec<Finding>,
     /// The host of the API.
     pub api: Arc<str>,
@@ -141,6 +141,7 @@ fn not_judged(totals: &Totals) -> impl Iterator<Item = String> {
 }
 
 /// Counts the ready translations, and the resting ones apart, such as `2 of 2 ready, 10 resting`.
+/// After an outage, none may be known.
 fn ready(totals: &Totals) -> String {
     let (ready, all, resting) = (
         ready_count(totals),
@@ -148,6 +149,9 @@ fn ready(totals: &Totals) -> String {
         grouped(totals.resting),
     );
     match totals {
+        Totals {
+            all: 0, resting: 0, ..
+        } => "no translation known".to_owned(),
         Totals { resting: 0, .. } => format!("{ready} of {all} ready"),
         Totals { all: 0, .. } => format!("{resting} resting"),
         _ => format!("{ready} of {all} ready, {resting} resting"),

@@ -13,7 +13,7 @@ use crate::{
     config::{Config, Options},
     diagnosis::{self, Finding},
     domain::{
-        ProblemKind,
+        Failure, PollFailure, ProblemKind, Stop,
         document::{Document, Row, Selection},
         polling::PollOutcome,
         targets::Targets,
@@ -68,7 +68,7 @@ pub async fn once(options: &Options, arguments: Once) -> Result<(), RunError> {
         signal = signals.received() => Some(signal),
     };
     poller.save();
-    let all = judge(poller, arguments.require);
+    let all = judge(poller, &selection, arguments.require);
     // An interrupted poll is no basis for a diagnosis.
     let findings = match signal {
         Some(_) => Vec::new(),
@@ -165,16 +165,24 @@ fn new_poller(
 }
 
 /// Judges the data of the poll, by the ratio of `--require` if there is one. Ends the progress.
-fn judge(poller: Poller<Client>, require: Option<f64>) -> Document {
+fn judge(poller: Poller<Client>, selection: &Selection, require: Option<f64>) -> Document {
     let (mut snapshot, mut status) = (poller.snapshot(), poller.status());
     drop(poller);
     if let Some(ratio) = require {
         snapshot.targets = Arc::new(Targets::everything_at(ratio));
     }
     if let Some(poll) = status.running.take() {
-        // A signal has ended it.
+        // A signal has ended it, so that its result says nothing of the repositories left unread.
+        let (what, hint) = ("the poll was stopped", "poll again, without ending it early");
+        let names = snapshot.repositories.iter().map(|shown| &shown.repository.name);
+        let chosen = names.filter(|name| selection.has_repository(name)).count();
         status.last = Some(PollOutcome {
             ended_at: snapshot.taken_at,
+            of: poll.of.or(Some(chosen)),
+            stop: Some(Stop {
+                reason: PollFailure::Unavailable,
+                failure: Failure::new(what, hint, snapshot.taken_at),
+            }),
             ..poll
         });
     }

@@ -263,7 +263,7 @@ fn a_failed_listing_does_not_look_like_an_empty_account() {
         }),
         ..poll(0)
     };
-    let expected = "0 of 0 ready
+    let expected = "no translation known
 0 repositories, 0 languages
 
 Could not be read:
@@ -475,7 +475,10 @@ fn a_badge_is_green_only_if_everything_was_read_and_is_ready() {
         assert_eq!(badge, expected);
     }
     let nothing = badge(&report(&snapshot(Vec::new()), &poll(0)));
-    assert!(nothing.contains("lightgrey"), "{nothing}");
+    assert!(
+        nothing.contains("no translation known") && nothing.contains("lightgrey"),
+        "{nothing}"
+    );
     let mut beside_resting = resting_and(&[("de", None)], 50.0);
     let unknown = badge(&report(&beside_resting, &poll(0)));
     assert!(unknown.contains("? of 1 ready, 1 resting"), "{unknown}");

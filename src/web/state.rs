@@ -21,7 +21,7 @@ pub type ReloadRequest = oneshot::Sender<Result<(), String>>;
 pub struct Current {
     pub document: Arc<Document>,
     pub exposition: Arc<Exposition>,
-    /// The findings, worst first.
+    /// The findings, sorted by kind.
     pub findings: Vec<Finding>,
 }
 

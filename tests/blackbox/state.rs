@@ -288,6 +288,42 @@ fn once_that_is_stopped_saves_and_prints_what_it_has_read() {
 }
 
 #[test]
+fn once_that_is_stopped_claims_no_complete_poll() {
+    for (silent, read, unreached) in [(Target::Listing, 0, 2), (Target::Languages(2), 1, 1)] {
+        let ready = |id| Repo::new(id, &format!("a/{id}")).languages(&[("de", 100.0)]);
+        let api = Api::start([1, 2].map(ready));
+        let kept = Kept::new();
+        let once = kept.setup(&api).arguments(&["once"]).run();
+        assert_eq!(once.code, Some(0), "{}", once.stderr);
+        api.forget();
+        api.fault(silent, Reply::never());
+        let path = |format| kept.folder.path().join(format);
+        let output = |format| format!("--output={format}={}", path(format).display());
+        let formats = ["json", "badge", "languages", "html"];
+        let outputs = formats.map(output);
+        let mut process = kept
+            .setup(&api)
+            .set("api.concurrency", "1")
+            .arguments(&["once"])
+            .arguments(&outputs.each_ref().map(|output| &**output))
+            .spawn();
+        until("the request is sent", || !api.requests(silent).is_empty());
+        process.end_with("TERM", 1);
+        let [json, badge, languages, html] =
+            formats.map(|format| fs::read_to_string(path(format)).unwrap());
+        let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+        let poll = &json["poll"];
+        assert_eq!(json["complete"], false);
+        assert_eq!(poll["error"]["what"], "the poll was stopped");
+        let counts = ["read", "postponed", "unreached"].map(|member| poll[member].as_u64());
+        assert_eq!(counts, [Some(read), Some(0), Some(unreached)], "{poll}");
+        assert!(badge.contains("orange"), "{badge}");
+        assert_eq!(languages, "");
+        assert!(html.contains("Not known now: 2 of 2 ready"), "{html}");
+    }
+}
+
+#[test]
 fn a_stdout_that_nobody_reads_does_not_keep_once_from_being_stopped() {
     let api = Api::start((1..=300).map(repo));
     let stalled = "mkfifo pipe; tail --pid=$$ -f /dev/null < pipe & exec > pipe";

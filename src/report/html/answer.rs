@@ -14,7 +14,10 @@ pub fn answer(page: &Page<'_>) -> (String, Option<Severity>) {
     let (totals, unread) = (&chosen.totals, chosen.unread());
     let overdue = totals.count(TranslationProblem::Overdue);
     let is_first = document.status.last.is_none();
-    let mut sentence = ready(totals);
+    let mut known = vec![ready(totals)];
+    if totals.with_resting() == 0 && unread > 0 {
+        known.clear();
+    }
     // The line of what is not judged says it where other news matters more.
     let unknown = if totals.behind() > totals.unknown {
         0
@@ -23,12 +26,13 @@ pub fn answer(page: &Page<'_>) -> (String, Option<Severity>) {
     };
     for (count, words) in [(overdue, "overdue"), (unknown, "without a completion")] {
         if count > 0 {
-            sentence = format!("{sentence}, {} {words}", grouped(count));
+            known.push(format!("{} {words}", grouped(count)));
         }
     }
     if unread > 0 {
-        sentence = format!("{sentence}, {} without data", repositories(unread));
+        known.push(format!("{} without data", repositories(unread)));
     }
+    let sentence = known.join(", ");
     let with = |verdict| format!("{verdict}: {sentence}");
     let (news, sentence) = if document.rows.is_empty() {
         (Some(Severity::Info), headline(page.findings, document))
@@ -48,6 +52,9 @@ pub fn answer(page: &Page<'_>) -> (String, Option<Severity>) {
         (Some(Severity::Warning), with("Unknown"))
     } else if unread > 0 {
         (Some(Severity::Info), with("Not known yet"))
+    } else if totals.with_resting() == 0 {
+        let sentence = "Nothing to ship: no repository has a language";
+        (Some(Severity::Info), sentence.to_owned())
     } else if totals.all == 0 {
         (Some(Severity::Info), with("Nothing to ship"))
     } else if page.is_outdated() {

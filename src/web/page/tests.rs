@@ -126,6 +126,8 @@ async fn the_answer_names_its_reason_and_its_mark_the_worst_news() {
     let failure = Failure::new("no", "wait", NOW);
     let condition = Condition::Pending(Some(failure));
     unread.repositories.push(shown(2, "a/b", condition));
+    let nothing_read = snapshot(unread.repositories[1..].to_vec());
+    let no_languages = snapshot(vec![read(1, "a/a", Vec::new())]);
     let filtered = Snapshot {
         filtered: 3,
         ..snapshot(Vec::new())
@@ -156,6 +158,16 @@ async fn the_answer_names_its_reason_and_its_mark_the_worst_news() {
             unread,
             '!',
             "Not known yet: 1 of 1 ready, 1 repository without data",
+        ),
+        (
+            nothing_read,
+            '!',
+            "Not known yet: 1 repository without data",
+        ),
+        (
+            no_languages,
+            '\u{25cb}',
+            "Nothing to ship: no repository has a language",
         ),
         (
             filtered,
