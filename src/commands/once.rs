@@ -173,8 +173,14 @@ fn judge(poller: Poller<Client>, selection: &Selection, require: Option<f64>) ->
     }
     if let Some(poll) = status.running.take() {
         // A signal has ended it, so that its result says nothing of the repositories left unread.
-        let (what, hint) = ("the poll was stopped", "poll again, without ending it early");
-        let names = snapshot.repositories.iter().map(|shown| &shown.repository.name);
+        let (what, hint) = (
+            "the poll was stopped",
+            "poll again, without ending it early",
+        );
+        let names = snapshot
+            .repositories
+            .iter()
+            .map(|shown| &shown.repository.name);
         let chosen = names.filter(|name| selection.has_repository(name)).count();
         status.last = Some(PollOutcome {
             ended_at: snapshot.taken_at,
