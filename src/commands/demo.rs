@@ -35,6 +35,7 @@ pub fn state() -> SavedState {
         failures: 0,
         failing_since: None,
         languages: Some(Arc::new(languages)),
+        departed: Arc::default(),
     };
     SavedState {
         repositories: demo::history(now).map(saved).collect(),

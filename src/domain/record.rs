@@ -9,7 +9,7 @@
 use super::{Completion, Language, ReportedLanguage, Repository};
 use crate::support::clock::Timestamp;
 use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
-use std::{mem::replace, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, mem::replace, sync::Arc, time::Duration};
 
 const WEEK: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
@@ -155,13 +155,17 @@ impl Record {
         self.known = Some(known);
     }
 
+    /// Returns whether the record is worth its memory once its language has left.
+    pub fn is_kept(&self, now: Timestamp) -> bool {
+        let left_at = self.left_at.unwrap_or(now);
+        self.known.is_some() && now.since(left_at) < KEPT_FOR
+    }
+
     /// Returns the record of a language that is gone at `now`; `None` if there is nothing to keep,
     /// or no longer.
     pub fn departed(&self, now: Timestamp) -> Option<Self> {
-        let left_at = self.left_at.unwrap_or(now);
-        let is_kept = self.known.is_some() && now.since(left_at) < KEPT_FOR;
-        is_kept.then(|| Self {
-            left_at: Some(left_at),
+        self.is_kept(now).then(|| Self {
+            left_at: self.left_at.or(Some(now)),
             ..self.clone()
         })
     }
@@ -197,32 +201,31 @@ impl Past {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Languages {
     pub read_at: Timestamp,
-    /// Sorted by code, each code once. The ledger keeps departed languages among them, a snapshot
-    /// does not.
+    /// Sorted by code, each code once.
     #[serde(deserialize_with = "sorted")]
     pub records: Arc<[Record]>,
 }
 
 impl Languages {
     /// Returns the records of a repository after a response of `now`, as a continuation of
-    /// `before`.
+    /// `before`, and those of its departed languages, as a continuation of `departed`.
     pub fn after(
         before: Arc<[Record]>,
+        departed: Arc<[Record]>,
         reported: Vec<ReportedLanguage>,
         scale: f64,
         now: Timestamp,
-    ) -> Self {
-        let mut known = before.iter().peekable();
+    ) -> (Self, Arc<[Record]>) {
+        let known = departed.iter().chain(&*before);
+        let known = known.map(|record| (&*record.language.code, record));
+        let mut known: BTreeMap<&str, &Record> = known.collect();
         let mut records = Vec::with_capacity(reported.len());
         for ReportedLanguage {
             language,
             completion,
         } in reported
         {
-            while let Some(gone) = known.next_if(|one| one.language.code < language.code) {
-                records.extend(gone.departed(now));
-            }
-            let same = known.next_if(|one| one.language.code == language.code);
+            let same = known.remove(&*language.code);
             let mut record = same.map_or_else(|| Record::new(Arc::clone(&language)), Record::clone);
             record.left_at = None;
             // An unchanged language keeps its memory.
@@ -232,17 +235,23 @@ impl Languages {
             record.observe(completion, scale, now);
             records.push(record);
         }
-        records.extend(known.filter_map(|gone| gone.departed(now)));
-        // Unchanged records stay shared with the published snapshots.
-        let records = if *before == *records {
-            before
-        } else {
-            records.into()
-        };
-        Self {
+        let gone = known.into_values().filter_map(|gone| gone.departed(now));
+        let gone = gone.collect();
+        let languages = Self {
             read_at: now,
-            records,
-        }
+            records: continued(before, records),
+        };
+        (languages, continued(departed, gone))
+    }
+}
+
+/// Returns the records that follow `before`. Unchanged ones stay shared with the published
+/// snapshots.
+fn continued(before: Arc<[Record]>, after: Vec<Record>) -> Arc<[Record]> {
+    if *before == *after {
+        before
+    } else {
+        after.into()
     }
 }
 
@@ -268,6 +277,9 @@ pub struct SavedRepository {
     /// The time since which reads fail; `None` after a success.
     pub failing_since: Option<Timestamp>,
     pub languages: Option<Arc<Languages>>,
+    /// The records of languages that left the repository.
+    #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
+    pub departed: Arc<[Record]>,
 }
 
 #[cfg(test)]
@@ -459,13 +471,14 @@ mod tests {
         let both = || vec![reported("de", 10.0), reported("fr", 20.0)];
         for (days, is_kept) in [(27, true), (31, false)] {
             let mut at = START;
-            let mut records: Arc<[Record]> = Arc::default();
+            let (mut records, mut departed) = (Arc::default(), Arc::default());
             let mut gone = Vec::new();
             let mut read = |after, reported| {
                 at = at.saturating_add(after);
-                records = Languages::after(Arc::clone(&records), reported, 100.0, at).records;
-                let departed = records.iter().filter(|one| one.left_at.is_some());
-                gone.push(departed.count());
+                let before = (Arc::clone(&records), Arc::clone(&departed));
+                let after = Languages::after(before.0, before.1, reported, 100.0, at);
+                (records, departed) = (after.0.records, after.1);
+                gone.push(departed.len());
             };
             read(DAY, both());
             read(DAY, vec![reported("de", 10.0)]);

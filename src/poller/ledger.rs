@@ -10,7 +10,8 @@ mod listing;
 use super::{log::PollLog, settings::Settings};
 use crate::{
     domain::{
-        Defect, Defects, Failure, LanguageList, Operation, Repository, RepositoryId, ZeroCount,
+        Defect, Defects, Failure, LanguageList, Operation, ReportedLanguage, Repository,
+        RepositoryId, ZeroCount,
         record::{Languages, Record, SavedRepository},
         snapshot::{Condition, Shown, Snapshot},
     },
@@ -20,6 +21,7 @@ use crate::{
 use globset::GlobSet;
 use std::{
     collections::{BTreeMap, BTreeSet},
+    mem::take,
     sync::Arc,
     time::Duration,
 };
@@ -69,7 +71,8 @@ pub struct Ledger {
     gone: BTreeMap<RepositoryId, Arc<[Record]>>,
     /// The number of completions of 0 that this process has read.
     zero_completions: usize,
-    /// An upper bound of the languages in `polled`: exact when a poll begins to read them.
+    /// An upper bound of the records, departed ones included: exact when a poll begins to read
+    /// languages.
     languages: usize,
     /// The number of the last attempt to read a repository.
     attempts: u64,
@@ -160,8 +163,7 @@ impl Ledger {
     ) -> BTreeMap<Arc<str>, Vec<Arc<str>>> {
         let mut gone = BTreeMap::new();
         for known in self.polled.values() {
-            let languages = known.kept.languages.iter();
-            let recent = languages.flat_map(|one| &*one.records).filter(|record| {
+            let recent = known.kept.departed.iter().filter(|record| {
                 let left_within_a_day = record.left_at.is_some_and(|at| now.since(at) < DAY);
                 left_within_a_day && !excluded.is_match(&*record.language.code)
             });
@@ -206,20 +208,20 @@ impl Ledger {
         }
     }
 
-    /// Returns whether the ledger has room for `languages` of a repository.
-    pub fn has_room(&self, id: RepositoryId, languages: usize) -> bool {
-        let before = self.polled.get(&id).map_or(0, Polled::languages);
-        self.languages - before + languages <= MOST_LANGUAGES
+    /// Returns whether the ledger has room for the languages of a repository. Those that have a
+    /// record need no more of it, so that a full ledger is still updated.
+    pub fn has_room(&self, id: RepositoryId, languages: &[ReportedLanguage]) -> bool {
+        let known = self.polled.get(&id).into_iter().flat_map(Polled::records);
+        let known: BTreeSet<_> = known.map(|record| &record.language.code).collect();
+        let languages = languages.iter();
+        let new = languages.filter(|one| !known.contains(&one.language.code));
+        self.languages + new.count() <= MOST_LANGUAGES
     }
 
     fn count_languages(&self) -> usize {
-        let polled: usize = self.polled.values().map(Polled::languages).sum();
-        polled
-            + self
-                .gone
-                .values()
-                .map(|records| records.len())
-                .sum::<usize>()
+        let polled = self.polled.values().map(|known| known.records().count());
+        let gone = self.gone.values().map(|records| records.len());
+        polled.chain(gone).sum()
     }
 
     /// Records the languages read from a repository, and logs the end of its failure.
@@ -247,12 +249,16 @@ impl Ledger {
         known.defects = bad;
         known.absent_completions = zeros.absent;
         self.zero_completions = self.zero_completions.saturating_add(zeros.spelled_out);
-        self.languages = self.languages - known.languages() + languages.len();
         let before = known.kept.languages.take();
         let before = before.map(|before| Arc::clone(&before.records));
-        let before = before.or_else(|| self.gone.remove(&id)).unwrap_or_default();
-        let languages = Languages::after(before, languages, scale, now.wall);
+        let departed = take(&mut known.kept.departed);
+        let departed = self.gone.remove(&id).unwrap_or(departed);
+        let before = before.unwrap_or_default();
+        let held = before.len() + departed.len();
+        let (languages, departed) = Languages::after(before, departed, languages, scale, now.wall);
+        self.languages = self.languages + languages.records.len() + departed.len() - held;
         known.kept.languages = Some(Arc::new(languages));
+        known.kept.departed = departed;
         known.read_at = Some(now.monotonic);
         known.kept.failures = 0;
         known.kept.failing_since = None;
@@ -329,6 +335,7 @@ impl Polled {
                 failures: 0,
                 failing_since: None,
                 languages: None,
+                departed: Arc::default(),
             },
             read_at: None,
             failure: None,
@@ -354,14 +361,13 @@ impl Polled {
         if let Some(failure) = &mut failure {
             failure.since = failure.since.min(now.wall);
         }
-        let is_hidden =
-            |record: &Record| record.left_at.is_some() || excluded.is_match(&*record.language.code);
+        let is_excluded = |record: &Record| excluded.is_match(&*record.language.code);
         if let Some(languages) = &mut languages
-            && languages.records.iter().any(is_hidden)
+            && languages.records.iter().any(is_excluded)
         {
             let records = languages.records.iter();
             *languages = Arc::new(Languages {
-                records: records.filter(|one| !is_hidden(one)).cloned().collect(),
+                records: records.filter(|one| !is_excluded(one)).cloned().collect(),
                 ..**languages
             });
         }
@@ -378,9 +384,10 @@ impl Polled {
         }
     }
 
-    /// Returns the number of languages.
-    fn languages(&self) -> usize {
-        let languages = self.kept.languages.as_ref();
-        languages.map_or(0, |languages| languages.records.len())
+    /// Returns all records, also those of departed languages.
+    fn records(&self) -> impl Iterator<Item = &Record> {
+        let languages = self.kept.languages.iter();
+        let records = languages.flat_map(|languages| &*languages.records);
+        records.chain(&*self.kept.departed)
     }
 }

@@ -387,7 +387,7 @@ impl<'a, A: Api> Poll<'a, A> {
         for (defect, found) in &list.bad.0 {
             self.count_defects(operation, *defect, found.count);
         }
-        if self.poller.ledger.has_room(id, list.languages.len()) {
+        if self.poller.ledger.has_room(id, &list.languages) {
             return Ok(list);
         }
         let what = format!(

@@ -71,6 +71,7 @@ fn saved_repository(id: u64, name: &str, languages: Option<Vec<Record>>) -> Save
         failures: 0,
         failing_since: None,
         languages,
+        departed: Arc::default(),
     }
 }
 

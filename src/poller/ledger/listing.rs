@@ -2,11 +2,7 @@
 
 use super::{super::log::PollLog, Ledger, Polled};
 use crate::{
-    domain::{
-        Defect, Listing, Repository, RepositoryId,
-        filter::Filter,
-        record::{Record, SavedRepository},
-    },
+    domain::{Defect, Listing, Repository, RepositoryId, filter::Filter, record::SavedRepository},
     support::clock::Timestamp,
 };
 use std::{
@@ -41,15 +37,22 @@ impl Ledger {
         } = listing;
         for (id, known) in &self.polled {
             if nameless.contains(id) || self.missed.contains(id) {
-                repositories.insert(*id, Arc::clone(&known.kept.repository));
+                let repository = || Arc::clone(&known.kept.repository);
+                repositories.entry(*id).or_insert_with(repository);
             }
         }
         self.has_data = true;
         self.unnamed = nameless.len();
         self.filtered = 0;
         // Without an answer of the API, a clock that is ahead would forget all records.
-        let is_kept = |record: &Record| record.departed(now).is_some();
-        self.gone.retain(|_, records| records.iter().any(is_kept));
+        let polled = self.polled.values_mut().map(|one| &mut one.kept.departed);
+        for departed in self.gone.values_mut().chain(polled) {
+            if !departed.iter().all(|record| record.is_kept(now)) {
+                let kept = departed.iter().filter(|record| record.is_kept(now));
+                *departed = kept.cloned().collect();
+            }
+        }
+        self.gone.retain(|_, departed| !departed.is_empty());
         let duplicates = self.select(&repositories, filter, now, log);
         for repository in &duplicates {
             bad.add_duplicate(Defect::DuplicateName, repository);
@@ -123,9 +126,9 @@ impl Ledger {
                 // After their last read, even if the clock is wrong before the first listing of a
                 // process.
                 let left_at = now.max(languages.read_at);
-                let gone = languages.records.iter();
-                self.gone
-                    .insert(id, gone.filter_map(|one| one.departed(left_at)).collect());
+                let gone = languages.records.iter().chain(&*known.kept.departed);
+                let gone = gone.filter_map(|one| one.departed(left_at));
+                self.gone.insert(id, gone.collect());
             }
         }
         duplicates

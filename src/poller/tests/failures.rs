@@ -1,7 +1,12 @@
 //! Failing repositories and outages: a poll reads every repository that can be read.
 
 use super::*;
-use crate::{domain::RepositoryId, poller::ledger::Ledger};
+use crate::{
+    domain::{Completion, LanguageList, ReportedLanguage, RepositoryId},
+    poller::{ledger::Ledger, log::PollLog},
+    testing,
+};
+use globset::GlobSet;
 
 #[tokio::test(start_paused = true)]
 async fn with_100_of_140_forbidden_the_others_stay_fresh() {
@@ -115,11 +120,36 @@ async fn a_hold_of_the_first_poll_is_waited_for() {
     assert_eq!(ends_of_polls(api, None).await, [0]);
 }
 
-#[test]
-fn a_million_translations_are_too_many() {
-    let (ledger, id) = (Ledger::default(), RepositoryId::new(1).unwrap());
-    assert!(ledger.has_room(id, 1_000_000));
-    assert!(!ledger.has_room(id, 1_000_001));
+#[tokio::test(start_paused = true)]
+async fn a_million_translations_are_too_many_departed_ones_included() {
+    let mut bench = Bench::new();
+    bench.poll().await;
+    let mut saved = bench.saved();
+    let record = testing::record_of("nl", "Dutch", Some(1.0), START);
+    let gone = vec![record; 1_000_000 - 3 - 1];
+    saved.gone = [(RepositoryId::new(9).unwrap(), gone.into())].into();
+    let mut ledger = Ledger::restore(saved);
+    ledger.order(&GlobSet::empty());
+    let (id, now) = (RepositoryId::new(1).unwrap(), Clock::system().moment());
+    let list = |codes: &[&str]| -> Vec<_> {
+        let reported = |code: &&str| ReportedLanguage {
+            language: testing::record(code, None).language,
+            completion: Some(Completion::ZERO),
+        };
+        codes.iter().map(reported).collect()
+    };
+    assert!(ledger.has_room(id, &list(&["de", "fr"])));
+    assert!(!ledger.has_room(id, &list(&["de", "fr", "it"])));
+    let languages = LanguageList {
+        languages: list(&["fr"]),
+        ..LanguageList::default()
+    };
+    ledger.succeeded(id, languages, 100.0, now, &mut PollLog::default());
+    assert!(!ledger.has_room(id, &list(&["it"])), "de departed");
+    assert!(
+        ledger.has_room(id, &list(&["de", "fr"])),
+        "a full ledger is still updated"
+    );
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,6 +1,11 @@
 //! The repositories that a listing adds, renames and removes.
 
 use super::*;
+use crate::{
+    domain::{Listing, RepositoryId},
+    poller::log::PollLog,
+    testing,
+};
 
 #[tokio::test(start_paused = true)]
 async fn a_complete_listing_removes_what_it_lacks() {
@@ -131,6 +136,21 @@ async fn the_first_entry_of_an_id_counts_on_any_page() {
     let names = snapshot.repositories.iter();
     let names: Vec<_> = names.map(|shown| &*shown.repository.name).collect();
     assert_eq!(names, ["o/b", "o/c", "o/first"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_entry_without_a_name_hides_no_name_of_the_same_id() {
+    let mut bench = Bench::new();
+    bench.poll().await;
+    let id = RepositoryId::new(1).unwrap();
+    let mut listing = Listing::default();
+    listing.add(testing::repository(1, "o/new"));
+    listing.nameless.insert(id);
+    let settings = bench.poller.settings.borrow().clone();
+    let ledger = &mut bench.poller.ledger;
+    ledger.apply_complete(listing, &settings.filter, START, &mut PollLog::default());
+    let names = ledger.repositories();
+    assert_eq!(&*names[&id].name, "o/new");
 }
 
 #[tokio::test(start_paused = true)]

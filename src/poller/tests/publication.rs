@@ -106,3 +106,18 @@ async fn a_hold_is_published_until_it_ends() {
     assert_eq!(until, [None, Some(360), None], "{published:?}");
     assert!((360..=420).contains(&published[2].0), "{published:?}");
 }
+
+#[tokio::test(start_paused = true)]
+async fn publications_share_the_records_of_a_repository_that_a_language_left() {
+    let mut bench = Bench::new();
+    bench.poll().await;
+    bench.change(|api| api.without_languages = true);
+    bench.poll().await;
+    let shown = |bench: &Bench| {
+        let snapshot = bench.poller.snapshot();
+        let condition = &snapshot.repositories[0].condition;
+        Arc::clone(condition.languages().unwrap())
+    };
+    assert_eq!(shown(&bench).records.len(), 0);
+    assert!(Arc::ptr_eq(&shown(&bench), &shown(&bench)));
+}

@@ -127,6 +127,21 @@ async fn records_of_departed_languages_are_forgotten_after_30_days() {
     }
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_listing_forgets_departed_languages_of_a_repository_that_cannot_be_read() {
+    for (days, kept) in [(29, 1), (30, 0)] {
+        let mut bench = Bench::new();
+        bench.poll().await;
+        bench.change(|api| api.without_languages = true);
+        bench.poll().await;
+        bench.change(|api| api.completions.clear());
+        bench.restart(START.saturating_add(DAY * days));
+        bench.poll().await;
+        let departed = &bench.saved().repositories[0].departed;
+        assert_eq!(departed.len(), kept, "{days} days");
+    }
+}
+
 /// Returns the times at which the languages of repositories that left did so.
 fn left(gone: &BTreeMap<RepositoryId, Arc<[Record]>>) -> Vec<Timestamp> {
     let records = gone.values().flat_map(|records| records.iter());

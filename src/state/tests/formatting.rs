@@ -199,13 +199,17 @@ fn any_repository() -> impl Strategy<Value = SavedRepository> {
     );
     let languages = option::of(any_languages());
     let failures = (any::<u32>(), option::of(any_time()));
-    (repository, any::<u64>(), failures, languages).prop_map(
-        |(repository, last_attempt, (failures, failing_since), languages)| SavedRepository {
-            repository: Arc::new(repository),
-            last_attempt,
-            failures,
-            failing_since,
-            languages,
+    let departed = collection::vec(any_record(), 0..3);
+    (repository, any::<u64>(), failures, languages, departed).prop_map(
+        |(repository, last_attempt, (failures, failing_since), languages, departed)| {
+            SavedRepository {
+                repository: Arc::new(repository),
+                last_attempt,
+                failures,
+                failing_since,
+                languages,
+                departed: departed.into(),
+            }
         },
     )
 }

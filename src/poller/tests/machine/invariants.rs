@@ -20,8 +20,7 @@ pub fn completions(records: &[Record]) -> Languages {
         let completion = record.completion().map(Completion::get);
         (code(&record.language.code), completion)
     };
-    let records = records.iter().filter(|record| record.left_at.is_none());
-    records.map(completion).collect()
+    records.iter().map(completion).collect()
 }
 
 fn code(shown: &str) -> &'static str {
