@@ -56,7 +56,8 @@ use tempfile::Builder;
 /// The mode of new files: only the user that runs the exporter can read them.
 const MODE: u32 = 0o600;
 
-/// The size limit of a state file, in bytes: a million languages take about 160 MiB.
+/// The size limit of a state file, in bytes, for writing and for reading: a million languages take
+/// about 160 MiB.
 const MAX_BYTES: u64 = 256 * 1024 * 1024;
 
 /// Everything that survives a restart.
@@ -169,7 +170,11 @@ impl StateFile {
             .rand_bytes(0)
             .permissions(Permissions::from_mode(MODE));
         replace_by_way_of(&builder, &self.path, |file| {
-            format::encode(saved, &self.base_url, file)
+            format::encode(saved, &self.base_url, &*file)?;
+            if file.metadata()?.len() > MAX_BYTES {
+                return Err(ErrorKind::FileTooLarge.into());
+            }
+            Ok(())
         })
         .map_err(|error| failed("write the state file", &self.path, &error))?;
         let action =

@@ -163,6 +163,22 @@ fn a_first_start_is_empty_and_the_next_one_remembers() {
 }
 
 #[test]
+fn a_state_that_no_start_would_read_is_not_written() {
+    let folder = Folder::new();
+    let opened = folder.open();
+    opened.file.write(&small()).unwrap();
+    let mut large = small();
+    // A record of the same text again and again takes little memory.
+    let record = record("de", &"n".repeat(1 << 20), 1.0, 1);
+    let gone = vec![record; 257];
+    large.gone = [(RepositoryId::new(9).unwrap(), gone.into())].into();
+    let error = opened.file.write(&large).unwrap_err();
+    assert!(error.hint.contains("256 MiB"), "{error}");
+    assert_eq!(folder.content("state"), encoded(&small()));
+    assert_eq!(folder.names(), ["state", "state.lock"]);
+}
+
+#[test]
 fn only_the_user_of_the_exporter_may_read_its_files() {
     let folder = Folder::new();
     fs::write(folder.path("state"), encoded(&small())).unwrap();
