@@ -23,7 +23,7 @@ use crate::{
     support::clock::Timestamp,
 };
 use serde::{
-    Deserializer as _,
+    Deserialize, Deserializer as _,
     de::{SeqAccess, Visitor},
 };
 use serde_json::value::RawValue;
@@ -36,8 +36,22 @@ const MAX_REPOSITORIES: usize = 100_000;
 /// The maximum number of languages of a repository.
 const MAX_LANGUAGES: usize = 1000;
 
-/// The fields of one object, as raw JSON. A repeated field has its last value.
-type Fields<'a> = BTreeMap<String, &'a RawValue>;
+/// The fields of one object, as raw JSON. A repeated field has its last value, and all unknown
+/// fields are one, so that an object of a million names takes no memory.
+type Fields<'a> = BTreeMap<Field, &'a RawValue>;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(field_identifier, rename_all = "snake_case")]
+enum Field {
+    Id,
+    Name,
+    Private,
+    CreatedAt,
+    Code,
+    Completion,
+    #[serde(other)]
+    Unknown,
+}
 
 /// Reads a page of the listing. With `omits_zeros`, an absent `private` is false.
 ///
@@ -54,26 +68,29 @@ pub fn decode_page(body: &[u8], omits_zeros: bool) -> Result<Page, RequestFailur
             listing.bad.add(Defect::NotAnObject, Some(place), "");
             continue;
         };
-        let raw = |name: &str| fields.get(name).map(|raw| raw.get());
-        let id = raw("id").and_then(parse_id);
-        let name = raw("name").and_then(parse_nonempty);
+        let raw = |field| fields.get(&field).map(|raw| raw.get());
+        let id = raw(Field::Id).and_then(parse_id);
+        let name = raw(Field::Name).and_then(parse_nonempty);
         let parse = |raw: &str| raw.parse().ok();
         let private = or_zero(
-            raw("private"),
+            raw(Field::Private),
             false,
             omits_zeros,
             &mut listing.zeros,
             parse,
         );
-        let created_at = raw("created_at").and_then(parse_time);
+        let created_at = raw(Field::CreatedAt).and_then(parse_time);
         for (defect, is_found) in [
-            (Defect::Private, is_bad(raw("private"), private.is_some())),
+            (
+                Defect::Private,
+                is_bad(raw(Field::Private), private.is_some()),
+            ),
             (Defect::CreatedAt, created_at.is_none()),
             (Defect::Id, id.is_none()),
             (Defect::Name, name.is_none()),
         ] {
             if is_found {
-                let id = raw("id").unwrap_or("none");
+                let id = raw(Field::Id).unwrap_or("none");
                 let identity = format_args!("id {id:.20}, {:?}", name.as_deref().unwrap_or(""));
                 listing.bad.add(defect, Some(place), identity);
             }
@@ -112,8 +129,8 @@ pub fn decode_languages(body: &[u8], omits_zeros: bool) -> Result<LanguageList, 
             bad.add(Defect::NotAnObject, place, "");
             continue;
         };
-        let raw = |name: &str| fields.get(name).map(|raw| raw.get());
-        let Some(code) = raw("code").and_then(parse_nonempty) else {
+        let raw = |field| fields.get(&field).map(|raw| raw.get());
+        let Some(code) = raw(Field::Code).and_then(parse_nonempty) else {
             bad.add(Defect::Code, place, "");
             continue;
         };
@@ -122,15 +139,15 @@ pub fn decode_languages(body: &[u8], omits_zeros: bool) -> Result<LanguageList, 
             bad.add(Defect::DuplicateCode, place, identity);
             continue;
         };
-        let name = raw("name").and_then(parse_string);
-        if is_bad(raw("name"), name.is_some()) {
+        let name = raw(Field::Name).and_then(parse_string);
+        if is_bad(raw(Field::Name), name.is_some()) {
             bad.add(Defect::Name, place, identity);
         }
         // The parser of std turns an overflow into infinity, which `Completion` refuses.
         let parse = |raw: &str| raw.parse().ok().and_then(Completion::new);
         let zero = Completion::ZERO;
-        let completion = or_zero(raw("completion"), zero, omits_zeros, zeros, parse);
-        if is_bad(raw("completion"), completion.is_some()) {
+        let completion = or_zero(raw(Field::Completion), zero, omits_zeros, zeros, parse);
+        if is_bad(raw(Field::Completion), completion.is_some()) {
             bad.add(Defect::Completion, place, identity);
         }
         let language = Arc::new(Language {

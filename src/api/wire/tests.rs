@@ -122,6 +122,20 @@ fn keys_may_be_escaped_and_unknown_keys_are_ignored() {
 }
 
 #[test]
+fn an_entry_of_many_fields_keeps_only_the_known_ones() {
+    let many: String = (0..1000).map(|n| format!(r#""{n}":0,"#)).collect();
+    let entry = format!(r#"{{{many}"id":3}}"#);
+    let fields: Fields<'_> = serde_json::from_str(&entry).unwrap();
+    assert!(fields.len() <= 2, "{}", fields.len());
+}
+
+#[test]
+fn the_last_of_a_doubled_field_wins() {
+    let page = repository(r#""id":7,"name":"o/r","id":3"#);
+    assert_eq!(only(&page).id.get(), 3);
+}
+
+#[test]
 fn a_completion_is_a_finite_number_or_unknown() {
     for (raw, value) in [
         ("0", 0.0),
