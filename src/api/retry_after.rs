@@ -12,8 +12,9 @@ use std::time::Duration;
 /// differ. It counts from the exporter's clock only without such a header.
 pub fn wait(headers: &HeaderMap) -> Option<Duration> {
     let text = text(headers, RETRY_AFTER)?;
-    if let Ok(seconds) = text.parse() {
-        return Some(Duration::from_secs(seconds));
+    if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
+        // A number that does not fit is a very long time.
+        return Some(Duration::from_secs(text.parse().unwrap_or(u64::MAX)));
     }
     let sent_at = date(headers).unwrap_or_else(|| Clock::system().now());
     Some(parse_date(text)?.since(sent_at))
@@ -69,7 +70,8 @@ mod tests {
     fn retry_after_is_seconds_or_a_date_that_counts_from_the_date_header() {
         assert_eq!(seconds("120", None), Some(120));
         assert_eq!(seconds(" 0 ", None), Some(0));
-        for nonsense in ["", "-1", "1.5", "soon"] {
+        assert_eq!(seconds("99999999999999999999999", None), Some(u64::MAX));
+        for nonsense in ["", "-1", "1.5", "soon", "+3"] {
             assert_eq!(seconds(nonsense, None), None, "{nonsense}");
         }
         // The API's clock is far behind, or this machine's far ahead.
