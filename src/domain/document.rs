@@ -82,6 +82,8 @@ pub struct Translation {
     pub completion: Option<Completion>,
     /// See [`Completion::ratio`].
     pub ratio: Option<f64>,
+    /// True while the completion scale is suspect, so that no ratio can be trusted.
+    pub is_suspect: bool,
     /// The entry of `targets` that applies.
     pub entry: Option<Arc<TargetEntry>>,
     /// `None` if no completion is reported.
@@ -159,6 +161,11 @@ impl Translation {
     /// Returns whether the translation is neither ready nor resting.
     pub fn is_behind(&self) -> bool {
         matches!(self.readiness, Readiness::Behind | Readiness::Unknown)
+    }
+
+    /// Returns the ratio unless the completion scale is suspect.
+    pub fn trusted_ratio(&self) -> Option<f64> {
+        self.ratio.filter(|_| !self.is_suspect)
     }
 
     /// Returns whether the translation is at or above its target; `None` if that is unknown.

@@ -6,7 +6,7 @@ use crate::{
         targets::parse_due,
         twelve_decimals,
     },
-    support::{clock::Timestamp, hint::SetupError},
+    support::{clock::Timestamp, hint::SetupError, humanize::grouped},
 };
 use serde::Deserialize;
 use std::{collections::BTreeMap, fs, path::Path};
@@ -16,6 +16,8 @@ use std::{collections::BTreeMap, fs, path::Path};
 struct OldDocument {
     version: u32,
     taken_at: String,
+    #[serde(default)]
+    scale_suspect: bool,
     repositories: Vec<OldRepository>,
 }
 
@@ -39,6 +41,7 @@ struct OldLanguage {
 #[derive(Debug)]
 pub struct Since {
     pub taken_at: Timestamp,
+    selection: Selection,
     /// Each with the name of its repository, by the id of that and its code, so that a rename
     /// changes nothing.
     translations: BTreeMap<(String, String), (String, OldLanguage)>,
@@ -55,7 +58,7 @@ pub fn points(change: Option<f64>) -> String {
 }
 
 impl Since {
-    /// Reads the selected translations of the file.
+    /// Reads the file, to compare what is selected.
     ///
     /// # Errors
     /// Fails if the file cannot be read, or is no such JSON.
@@ -85,19 +88,19 @@ impl Since {
             languages,
         } in old.repositories
         {
-            for language in languages.into_iter().flatten() {
-                let code = &language.code;
-                if !language.missing
-                    && selection.has_repository(&name)
-                    && selection.has_language(code)
-                {
-                    let key = (id.clone(), code.clone());
+            for mut language in languages.into_iter().flatten() {
+                if !language.missing && selection.has_language(&language.code) {
+                    if old.scale_suspect {
+                        (language.ratio, language.ready) = (None, None);
+                    }
+                    let key = (id.clone(), language.code.clone());
                     translations.insert(key, (name.clone(), language));
                 }
             }
         }
         Ok(Self {
             taken_at,
+            selection: selection.clone(),
             translations,
         })
     }
@@ -108,24 +111,32 @@ impl Since {
         Some(earlier)
     }
 
-    /// Returns the ratio minus the earlier one; `None` if one of the two is unknown.
+    /// Returns the ratio minus the earlier one; `None` if one of the two is unknown, or cannot be
+    /// trusted.
     pub fn change(&self, row: &Row, one: &Translation) -> Option<f64> {
-        Some(twelve_decimals(one.ratio? - self.of(row, one)?.ratio?))
+        Some(twelve_decimals(
+            one.trusted_ratio()? - self.of(row, one)?.ratio?,
+        ))
     }
 
     /// Returns the state that a translation entered: `ready`, or `unready` after it was ready.
     pub fn became(&self, row: &Row, one: &Translation) -> Option<&'static str> {
-        let was_ready = self.of(row, one)?.ready == Some(true);
+        let was_ready = self.of(row, one)?.ready?;
         match one.readiness {
             Readiness::Ready if !was_ready => Some("ready"),
-            Readiness::Behind if was_ready => Some("unready"),
+            // A language that is missing became unlisted.
+            Readiness::Behind | Readiness::Unknown
+                if was_ready && !one.is_missing && !one.is_suspect =>
+            {
+                Some("unready")
+            }
             _ => None,
         }
     }
 
     /// Returns id, repository and code of the earlier translations that have left or that the
     /// filters leave out. A repository that was not read, or not listed, may still have its
-    /// languages.
+    /// languages. One that has another name now is chosen by either.
     pub fn unlisted<'a>(
         &'a self,
         document: &'a Document,
@@ -142,25 +153,38 @@ impl Since {
                     let has_left = row.is_read() && now.is_none_or(|one| one.is_missing);
                     has_left.then(|| row.name())
                 }
-                None => document.is_listed().then_some(&**name),
+                None => {
+                    let has_left = document.is_listed() && self.selection.has_repository(name);
+                    has_left.then_some(&**name)
+                }
             };
             Some((&**id, name?, &**code))
         })
     }
 
-    /// Says which translations became ready, then which are no longer ready or listed.
+    /// Counts the changes, then says which translations became ready, then which are no longer
+    /// ready or listed.
     pub fn changes(&self, document: &Document) -> Vec<String> {
-        let mut changes = Vec::new();
-        for state in ["ready", "unready"] {
-            for (row, one) in document.translations() {
-                if self.became(row, one) == Some(state) {
-                    let (code, change) = (one.code(), points(self.change(row, one)));
-                    changes.push(format!("{code}{change} of {} became {state}", row.name()));
-                }
-            }
-        }
+        let became = |state| {
+            let translations = document.translations();
+            let became = translations.filter(|(row, one)| self.became(row, one) == Some(state));
+            let line = |(row, one): (&Row, &Translation)| {
+                let (code, change) = (one.code(), points(self.change(row, one)));
+                format!("{code}{change} of {} became {state}", row.name())
+            };
+            (state, became.map(line).collect::<Vec<_>>())
+        };
         let unlisted = self.unlisted(document);
-        changes.extend(unlisted.map(|(_, name, code)| format!("{code} of {name} became unlisted")));
-        changes
+        let unlisted = unlisted.map(|(_, name, code)| format!("{code} of {name} became unlisted"));
+        let unlisted = ("unlisted", unlisted.collect());
+        let mut changes = vec![became("ready"), became("unready"), unlisted];
+        changes.retain(|(_, lines)| !lines.is_empty());
+        let counts = changes.iter();
+        let counts = counts.map(|(state, lines)| format!("{} {state}", grouped(lines.len())));
+        let counts = counts.collect::<Vec<_>>().join(", ");
+        // Such as `2 became ready, 1 unready`.
+        let counts = (!changes.is_empty()).then(|| counts.replacen(' ', " became ", 1));
+        let lines = changes.into_iter().flat_map(|(_, lines)| lines);
+        counts.into_iter().chain(lines).collect()
     }
 }

@@ -491,6 +491,15 @@ fn a_badge_is_green_only_if_everything_was_read_and_is_ready() {
 }
 
 #[test]
+fn a_suspect_scale_has_no_mean_of_resting_translations_either() {
+    let text = table(
+        &report(&resting_and(&[("de", Some(0.5))], 0.5), &poll(0)),
+        plain(80),
+    );
+    assert!(text.contains("\n? of 1 ready, 1 resting\n"), "{text}");
+}
+
+#[test]
 fn the_gate_asks_for_repositories_with_the_chosen_languages_alone() {
     let mut snapshot = snapshot(vec![read(1, "acme/app", &[("fr", Some(100.0))])]);
     snapshot.targets = Arc::new(Targets(vec![entry(&["acme/gone"], &["de"], 1.0, "")]));

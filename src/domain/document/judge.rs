@@ -151,6 +151,7 @@ impl Judge<'_> {
             is_missing: false,
             completion,
             ratio,
+            is_suspect: self.is_scale_suspect,
             entry: entry.cloned(),
             last_progress: record.last_progress(now),
             is_new: !record.was_known_before(self.snapshot.taken_at.saturating_sub(WEEK)),

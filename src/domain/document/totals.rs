@@ -58,9 +58,7 @@ impl Totals {
     }
 
     pub fn add(&mut self, translation: &Translation) {
-        let ratio = translation.ratio;
-        let is_known = translation.readiness != Readiness::Unknown;
-        self.mean.add(ratio.filter(|_| is_known));
+        self.mean.add(translation.trusted_ratio());
         if translation.rests() {
             self.resting += 1;
             return;

@@ -4,8 +4,8 @@ use super::*;
 
 /// The earlier data of repository 1 under another name.
 const EARLIER: &str = r#"{"version":1,"taken_at":"2023-11-07T22:13:20.5Z","repositories":[
-    {"id":"1","name":"old/name","languages":[{"code":"de","ratio":0.925},
-        {"code":"fr","ratio":0.4,"ready":false},{"code":"it","ratio":null},
+    {"id":"1","name":"old/name","languages":[{"code":"de","ratio":0.925,"ready":false},
+        {"code":"fr","ratio":0.4,"ready":false},{"code":"it","ratio":null,"ready":false},
         {"code":"ko","ratio":0.5},{"code":"pl","ratio":1,"ready":true},
         {"code":"sv","ratio":0.09},{"code":"tr","ratio":1,"ready":true}]},
     {"id":"2","name":"acme/gone","languages":[{"code":"de","ratio":0.01}]}]}"#;
@@ -39,6 +39,7 @@ fn changes_since_earlier_data_name_first_what_became_ready() {
     let text = table(&report, plain(80));
     let expected = "\
 Changes since 2023-11-07 22:13 UTC:
+  2 became ready, 1 unready, 2 unlisted
   de +7.5 of acme/app became ready
   it of acme/app became ready
   tr -1 of acme/app became unready
@@ -56,6 +57,7 @@ COMPLETION       READY    REPOSITORY
 
 Changes since 2023-11-07 22:13 UTC:
 
+- 2 became ready, 1 unready, 2 unlisted
 - de +7.5 of acme/app became ready
 - it of acme/app became ready
 - tr -1 of acme/app became unready
@@ -148,15 +150,16 @@ fn absurd_changes_and_long_lists_of_them_fit_the_markdown() {
             .iter()
             .map(move |code| (code.as_str(), Some(value)))
     };
-    let name = "n".repeat(300);
+    let name = "n".repeat(250);
     let now = snapshot(vec![
         read(1, &name, &of(1e300).collect::<Vec<_>>()),
         read(2, "acme/b", &[("de", Some(-1e300))]),
     ]);
-    let before = snapshot(vec![
+    let mut before = snapshot(vec![
         read(1, "acme/a", &of(1.0).collect::<Vec<_>>()),
         read(2, "acme/b", &[("de", Some(1.0))]),
     ]);
+    before.is_scale_chosen = true;
     let before = json_of(&report(&before, &poll(0)));
     let since = parse(&before).unwrap();
     let poll = poll(0);
@@ -166,7 +169,7 @@ fn absurd_changes_and_long_lists_of_them_fit_the_markdown() {
         ..report(&now, &poll)
     });
     assert!(text.len() <= 2000, "{}", text.len());
-    assert!(text.contains("became ready"), "{text}");
+    assert!(text.contains("\n- 40 became ready\n"), "{text}");
     assert!(text.contains("\nand 39 more\n"), "{text}");
     assert!(text.contains("de <0% -999 |"), "{text}");
 }
@@ -195,4 +198,78 @@ fn no_change_is_named_or_denied_where_it_is_unknown() {
         .iter()
         .any(|words| suspect.contains(words));
     assert!(!is_judged, "{suspect}");
+}
+
+/// Returns the changes since `earlier` in the table, without their heading.
+fn changes(earlier: &str, selection: &Selection, now: Vec<Shown>) -> Vec<String> {
+    let since = Since::parse(earlier.as_bytes(), selection).unwrap();
+    let mut report = report(&snapshot(now), &poll(0));
+    report.document = Arc::new(selection.of(&report.document));
+    report.since = Some(Arc::new(since));
+    let (_, changes) = report.changes().unwrap();
+    changes
+}
+
+#[test]
+fn nothing_is_compared_across_a_suspect_scale() {
+    let all = Selection::default();
+    let at = |completion| vec![read(1, "acme/app", &[("de", completion)])];
+    let of = |completion| json_of(&report(&snapshot(at(completion)), &poll(0)));
+    let (suspect, ready) = (of(Some(1.0)), of(Some(100.0)));
+    assert!(suspect.contains("\"scale_suspect\": true"), "{suspect}");
+    assert_eq!(changes(&suspect, &all, at(Some(100.0))), ["none seen"]);
+    for (earlier, now) in [(&suspect, Some(100.0)), (&ready, Some(1.0))] {
+        let report = Report {
+            since: Some(Arc::new(parse(earlier).unwrap())),
+            ..report(&snapshot(at(now)), &poll(0))
+        };
+        let json = json_of(&report);
+        assert!(
+            !json.contains("change\"") && !json.contains("became\""),
+            "{json}"
+        );
+        let mut text = Vec::new();
+        csv(&report, &mut text).unwrap();
+        let text = String::from_utf8(text).unwrap();
+        assert!(text.ends_with(",,\r\n"), "{text}");
+    }
+}
+
+#[test]
+fn a_ready_language_without_its_completion_became_unready() {
+    let at = |completion| {
+        vec![read(
+            1,
+            "acme/app",
+            &[("de", completion), ("fr", Some(50.0))],
+        )]
+    };
+    let earlier = json_of(&report(&snapshot(at(Some(100.0))), &poll(0)));
+    let changes = changes(&earlier, &Selection::default(), at(None));
+    assert_eq!(
+        changes,
+        ["1 became unready", "de of acme/app became unready"]
+    );
+}
+
+#[test]
+fn a_chosen_repository_is_compared_by_its_earlier_or_present_name() {
+    let only = |glob| Selection::new(&[globset::Glob::new(glob).unwrap()], &[]).unwrap();
+    let now = || {
+        vec![read(
+            1,
+            "acme/app2",
+            &[("de", Some(100.0)), ("fr", Some(1.0))],
+        )]
+    };
+    let became = [
+        "1 became ready, 5 unlisted",
+        "de +7.5 of acme/app2 became ready",
+    ];
+    assert_eq!(changes(EARLIER, &only("acme/app2"), now())[..2], became);
+    let gone = changes(EARLIER, &only("acme/gone"), now());
+    assert_eq!(
+        gone,
+        ["1 became unlisted", "de of acme/gone became unlisted"]
+    );
 }
