@@ -6,17 +6,20 @@ use crate::{
     support::{hint::SetupError, lock::lock},
 };
 use reqwest::{
-    StatusCode, Url,
+    Response, StatusCode, Url,
     header::{ACCEPT, CONTENT_ENCODING, HeaderMap},
 };
 use rustls::ClientConfig;
 use secrecy::{ExposeSecret, SecretString};
-use std::sync::Mutex;
-use tokio::time::Instant;
+use std::{sync::Mutex, time::Duration};
+use tokio::time::{Instant, timeout};
 
 /// The maximum size in bytes of the languages of a repository: thousands of languages. The requests
 /// for them run concurrently, so that the memory is bounded by `api.concurrency` times this.
 const LARGEST_LANGUAGES: u64 = 1 << 20;
+
+/// The maximum number of chunks, of some 16 KiB each, to read from the body of an error response.
+const DRAINED_CHUNKS: u32 = 16;
 
 /// A session of a [`Client`]: the requests of one poll.
 #[derive(Debug)]
@@ -103,7 +106,9 @@ impl PollSession {
         if response.status() != StatusCode::OK {
             let wait = retry_after::wait(response.headers());
             let wait = wait.map(|wait| wait.min(config.max_retry_after));
-            return Err(RequestFailure::status(response.status(), wait));
+            let status = response.status();
+            drain(response).await;
+            return Err(RequestFailure::status(status, wait));
         }
         // reqwest removes the header of what it decompresses.
         let encoding = response.headers().get(CONTENT_ENCODING);
@@ -156,4 +161,18 @@ impl Session for PollSession {
         self.get(Operation::ListLanguages, Some(id), url, decode)
             .await
     }
+}
+
+/// Reads the rest of an unused response if it is short, so that the next request can reuse the
+/// connection.
+async fn drain(mut response: Response) {
+    let rest = async {
+        for _ in 0..DRAINED_CHUNKS {
+            if !matches!(response.chunk().await, Ok(Some(_))) {
+                break;
+            }
+        }
+    };
+    // A new connection is cheaper than a longer wait.
+    let _ = timeout(Duration::from_millis(200), rest).await;
 }
