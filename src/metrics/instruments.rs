@@ -49,10 +49,6 @@ pub struct Instruments {
     state_write_failures: Counter,
     tls_handshake_failures: Counters,
     http_requests: Counters,
-    /// The start of a daemon; `None` for a single poll whose metrics are printed. They say nothing
-    /// of reloads, and have no `process_*`: these would collide with the metrics of the program
-    /// that exposes the text, such as the node exporter.
-    started: Option<Moment>,
     /// Locked for each change and each read.
     facts: Mutex<Facts>,
 }
@@ -70,6 +66,10 @@ pub struct Facts {
     pub log_lines_dropped: Option<(u64, Timestamp)>,
     /// The expiry of the served certificate; `None` without one.
     pub certificate_expires_at: Option<Timestamp>,
+    /// The start of a daemon; `None` for a single poll whose metrics are printed. They say nothing
+    /// of reloads, and have no `process_*`: these would collide with the metrics of the program
+    /// that exposes the text, such as the node exporter.
+    started: Option<Moment>,
     /// The time at which the active configuration was loaded; `None` since the start.
     loaded_at: Option<Moment>,
     /// The problems that the diagnosis has found.
@@ -93,8 +93,10 @@ impl Instruments {
             state_write_failures: Counter::default(),
             tls_handshake_failures: Counters::default(),
             http_requests: Counters::default(),
-            started: telemetry_path.map(|_| Clock::system().moment()),
-            facts: Mutex::default(),
+            facts: Mutex::new(Facts {
+                started: telemetry_path.map(|_| Clock::system().moment()),
+                ..Facts::default()
+            }),
         };
         if let Some(path) = telemetry_path {
             instruments.start_web_at_0(path);
@@ -233,20 +235,12 @@ impl Instruments {
 
     /// Returns the current facts.
     pub(crate) fn facts(&self) -> Facts {
-        let mut facts = Facts {
+        let mut facts = lock(&self.facts);
+        facts.see_from(Clock::system().moment());
+        Facts {
             log_lines_dropped: logging::lines_dropped(),
-            ..lock(&self.facts).clone()
-        };
-        let now = Clock::system().moment();
-        let failures = [
-            &mut facts.reload_refused,
-            &mut facts.state_not_saved,
-            &mut facts.state_discarded,
-        ];
-        for failure in failures.into_iter().flatten() {
-            failure.since = failure.since_seen_from(now);
+            ..facts.clone()
         }
-        facts
     }
 
     /// Encodes all instruments in OpenMetrics, without the closing `# EOF`.
@@ -254,6 +248,24 @@ impl Instruments {
         let mut text = String::new();
         encode::encode(Arc::clone(self), &mut text);
         text
+    }
+}
+
+impl Facts {
+    /// Corrects times that were recorded while the clock was wrong. Counted back anew at each
+    /// scrape, they would differ by milliseconds, and a start would look like many.
+    fn see_from(&mut self, now: Moment) {
+        for at in [&mut self.started, &mut self.loaded_at].into_iter().flatten() {
+            at.wall = at.seen_from(now);
+        }
+        let failures = [
+            &mut self.reload_refused,
+            &mut self.state_not_saved,
+            &mut self.state_discarded,
+        ];
+        for failure in failures.into_iter().flatten() {
+            failure.since = failure.since_seen_from(now);
+        }
     }
 }
 

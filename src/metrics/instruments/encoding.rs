@@ -4,7 +4,7 @@ use super::{Facts, Instruments, process};
 use crate::{
     domain::ProblemKind,
     metrics::encode::{gauge, gauges, metric},
-    support::clock::{Clock, Moment, Timestamp},
+    support::clock::Timestamp,
 };
 use prometheus_client::{
     collector::Collector, encoding::DescriptorEncoder, metrics::counter::ConstCounter,
@@ -13,70 +13,20 @@ use std::fmt;
 
 impl Collector for Instruments {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
-        let now = Clock::system().moment();
         let facts = self.facts();
-        self.encode_start(&mut encoder, now)?;
+        encode_start(&facts, &mut encoder)?;
         encode_facts(&facts, &mut encoder)?;
-        self.encode_configuration(&facts, &mut encoder, now)?;
+        encode_configuration(&facts, &mut encoder)?;
         self.encode_polls(&mut encoder)?;
         self.encode_requests(&mut encoder)?;
         self.encode_state_writes(&mut encoder)?;
         self.encode_web(&mut encoder)?;
-        self.started.map_or(Ok(()), |started| {
-            process::encode(started.seen_from(now), &mut encoder)
-        })
+        let started = facts.started;
+        started.map_or(Ok(()), |started| process::encode(started.wall, &mut encoder))
     }
 }
 
 impl Instruments {
-    fn encode_start(&self, to: &mut DescriptorEncoder<'_>, now: Moment) -> fmt::Result {
-        let build = [
-            ("version", env!("CARGO_PKG_VERSION")),
-            ("revision", env!("TRANSLATION_EXPORTER_REVISION")),
-            ("rustc", env!("TRANSLATION_EXPORTER_RUSTC")),
-        ];
-        gauges(
-            to,
-            "translation_exporter_build_info",
-            "Version, source revision and compiler of this exporter; always 1",
-            [(build, 1_u64)],
-            Some,
-        )?;
-        gauge(
-            to,
-            "translation_exporter_start_time_seconds",
-            "Time at which this exporter started",
-            self.started.map(|at| at.seen_from(now).as_seconds()),
-        )
-    }
-
-    fn encode_configuration(
-        &self,
-        facts: &Facts,
-        to: &mut DescriptorEncoder<'_>,
-        now: Moment,
-    ) -> fmt::Result {
-        let is_refused = facts.reload_refused.is_some();
-        gauge(
-            to,
-            "translation_exporter_config_last_reload_successful",
-            "1 if the last configuration that was read is active, 0 if it was refused",
-            self.started.map(|_| u64::from(!is_refused)),
-        )?;
-        gauge(
-            to,
-            "translation_exporter_config_last_reload_success_timestamp_seconds",
-            "Time at which the active configuration was loaded",
-            (facts.loaded_at.or(self.started)).map(|at| at.seen_from(now).as_seconds()),
-        )?;
-        gauge(
-            to,
-            "translation_exporter_tls_certificate_expiry_timestamp_seconds",
-            "Time at which the served TLS certificate expires; absent without TLS",
-            facts.certificate_expires_at.map(Timestamp::as_seconds),
-        )
-    }
-
     fn encode_polls(&self, to: &mut DescriptorEncoder<'_>) -> fmt::Result {
         metric(
             to,
@@ -166,6 +116,50 @@ impl Instruments {
             &self.http_requests,
         )
     }
+}
+
+fn encode_start(facts: &Facts, to: &mut DescriptorEncoder<'_>) -> fmt::Result {
+    let build = [
+        ("version", env!("CARGO_PKG_VERSION")),
+        ("revision", env!("TRANSLATION_EXPORTER_REVISION")),
+        ("rustc", env!("TRANSLATION_EXPORTER_RUSTC")),
+    ];
+    gauges(
+        to,
+        "translation_exporter_build_info",
+        "Version, source revision and compiler of this exporter; always 1",
+        [(build, 1_u64)],
+        Some,
+    )?;
+    gauge(
+        to,
+        "translation_exporter_start_time_seconds",
+        "Time at which this exporter started",
+        facts.started.map(|at| at.wall.as_seconds()),
+    )
+}
+
+fn encode_configuration(
+facts: &Facts, to: &mut DescriptorEncoder<'_>    ) -> fmt::Result {
+    let is_refused = facts.reload_refused.is_some();
+    gauge(
+        to,
+        "translation_exporter_config_last_reload_successful",
+        "1 if the last configuration that was read is active, 0 if it was refused",
+        facts.started.map(|_| u64::from(!is_refused)),
+    )?;
+    gauge(
+        to,
+        "translation_exporter_config_last_reload_success_timestamp_seconds",
+        "Time at which the active configuration was loaded",
+        (facts.loaded_at.or(facts.started)).map(|at| at.wall.as_seconds()),
+    )?;
+    gauge(
+        to,
+        "translation_exporter_tls_certificate_expiry_timestamp_seconds",
+        "Time at which the served TLS certificate expires; absent without TLS",
+        facts.certificate_expires_at.map(Timestamp::as_seconds),
+    )
 }
 
 /// Encodes the facts that may need attention.
