@@ -1,7 +1,7 @@
 //! Accepts a bounded number of connections, until the server stops.
 
 use crate::server::{active::Server, connection};
-use std::{mem, time::Duration};
+use std::{io, mem, time::Duration};
 use tokio::{
     net::TcpListener,
     time::{sleep, timeout},
@@ -36,6 +36,9 @@ async fn accept(listener: TcpListener, server: Server, tasks: TaskTracker) {
     loop {
         match listener.accept().await {
             Ok((stream, peer)) => {
+                if mem::take(&mut is_failure_logged) {
+                    tracing::info!("accepting connections again");
+                }
                 let connection = loop {
                     match server.supervisor.open(peer) {
                         Some(connection) => break connection,
@@ -47,6 +50,8 @@ async fn accept(listener: TcpListener, server: Server, tasks: TaskTracker) {
                 // Lets an evicted connection close before the next one is accepted.
                 tokio::task::yield_now().await;
             }
+            // The client left before its connection was accepted.
+            Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
             Err(error) => {
                 if !mem::replace(&mut is_failure_logged, true) {
                     tracing::warn!(%error, "cannot accept connections; retrying every 200 ms");
