@@ -15,17 +15,26 @@ use serde::Deserialize;
 use std::{
     collections::BTreeMap,
     net::SocketAddr,
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, Mutex},
     time::Duration,
 };
-use tokio::{sync, task::spawn_blocking, time::timeout};
+use tokio::{
+    sync,
+    task::spawn_blocking,
+    time::{Instant, timeout},
+};
 
 /// The longest wait for a verification. Together with the verification it stays below the usual
 /// scrape timeout of 10 s.
 const WAIT_TIMEOUT: Duration = Duration::from_secs(6);
+
+/// Maximum number of verifications that run or wait: far fewer than connections, because none whose
+/// answer is being made gives way to a new one.
+const MAX_WAITING: usize = 16;
+
+/// The shortest time between two log lines about refusals: a scraper with an outdated password
+/// would flood the log.
+const LOG_EVERY: Duration = Duration::from_secs(3600);
 
 /// `basic_auth_users`. Without a user, every request is admitted.
 #[derive(Deserialize, Default)]
@@ -35,12 +44,12 @@ pub struct Users {
     /// The digest of each user's last correct password, together with the secret hash.
     #[serde(skip)]
     verified: Mutex<BTreeMap<String, Vec<u8>>>,
-    /// Locked during a verification.
+    /// Locked during a verification. Each request that waits for it or runs it holds a clone.
     #[serde(skip)]
     verification: Arc<sync::Mutex<()>>,
-    /// A scraper with an outdated password would flood the log.
+    /// The time of the last log line about a refusal.
     #[serde(skip)]
-    is_refusal_logged: AtomicBool,
+    logged: Mutex<Option<Instant>>,
 }
 
 /// A bcrypt hash of an accepted cost.
@@ -93,6 +102,9 @@ impl Users {
         if is_verified() {
             return Ok(());
         }
+        if Arc::strong_count(&self.verification) > MAX_WAITING {
+            return Err(StatusCode::SERVICE_UNAVAILABLE);
+        }
         let turn = timeout(WAIT_TIMEOUT, Arc::clone(&self.verification).lock_owned())
             .await
             .map_err(|_| StatusCode::SERVICE_UNAVAILABLE)?;
@@ -110,14 +122,18 @@ impl Users {
             lock(&self.verified).insert(user, both.as_ref().to_vec());
             return Ok(());
         }
-        if !self.is_refusal_logged.swap(true, Ordering::Relaxed) {
-            let client = client.ip().to_canonical();
-            tracing::warn!(
-                %client,
-                "wrong password; correct it there or in basic_auth_users (logged once)"
-            );
-        }
+        self.log_refusal(client);
         Err(StatusCode::UNAUTHORIZED)
+    }
+
+    /// Logs a refusal, at most one an hour.
+    fn log_refusal(&self, client: SocketAddr) {
+        let mut logged = lock(&self.logged);
+        if logged.is_none_or(|last| last.elapsed() >= LOG_EVERY) {
+            *logged = Some(Instant::now());
+            let client = client.ip().to_canonical();
+            tracing::warn!(%client, "wrong password; correct it there or in basic_auth_users");
+        }
     }
 }
 
@@ -136,6 +152,7 @@ fn credentials(headers: &HeaderMap) -> Option<(String, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use futures_util::future::join_all;
 
     const HERE: SocketAddr =
         SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 1);
@@ -227,7 +244,12 @@ mod tests {
         let _busy = users.verification.lock().await;
         let begin = tokio::time::Instant::now();
         let busy = Err(StatusCode::SERVICE_UNAVAILABLE);
-        assert_eq!(users.ask("alice", "wrong").await, busy);
+        let flood = join_all((0..MAX_WAITING).map(|_| users.ask("alice", "wrong")));
+        let one_more = async {
+            assert_eq!(users.ask("alice", "wrong").await, busy);
+            assert_eq!(begin.elapsed().as_secs(), 0, "no room to wait");
+        };
+        tokio::join!(flood, one_more);
         assert_eq!(begin.elapsed().as_secs(), 6);
         assert_eq!(users.ask("alice", "correct").await, Ok(()));
     }

@@ -12,6 +12,7 @@ use axum::{
     BoxError,
     body::{Body, Bytes},
     extract::{ConnectInfo, Request},
+    http::{HeaderValue, header},
     response::Response,
 };
 use futures_util::{TryStreamExt as _, stream};
@@ -106,7 +107,12 @@ async fn respond(
     // Each request takes the active router: a reload takes effect on open connections.
     let router = TowerToHyperService::new(server.router());
     let request = Request::from_parts(head, Body::empty());
-    let response = router.call(request).await?;
+    let mut response = router.call(request).await?;
+    if server.supervisor.is_full() {
+        // A client with many requests gives others a turn.
+        let close = HeaderValue::from_static("close");
+        response.headers_mut().insert(header::CONNECTION, close);
+    }
     let status = response.status().as_u16();
     tracing::debug!(%method, path = uri.path(), status, %peer, "request");
     under_way.progressed();

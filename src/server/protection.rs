@@ -39,12 +39,17 @@ async fn admit(
         Ok(()) => next.run(request).await,
         Err(status) => {
             let challenge = "Basic realm=\"translation-exporter\", charset=\"UTF-8\"";
-            let headers = [(header::WWW_AUTHENTICATE, challenge)];
-            let message = match status {
-                StatusCode::UNAUTHORIZED => "this path requires a user name and a password\n",
-                _ => "too many passwords are waiting to be verified; try again\n",
+            let (header, message) = match status {
+                StatusCode::UNAUTHORIZED => (
+                    (header::WWW_AUTHENTICATE, challenge),
+                    "this path requires a user name and a password\n",
+                ),
+                _ => (
+                    (header::RETRY_AFTER, "5"),
+                    "too many passwords are waiting to be verified; try again\n",
+                ),
             };
-            (status, headers, message).into_response()
+            (status, [header], message).into_response()
         }
     }
 }

@@ -38,7 +38,7 @@ const RESERVED_FILES: u64 = 40;
 /// The connections of a server.
 pub struct Supervisor {
     max_connections: u64,
-    /// Locked while a connection opens, which removes those that have ended.
+    /// Locked for each look, which removes those that have ended.
     connections: Mutex<Vec<Arc<Connection>>>,
 }
 
@@ -76,8 +76,7 @@ impl Supervisor {
     /// of all others are being made.
     pub fn open(&self, peer: SocketAddr) -> Option<Arc<Connection>> {
         let mut connections = lock(&self.connections);
-        connections.retain(|one| !one.ended.is_cancelled());
-        if connections.len() as u64 >= self.max_connections {
+        if self.is_at_capacity(&mut connections) {
             let waiting = connections.iter().filter_map(|one| {
                 let state = *lock(&one.state);
                 state.waits_for_client.then_some((state.deadline, one))
@@ -93,6 +92,16 @@ impl Supervisor {
         });
         connections.push(Arc::clone(&connection));
         Some(connection)
+    }
+
+    /// Returns whether a new client has to wait, or evicts another one.
+    pub fn is_full(&self) -> bool {
+        self.is_at_capacity(&mut lock(&self.connections))
+    }
+
+    fn is_at_capacity(&self, connections: &mut Vec<Arc<Connection>>) -> bool {
+        connections.retain(|one| !one.ended.is_cancelled());
+        connections.len() as u64 >= self.max_connections
     }
 }
 

@@ -11,7 +11,7 @@ use super::{state::AppState, translations::selection};
 use crate::report::html::{self, Page};
 use axum::{
     extract::{Query, State},
-    http::{StatusCode, header},
+    http::{HeaderName, StatusCode, header},
     response::{Html, IntoResponse, Response, Result},
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
@@ -33,6 +33,10 @@ fn policy() -> String {
 /// Guards the CPU from more than two pages, or totals of JSON, at a time: people may wait, scrapes
 /// may not. The rest of JSON is made while it is sent.
 static RENDERERS: Semaphore = Semaphore::const_new(2);
+
+/// The places of requests that render or wait for it: far fewer than connections, because none
+/// whose answer is being made gives way to a new one.
+static PLACES: Semaphore = Semaphore::const_new(16);
 
 /// Handles requests for the page.
 pub async fn show(
@@ -65,11 +69,23 @@ pub async fn show(
     Ok((headers, refresh, Html(body.await?)).into_response())
 }
 
+type Unrendered = (
+    StatusCode,
+    Option<[(HeaderName, &'static str); 1]>,
+    &'static str,
+);
+
 /// Does the work on a thread for blocking work, once one of the [`RENDERERS`] is free. A client
-/// that leaves earlier drops this future, and nothing is rendered for it.
+/// that leaves earlier drops this future, and nothing is rendered for it. Fails at once if too many
+/// wait.
 pub(super) async fn render<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
-) -> Result<T, (StatusCode, &'static str)> {
+) -> Result<T, Unrendered> {
+    let busy = "too many requests wait for a page or JSON; try again\n";
+    let retry = Some([(header::RETRY_AFTER, "5")]);
+    let Ok(_place) = PLACES.try_acquire() else {
+        return Err((StatusCode::SERVICE_UNAVAILABLE, retry, busy));
+    };
     let permit = RENDERERS.acquire().await;
     let permit = permit.expect("nothing closes this semaphore");
     let work = spawn_blocking(move || {
@@ -79,5 +95,5 @@ pub(super) async fn render<T: Send + 'static>(
     // A panic is logged where it happens.
     let message = "the response could not be made; the log says why\n";
     work.await
-        .map_err(|_| (StatusCode::INTERNAL_SERVER_ERROR, message))
+        .map_err(|_| (StatusCode::INTERNAL_SERVER_ERROR, None, message))
 }
