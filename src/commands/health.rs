@@ -24,7 +24,8 @@ pub async fn check(options: Options) -> Result<(), RunError> {
             answered = ask(&url)
                 .await
                 .with_context(|| format!("{url} does not say that the exporter is healthy"));
-            if answered.is_ok() {
+            // An answer counts, whatever it says. Only without one is the next scheme tried.
+            if !answered.as_ref().is_err_and(anyhow::Error::is::<reqwest::Error>) {
                 break;
             }
         }
