@@ -14,14 +14,14 @@ use std::{
     sync::{
         Arc, Mutex,
         atomic::{AtomicUsize, Ordering},
-        mpsc::{self, SyncSender},
+        mpsc::{self, Sender},
     },
     thread,
     time::{Duration, Instant},
 };
 
-/// The capacity of the queue, in lines: about a megabyte.
-const CAPACITY: usize = 4096;
+/// The capacity of the queue, in bytes.
+const CAPACITY: usize = 1 << 20;
 
 /// The interval at which [`LineWriter::flush`] looks whether all lines are written.
 const RETRY: Duration = Duration::from_millis(1);
@@ -29,8 +29,8 @@ const RETRY: Duration = Duration::from_millis(1);
 /// A queue of lines with the thread that writes them.
 #[derive(Debug)]
 pub struct LineWriter {
-    queue: SyncSender<String>,
-    /// The number of lines in the queue, with the one that is being written.
+    queue: Sender<String>,
+    /// The size of the queue, with the line that is being written.
     waiting: Arc<AtomicUsize>,
     /// The number of dropped lines, and the time of the last one.
     dropped: Mutex<Option<(u64, Timestamp)>>,
@@ -39,13 +39,13 @@ pub struct LineWriter {
 impl LineWriter {
     /// Starts the thread, which calls `write` for each line.
     pub fn start(write: impl Fn(&str) + Send + 'static) -> Self {
-        let (queue, lines) = mpsc::sync_channel::<String>(CAPACITY);
+        let (queue, lines) = mpsc::channel::<String>();
         let waiting = Arc::new(AtomicUsize::new(0));
         let written = Arc::clone(&waiting);
         thread::spawn(move || {
             for line in lines {
                 write(&line);
-                written.fetch_sub(1, Ordering::Release);
+                written.fetch_sub(line.len(), Ordering::Release);
             }
         });
         Self {
@@ -57,9 +57,10 @@ impl LineWriter {
 
     /// Queues a line, or drops it if the queue is full.
     pub fn write(&self, line: String) {
-        self.waiting.fetch_add(1, Ordering::Relaxed);
-        if self.queue.try_send(line).is_err() {
-            self.waiting.fetch_sub(1, Ordering::Relaxed);
+        let size = line.len();
+        let waiting = self.waiting.fetch_add(size, Ordering::Relaxed) + size;
+        if waiting > CAPACITY || self.queue.send(line).is_err() {
+            self.waiting.fetch_sub(size, Ordering::Relaxed);
             let mut dropped = lock(&self.dropped);
             let before = dropped.map_or(0, |(lines, _)| lines);
             *dropped = Some((before + 1, Clock::system().now()));
@@ -94,17 +95,19 @@ mod tests {
             let _ = stalled.recv();
             seen.lock().unwrap().push(line.to_owned());
         });
-        for n in 0..CAPACITY + 100 {
-            writer.write(n.to_string());
+        let line = "x".repeat(CAPACITY / 1000);
+        for n in 0..1100 {
+            writer.write(format!("{n} {line}"));
         }
-        // The thread may have taken one line out of the queue.
         let (dropped, _) = writer.dropped().unwrap();
-        assert!((99..=100).contains(&dropped), "{dropped}");
+        assert!((100..110).contains(&dropped), "{dropped}");
         writer.flush(Duration::from_millis(1));
         drop(resume);
         writer.flush(Duration::from_secs(60));
         let written = written.lock().unwrap();
-        assert_eq!(written.len() as u64 + dropped, CAPACITY as u64 + 100);
-        assert_eq!(written[..3], ["0", "1", "2"]);
+        assert_eq!(written.len() as u64 + dropped, 1100);
+        for (n, line) in written.iter().enumerate() {
+            assert!(line.starts_with(&format!("{n} x")), "{line}");
+        }
     }
 }
