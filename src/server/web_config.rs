@@ -1,8 +1,9 @@
 //! The web configuration file, with the keys, defaults and meanings of Prometheus'
 //! [exporter-toolkit].
 //!
-//! Loading is strict: an unknown key or value, or a feature that rustls lacks, is an error that
-//! names the key, its line if the file itself is wrong, and what to do.
+//! Loading is strict: an unknown key or value is an error that names the key, its line if the file
+//! itself is wrong, and what to do. Names of suites and curves that rustls lacks have no effect, as
+//! long as others remain.
 //!
 //! [exporter-toolkit]:
 //!     https://github.com/prometheus/exporter-toolkit/blob/master/docs/web-configuration.md
@@ -23,6 +24,7 @@ use files::Files;
 use serde::Deserialize;
 use std::{collections::HashMap, path::Path};
 use tls::{Tls, TlsSection};
+use yaml::or_default;
 
 /// The headers that the exporter-toolkit lets the file set.
 const HEADERS: [&str; 5] = [
@@ -61,9 +63,10 @@ struct Sections {
 #[derive(Deserialize, Default)]
 #[serde(deny_unknown_fields, default)]
 struct HttpSection {
-    #[serde(rename = "http2")]
+    #[serde(rename = "http2", deserialize_with = "or_default")]
     _http2: bool,
-    headers: HashMap<String, String>,
+    #[serde(deserialize_with = "or_default")]
+    headers: HashMap<String, Option<String>>,
 }
 
 impl WebConfigFile {
@@ -112,6 +115,11 @@ impl WebConfigFile {
             let known = HEADERS.join(", ");
             bail!("http_server_config.headers.{name} cannot be set; only these can: {known}");
         }
+        // A blank header is not set.
+        let headers: HashMap<_, _> = headers
+            .into_iter()
+            .filter_map(|(name, value)| Some((name, value.filter(|value| !value.is_empty())?)))
+            .collect();
         let section = sections.tls_server_config;
         let mut description = vec![match &section {
             Some(tls) => format!("TLS, {:?}", tls.client_auth_type),

@@ -22,7 +22,7 @@ use rustls::{
 use std::{net::IpAddr, sync::Arc};
 use x509_parser::{
     extensions::GeneralName,
-    prelude::{FromDer, X509Certificate},
+    prelude::{FromDer, X509Certificate, X509Version},
 };
 
 /// The verifier of client certificates.
@@ -33,7 +33,8 @@ pub struct Clients {
     allowed_sans: Vec<String>,
     /// The verifier of the chain of trust, if the policy verifies it.
     chain: Option<Arc<dyn ClientCertVerifier>>,
-    /// The certificates of `client_ca_file`. As in Go, a client may present one of them itself.
+    /// The certificates of `client_ca_file`. As in Go, a client may present one of them itself,
+    /// and only authorities among them issue others.
     authorities: Vec<CertificateDer<'static>>,
     algorithms: WebPkiSupportedAlgorithms,
 }
@@ -56,14 +57,16 @@ impl Clients {
         } else {
             files.pem("client_ca", ca, ca_file)?
         };
+        let mut roots = RootCertStore::empty();
+        roots.add_parsable_certificates(if is_of_system && policy.verifies() {
+            rustls_native_certs::load_native_certs().certs
+        } else {
+            let authorities = authorities.iter().cloned();
+            authorities.filter(is_authority).collect()
+        });
         let mut chain = None;
-        if let Policy::VerifyClientCertIfGiven | Policy::RequireAndVerifyClientCert = policy {
-            let mut roots = RootCertStore::empty();
-            roots.add_parsable_certificates(if is_of_system {
-                rustls_native_certs::load_native_certs().certs
-            } else {
-                authorities.clone()
-            });
+        // Without an authority, only the certificates of the file themselves are trusted.
+        if policy.verifies() && (is_of_system || !roots.is_empty()) {
             let verifier = WebPkiClientVerifier::builder(roots.into()).build();
             chain = Some(verifier.map_err(|error| {
                 anyhow!(
@@ -100,6 +103,12 @@ impl Clients {
     }
 }
 
+/// Returns whether a certificate may issue others. As in Go, one of version 3 has to say so.
+fn is_authority(certificate: &CertificateDer<'_>) -> bool {
+    X509Certificate::from_der(certificate)
+        .is_ok_and(|(_, one)| one.is_ca() || one.version() != X509Version::V3)
+}
+
 impl ClientCertVerifier for Clients {
     fn offer_client_auth(&self) -> bool {
         self.policy != Policy::NoClientCert
@@ -125,10 +134,12 @@ impl ClientCertVerifier for Clients {
     ) -> Result<ClientCertVerified, Error> {
         let (_, certificate) =
             X509Certificate::from_der(end_entity).map_err(|_| CertificateError::BadEncoding)?;
-        if let Some(chain) = &self.chain {
+        if self.policy.verifies() {
             // webpki refuses a certificate that is an authority too, and plain
             // `openssl req -x509` makes such certificates.
             if !self.authorities.contains(end_entity) {
+                let chain = self.chain.as_ref();
+                let chain = chain.ok_or(CertificateError::UnknownIssuer)?;
                 chain.verify_client_cert(end_entity, intermediates, now)?;
             } else if !certificate.validity().is_valid() {
                 return Err(CertificateError::Expired.into());
@@ -166,7 +177,7 @@ impl ClientCertVerifier for Clients {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, KeyPair, SanType};
+    use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair, SanType};
 
     /// Verifies a client certificate that is itself listed in `client_ca_file`.
     fn verified(
@@ -203,6 +214,29 @@ mod tests {
             parameters.not_after = rcgen::date_time_ymd(2020, 1, 1);
         });
         assert_eq!(expired, Err(CertificateError::Expired.into()));
+    }
+
+    #[test]
+    fn only_an_authority_of_the_file_issues_certificates() {
+        for (is_ca, is_accepted) in [
+            (IsCa::Ca(BasicConstraints::Unconstrained), true),
+            (IsCa::ExplicitNoCa, false),
+            (IsCa::NoCa, false),
+        ] {
+            let mut parameters = CertificateParams::new(Vec::new()).unwrap();
+            parameters.is_ca = is_ca;
+            let issuer = CertifiedIssuer::self_signed(parameters, KeyPair::generate().unwrap());
+            let issuer = issuer.unwrap();
+            let mut section = TlsSection::default();
+            section.client_ca = issuer.pem();
+            section.client_auth_type = Policy::RequireAndVerifyClientCert;
+            let clients = Clients::new(&section, &mut Files::beside("web.yml".as_ref())).unwrap();
+            let mut parameters = CertificateParams::new(Vec::new()).unwrap();
+            parameters.distinguished_name = rcgen::DistinguishedName::new();
+            let issued = parameters.signed_by(&KeyPair::generate().unwrap(), &issuer);
+            let verified = clients.verify_client_cert(issued.unwrap().der(), &[], UnixTime::now());
+            assert_eq!(verified.is_ok(), is_accepted);
+        }
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! `tls_server_config`, translated to rustls.
 
-use super::{client::Clients, files::Files};
+use super::{client::Clients, files::Files, yaml::or_default};
 use crate::support::clock::Timestamp;
-use anyhow::anyhow;
+use anyhow::{anyhow, ensure};
 use rustls::{
     NamedGroup, ServerConfig,
     crypto::{CryptoProvider, ring::default_provider},
@@ -17,18 +17,29 @@ use x509_parser::prelude::{FromDer, X509Certificate};
 #[derive(Deserialize, Default)]
 #[serde(deny_unknown_fields, default)]
 pub struct TlsSection {
+    #[serde(deserialize_with = "or_default")]
     cert: String,
+    #[serde(deserialize_with = "or_default")]
     key: String,
+    #[serde(deserialize_with = "or_default")]
     pub client_ca: String,
+    #[serde(deserialize_with = "or_default")]
     cert_file: String,
+    #[serde(deserialize_with = "or_default")]
     key_file: String,
+    #[serde(deserialize_with = "or_default")]
     pub client_ca_file: String,
+    #[serde(deserialize_with = "or_default")]
     pub client_auth_type: Policy,
+    #[serde(deserialize_with = "or_default")]
     pub client_allowed_sans: Vec<String>,
     min_version: Option<Version>,
     max_version: Option<Version>,
+    #[serde(deserialize_with = "or_default")]
     cipher_suites: Vec<String>,
+    #[serde(deserialize_with = "or_default")]
     prefer_server_cipher_suites: bool,
+    #[serde(deserialize_with = "or_default")]
     curve_preferences: Vec<String>,
 }
 
@@ -36,12 +47,23 @@ pub struct TlsSection {
 #[derive(Debug, Deserialize, Default, Clone, Copy, PartialEq, Eq)]
 pub enum Policy {
     #[default]
+    #[serde(alias = "")]
     NoClientCert,
     RequestClientCert,
     #[serde(alias = "RequireClientCert")]
     RequireAnyClientCert,
     VerifyClientCertIfGiven,
     RequireAndVerifyClientCert,
+}
+
+impl Policy {
+    pub fn verifies(self) -> bool {
+        let verifying = [
+            Self::VerifyClientCertIfGiven,
+            Self::RequireAndVerifyClientCert,
+        ];
+        verifying.contains(&self)
+    }
 }
 
 #[derive(Deserialize, PartialEq, PartialOrd)]
@@ -86,7 +108,14 @@ impl Tls {
             })
             .map(|(_, version)| version)
             .collect();
-        let mut config = ServerConfig::builder_with_provider(Arc::new(provider(section)))
+        let provider = provider(section);
+        let suites = &provider.cipher_suites;
+        ensure!(
+            !versions.contains(&&TLS12) || suites.iter().any(|suite| suite.tls13().is_none()),
+            "tls_server_config.cipher_suites names no secure suite of TLS 1.2; add one, such as \
+             TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256 and its RSA sibling, or set min_version: TLS13"
+        );
+        let mut config = ServerConfig::builder_with_provider(provider.into())
             .with_protocol_versions(&versions)
             .and_then(|config| {
                 config

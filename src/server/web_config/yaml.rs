@@ -5,7 +5,7 @@ use crate::support::{
     yaml,
 };
 use anyhow::anyhow;
-use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer, de::DeserializeOwned};
 use serde_saphyr::{Error, from_slice};
 
 /// Parses the file. An error shows its line and key, and no other content: that could be a secret.
@@ -24,6 +24,13 @@ pub fn parse<T: DeserializeOwned>(text: &[u8]) -> anyhow::Result<T> {
     })
 }
 
+/// Reads a key without a value as its default, as Go does.
+pub fn or_default<'de, T: Deserialize<'de> + Default, D: Deserializer<'de>>(
+    yaml: D,
+) -> Result<T, D::Error> {
+    Option::deserialize(yaml).map(Option::unwrap_or_default)
+}
+
 /// Returns the mistake and what to do about it.
 fn message(error: &Error) -> String {
     match error.without_snippet() {
@@ -38,10 +45,8 @@ fn message(error: &Error) -> String {
             ),
         },
         Error::SerdeUnknownVariant { expected, .. } => {
-            format!(
-                "this value is not supported; choose from {}",
-                expected.join(", ")
-            )
+            let named: Vec<_> = expected.iter().copied().filter(|name| !name.is_empty()).collect();
+            format!("this value is not supported; choose from {}", named.join(", "))
         }
         Error::SerdeMissingField { field, .. } => format!("{field} is missing; add it"),
         Error::NullIntoString { .. }
