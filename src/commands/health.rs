@@ -25,7 +25,10 @@ pub async fn check(options: Options) -> Result<(), RunError> {
                 .await
                 .with_context(|| format!("{url} does not say that the exporter is healthy"));
             // An answer counts, whatever it says. Only without one is the next scheme tried.
-            if !answered.as_ref().is_err_and(anyhow::Error::is::<reqwest::Error>) {
+            if !answered
+                .as_ref()
+                .is_err_and(anyhow::Error::is::<reqwest::Error>)
+            {
                 break;
             }
         }

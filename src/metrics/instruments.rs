@@ -255,7 +255,10 @@ impl Facts {
     /// Corrects times that were recorded while the clock was wrong. Counted back anew at each
     /// scrape, they would differ by milliseconds, and a start would look like many.
     fn see_from(&mut self, now: Moment) {
-        for at in [&mut self.started, &mut self.loaded_at].into_iter().flatten() {
+        for at in [&mut self.started, &mut self.loaded_at]
+            .into_iter()
+            .flatten()
+        {
             at.wall = at.seen_from(now);
         }
         let failures = [

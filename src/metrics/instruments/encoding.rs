@@ -22,7 +22,9 @@ impl Collector for Instruments {
         self.encode_state_writes(&mut encoder)?;
         self.encode_web(&mut encoder)?;
         let started = facts.started;
-        started.map_or(Ok(()), |started| process::encode(started.wall, &mut encoder))
+        started.map_or(Ok(()), |started| {
+            process::encode(started.wall, &mut encoder)
+        })
     }
 }
 
@@ -139,8 +141,7 @@ fn encode_start(facts: &Facts, to: &mut DescriptorEncoder<'_>) -> fmt::Result {
     )
 }
 
-fn encode_configuration(
-facts: &Facts, to: &mut DescriptorEncoder<'_>    ) -> fmt::Result {
+fn encode_configuration(facts: &Facts, to: &mut DescriptorEncoder<'_>) -> fmt::Result {
     let is_refused = facts.reload_refused.is_some();
     gauge(
         to,

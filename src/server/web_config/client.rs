@@ -177,7 +177,9 @@ impl ClientCertVerifier for Clients {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair, SanType};
+    use rcgen::{
+        BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair, SanType,
+    };
 
     /// Verifies a client certificate that is itself listed in `client_ca_file`.
     fn verified(
