@@ -184,6 +184,7 @@ fn judge(poller: Poller<Client>, selection: &Selection, require: Option<f64>) ->
         let chosen = names.filter(|name| selection.has_repository(name)).count();
         status.last = Some(PollOutcome {
             ended_at: snapshot.taken_at,
+            duration: snapshot.taken_at.since(poll.since),
             of: poll.of.or(Some(chosen)),
             stop: Some(Stop {
                 reason: PollFailure::Unavailable,

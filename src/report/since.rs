@@ -147,16 +147,13 @@ impl Since {
             .collect();
         let earlier = self.translations.iter();
         earlier.filter_map(move |((id, code), (name, _))| {
-            let name = match rows.get(id) {
-                Some(row) => {
-                    let now = row.language(code);
-                    let has_left = row.is_read() && now.is_none_or(|one| one.is_missing);
-                    has_left.then(|| row.name())
-                }
-                None => {
-                    let has_left = document.is_listed() && self.selection.has_repository(name);
-                    has_left.then_some(&**name)
-                }
+            let name = if let Some(row) = rows.get(id) {
+                let now = row.language(code);
+                let has_left = row.is_read() && now.is_none_or(|one| one.is_missing);
+                has_left.then(|| row.name())
+            } else {
+                let has_left = document.is_listed() && self.selection.has_repository(name);
+                has_left.then_some(&**name)
             };
             Some((&**id, name?, &**code))
         })

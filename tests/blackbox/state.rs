@@ -314,6 +314,7 @@ fn once_that_is_stopped_claims_no_complete_poll() {
         let json: serde_json::Value = serde_json::from_str(&json).unwrap();
         let poll = &json["poll"];
         assert_eq!(json["complete"], false);
+        assert!(poll["duration_seconds"].as_f64().unwrap() > 0.0, "{poll}");
         assert_eq!(poll["error"]["what"], "the poll was stopped");
         let counts = ["read", "postponed", "unreached"].map(|member| poll[member].as_u64());
         assert_eq!(counts, [Some(read), Some(0), Some(unreached)], "{poll}");
