@@ -123,8 +123,8 @@ fn keys_may_be_escaped_and_unknown_keys_are_ignored() {
 
 #[test]
 fn an_entry_of_many_fields_keeps_only_the_known_ones() {
-    let many: String = (0..1000).map(|n| format!(r#""{n}":0,"#)).collect();
-    let entry = format!(r#"{{{many}"id":3}}"#);
+    let many: Vec<_> = (0..1000).map(|n| format!(r#""{n}":0"#)).collect();
+    let entry = format!(r#"{{{},"id":3}}"#, many.join(","));
     let fields: Fields<'_> = serde_json::from_str(&entry).unwrap();
     assert!(fields.len() <= 2, "{}", fields.len());
 }
