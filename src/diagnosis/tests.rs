@@ -4,7 +4,7 @@ mod problems;
 
 use super::*;
 use crate::domain::{
-    Defect, Failure, Operation, PollFailure, Reason, Repository, RepositoryId, Stop,
+    Defect, Failure, Operation, PollFailure, Reason, Stop,
     polling::{PollOutcome, PollStatus},
     record::Languages,
     snapshot::{Condition, Shown, Snapshot},
@@ -41,18 +41,7 @@ fn failed_by_itself(hours: u32) -> Failure {
 }
 
 fn repository(id: u64, condition: Condition) -> Shown {
-    let id = RepositoryId::new(id).unwrap();
-    let name = format!("o/{id}").as_str().into();
-    let repository = Repository {
-        id,
-        name,
-        private: Some(false),
-        created_at: None,
-    };
-    Shown {
-        repository: Arc::new(repository),
-        condition,
-    }
+    testing::in_condition(testing::repository(id, &format!("o/{id}")), condition)
 }
 
 fn read_at(at: Timestamp, completion: f64) -> Arc<Languages> {
@@ -65,11 +54,7 @@ fn read_at(at: Timestamp, completion: f64) -> Arc<Languages> {
 fn poll() -> PollOutcome {
     PollOutcome {
         ended_at: NOW,
-        duration: Duration::from_secs(10),
-        is_listed: true,
-        of: Some(2),
-        read: 2,
-        ..PollOutcome::default()
+        ..testing::poll(0)
     }
 }
 
@@ -88,12 +73,7 @@ impl Known {
         Self {
             snapshot: Snapshot {
                 taken_at: NOW,
-                repositories,
-                filtered: 0,
-                unnamed: 0,
-                unconfirmed: 0,
-                completion_scale: 100.0,
-                ..Snapshot::default()
+                ..testing::snapshot(repositories)
             },
             status: PollStatus {
                 last: Some(poll()),
@@ -132,19 +112,15 @@ impl Known {
     }
 }
 
-#[expect(
-    clippy::unnecessary_wraps,
-    reason = "the field that it fills is optional"
-)]
-fn running(since: Timestamp, is_listed: bool, read: usize) -> Option<PollOutcome> {
-    Some(PollOutcome {
+fn running(since: Timestamp, is_listed: bool, read: usize) -> PollOutcome {
+    PollOutcome {
         since,
         silent_since: since,
         is_listed,
         of: Some(2),
         read,
         ..PollOutcome::default()
-    })
+    }
 }
 
 fn stop(reason: PollFailure) -> Stop {
@@ -236,26 +212,6 @@ fn a_certificate_is_reported_14_days_before_its_expiry() {
             known.findings().first().map(|finding| finding.kind),
             kind,
             "{days}"
-        );
-    }
-}
-
-#[test]
-fn a_scale_is_suspect_if_the_highest_completion_is_from_0_to_1() {
-    for (completions, is_suspect) in [([0.4, 1.0], true), ([0.4, 1.1], false), ([0.0, 0.0], false)]
-    {
-        let known = Known::with(|known| {
-            let shown = completions.map(|completion| Condition::Fresh(read_at(NOW, completion)));
-            known.snapshot.repositories = (1..)
-                .zip(shown)
-                .map(|(id, shown)| repository(id, shown))
-                .collect();
-        });
-        let kinds = known.kinds();
-        assert_eq!(
-            kinds.contains(&ProblemKind::CompletionScale),
-            is_suspect,
-            "{completions:?}"
         );
     }
 }

@@ -342,8 +342,3 @@ fn deep_nesting_is_a_defect_of_one_entry() {
         (1, vec![Defect::Completion])
     );
 }
-
-#[test]
-fn a_byte_order_mark_before_the_json_is_ignored() {
-    assert_eq!(page("\u{feff}[]"), page("[]"));
-}

@@ -49,7 +49,7 @@ fn failed_polls() -> Vec<Case> {
         (
             ProblemKind::PollsFailing,
             Known::with(|known| {
-                known.status.running = running(ago(1), true, 1);
+                known.status.running = Some(running(ago(1), true, 1));
             }),
             &["has had no response for 1 h"],
         ),

@@ -19,7 +19,7 @@ impl Judged {
     /// Restarts the process with the state file.
     fn restart(&mut self) {
         self.known.status.last = None;
-        self.known.status.running = running_listing(self.now);
+        self.known.status.running = Some(running(self.now, false, 0));
         for shown in &mut self.known.snapshot.repositories {
             if let Some(languages) = shown.condition.languages() {
                 shown.condition = Condition::Restored(Arc::clone(languages));
@@ -61,28 +61,12 @@ impl Judged {
     }
 }
 
-#[expect(
-    clippy::unnecessary_wraps,
-    reason = "the field that it fills is optional"
-)]
-fn running_listing(since: Timestamp) -> Option<PollOutcome> {
-    Some(PollOutcome {
-        since,
-        silent_since: since,
-        ..PollOutcome::default()
-    })
-}
-
 /// Returns a poll that has just got a response.
-#[expect(
-    clippy::unnecessary_wraps,
-    reason = "the field that it fills is optional"
-)]
-fn responded(judged: &Judged) -> Option<PollOutcome> {
-    Some(PollOutcome {
+fn responded(judged: &Judged) -> PollOutcome {
+    PollOutcome {
         silent_since: judged.now,
-        ..running(ago(1), true, 0).unwrap()
-    })
+        ..running(ago(1), true, 0)
+    }
 }
 
 #[test]
@@ -133,7 +117,7 @@ fn an_outage_is_a_problem_until_a_poll_reads_everything() {
     judged.polled(ended_early(PollFailure::Unavailable));
     assert_eq!(judged.after(15), [""; 0]);
     assert_eq!(judged.after(1), ["polls_failing"]);
-    judged.known.status.running = running(judged.now, true, 1);
+    judged.known.status.running = Some(running(judged.now, true, 1));
     assert_eq!(
         judged.after(1),
         ["polls_failing"],
@@ -165,7 +149,7 @@ fn a_start_after_a_stop_of_days_is_no_problem_once_the_api_answers() {
     let mut judged = Judged::new(Known::new());
     judged.after(2 * 24 * 60);
     judged.restart();
-    judged.known.status.running = responded(&judged);
+    judged.known.status.running = Some(responded(&judged));
     assert_eq!(judged.after(20), [""; 0]);
 }
 
@@ -196,7 +180,7 @@ fn a_first_poll_is_a_problem_if_it_hangs_not_if_it_is_slow() {
     let mut judged = Judged::new(Known::new());
     judged.restart();
     for _ in 0..8 {
-        judged.known.status.running = responded(&judged);
+        judged.known.status.running = Some(responded(&judged));
         assert_eq!(judged.after(20), [""; 0]);
     }
     assert_eq!(judged.after(11), ["polls_failing"]);
@@ -239,7 +223,7 @@ fn a_repository_that_always_fails_neither_begins_nor_hides_an_outage() {
     judged.polled(without_one(&judged));
     assert_eq!(judged.after(1), [""; 0]);
     judged.restart();
-    judged.known.status.running = responded(&judged);
+    judged.known.status.running = Some(responded(&judged));
     assert_eq!(judged.after(20), [""; 0], "the first poll takes long");
 }
 

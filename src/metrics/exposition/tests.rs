@@ -9,7 +9,7 @@ mod tables;
 use super::*;
 use crate::{
     domain::{
-        Completion, Failure, Reason, Repository, RepositoryId, Thresholds,
+        Completion, Failure, Reason, Repository, RepositoryId,
         document::Document,
         polling::{PollOutcome, PollStatus},
         record::{Languages, Record},
@@ -51,15 +51,7 @@ fn shown(id: u64, name: &str, condition: Condition) -> Shown {
 fn snapshot(repositories: Vec<Shown>) -> Snapshot {
     Snapshot {
         taken_at: at(1_795_224_645_123),
-        repositories,
-        filtered: 0,
-        unnamed: 0,
-        unconfirmed: 0,
-        completion_scale: 100.0,
-        is_scale_chosen: false,
-        targets: Arc::default(),
-        thresholds: Thresholds::default(),
-        links: Arc::default(),
+        ..testing::snapshot(repositories)
     }
 }
 

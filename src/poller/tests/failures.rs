@@ -51,28 +51,6 @@ async fn a_repository_that_ends_each_poll_keeps_no_other_from_being_read() {
     }
 }
 
-#[tokio::test(start_paused = true)]
-async fn an_outage_of_the_api_is_no_failure_of_a_repository() {
-    let mut bench = Bench::of(400, |_| true);
-    bench.poll().await;
-    let completions = std::mem::take(&mut bench.api.responses().completions);
-    bench.change(|api| api.is_unreachable = true);
-    bench.requested();
-    for _ in 0..30 {
-        let outcome = bench.poll().await;
-        assert_eq!(outcome.failure(), Some(PollFailure::Unavailable));
-        let requests = bench.requested().len();
-        assert!(requests <= 20, "{requests} requests");
-    }
-    bench.change(|api| {
-        api.completions = completions;
-        api.is_unreachable = false;
-    });
-    bench.poll().await;
-    assert_eq!(bench.requested().len(), 400);
-    assert_eq!(bench.count("fresh"), 400);
-}
-
 /// Returns the ends of polls in seconds after the start.
 async fn ends_of_polls(api: FakeApi, saved: Option<SavedState>) -> Vec<u64> {
     let setup = Setup {

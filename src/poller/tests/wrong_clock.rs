@@ -114,20 +114,6 @@ async fn a_clock_in_the_future_is_shown_as_now_until_the_next_progress() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn records_of_departed_languages_are_forgotten_after_30_days() {
-    for (days, kept) in [(29, 1), (30, 0)] {
-        let mut bench = Bench::new();
-        bench.poll().await;
-        bench.change(|api| drop(api.pages.pop()));
-        bench.poll().await;
-        let now = START.saturating_add(DAY * days);
-        bench.restart(now);
-        bench.poll().await;
-        assert_eq!(bench.saved().gone.len(), kept, "{days} days");
-    }
-}
-
-#[tokio::test(start_paused = true)]
 async fn a_listing_forgets_departed_languages_of_a_repository_that_cannot_be_read() {
     for (days, kept) in [(29, 1), (30, 0)] {
         let mut bench = Bench::new();

@@ -51,12 +51,6 @@ fn a_repository_may_have_150_000_languages() {
     assert_eq!(decode(&encoded(&saved)).unwrap(), saved);
 }
 
-#[test]
-fn an_empty_memory_is_a_state() {
-    let nothing = SavedState::default();
-    assert_eq!(decode(&encoded(&nothing)).unwrap(), nothing);
-}
-
 fn is_damaged<T>(decoded: Result<T, FormatError>) -> bool {
     decoded.is_err_and(|error| matches!(error, FormatError::Damaged(_)))
 }

@@ -1,11 +1,8 @@
-//! Tests of the compressed text with several decompressors, and of its inflation.
+//! Tests of the compressed text and of its inflation.
 
 use super::*;
 use flate2::read::{GzDecoder, MultiGzDecoder};
-use std::{
-    io::{Read, Write},
-    process::{Command, Stdio},
-};
+use std::io::{Read, Write};
 
 /// Asserts that this is the body of an OpenMetrics scrape, apart from the values of the
 /// instruments.
@@ -45,50 +42,6 @@ fn the_body_is_one_gzip_member() {
             .read_to_end(&mut all)
             .unwrap();
         assert_eq!(all, first);
-    }
-}
-
-/// Runs `program` with `input` on stdin and returns its stdout.
-fn filter(program: &str, arguments: &[&str], input: &[u8]) -> Vec<u8> {
-    let mut child = Command::new(program)
-        .args(arguments)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap_or_else(|error| panic!("cannot run {program}: {error}"));
-    let mut stdin = child.stdin.take().unwrap();
-    let output = std::thread::scope(|scope| {
-        scope.spawn(move || stdin.write_all(input).unwrap());
-        child.wait_with_output().unwrap()
-    });
-    assert!(output.status.success(), "{program} failed: {output:?}");
-    output.stdout
-}
-
-#[test]
-fn gnu_gzip_accepts_the_body() {
-    for publication in bodies() {
-        let body = gzip(&publication);
-        filter("gzip", &["--test"], &body);
-        assert_is_the_body(
-            &filter("gzip", &["--decompress", "--stdout"], &body),
-            &publication,
-        );
-    }
-}
-
-#[test]
-fn python_reads_one_member_and_no_trailing_data() {
-    const SCRIPT: &str = "import sys, zlib
-d = zlib.decompressobj(wbits=31)
-out = d.decompress(sys.stdin.buffer.read())
-assert d.eof and not d.unused_data
-sys.stdout.buffer.write(out)";
-    for publication in bodies() {
-        assert_is_the_body(
-            &filter("python3", &["-c", SCRIPT], &gzip(&publication)),
-            &publication,
-        );
     }
 }
 
@@ -140,17 +93,6 @@ fn an_uncompressed_body_has_chunks_and_a_known_length() {
         assert_eq!(chunks.concat().len() as u64, length);
         assert_is_the_body(&chunks.concat(), &publication);
     }
-}
-
-#[test]
-fn an_uncompressed_body_outlives_its_publication() {
-    let publication = publication(large(), polled());
-    let expected = fixed_text(&publication);
-    let (_, mut body) = publication.uncompressed(Format::Text, &Instruments::new(Some("/metrics")));
-    let mut taken = body.next().unwrap().to_vec();
-    drop(publication);
-    body.for_each(|chunk| taken.extend_from_slice(&chunk));
-    assert_eq!(fixed(std::str::from_utf8(&taken).unwrap()), expected);
 }
 
 #[test]
