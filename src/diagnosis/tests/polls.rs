@@ -151,19 +151,6 @@ fn an_outage_keeps_its_severity_while_the_next_poll_lists_and_reads() {
 }
 
 #[test]
-fn a_listing_stays_incomplete_until_the_next_poll_has_ended() {
-    let known = Known::with(|known| {
-        known.status.last = Some(PollOutcome {
-            stop: Some(stop(PollFailure::Listing)),
-            is_listed: false,
-            ..poll()
-        });
-        known.status.running = Some(running(NOW, true, 1));
-    });
-    assert_eq!(known.kinds(), [ProblemKind::PollsFailing]);
-}
-
-#[test]
 fn a_failed_poll_is_never_well() {
     // The repository that failed has left the listing of the poll under way.
     let known = Known::with(|known| {

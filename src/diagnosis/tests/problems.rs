@@ -252,15 +252,6 @@ fn a_refused_key_is_a_problem_of_its_own() {
 }
 
 #[test]
-fn a_hold_is_a_failing_poll_and_no_rate_limit() {
-    let mut judged = Judged::new(Known::new());
-    judged.polled(ended_early(PollFailure::Held));
-    judged.known.status.held_until = Some(NOW.saturating_add(HOUR));
-    assert_eq!(judged.after(1), [""; 0]);
-    assert_eq!(judged.after(15), ["polls_failing"]);
-}
-
-#[test]
 fn a_discarded_state_is_a_problem_for_a_day() {
     let mut judged = Judged::new(Known::new());
     judged.known.facts.state_discarded = Some(failure());

@@ -1,5 +1,5 @@
-//! Tests of the exposition against literal text and gunzip. The round trip of arbitrary names and
-//! numbers is tested in `tests/blackbox/exposition_roundtrip.rs`.
+//! Tests of the exposition against literal text and gunzip. The parsers of others read odd names in
+//! `tests/blackbox/test_exposition.py`.
 
 mod compressed;
 mod golden;

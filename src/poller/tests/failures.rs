@@ -9,28 +9,6 @@ use crate::{
 use globset::GlobSet;
 
 #[tokio::test(start_paused = true)]
-async fn with_100_of_140_forbidden_the_others_stay_fresh() {
-    let mut bench = Bench::of(140, |id| !(21..=120).contains(id));
-    for poll in 0..50 {
-        let is_blip = poll == 20;
-        if is_blip {
-            bench.change(|api| api.completions.retain(|(id, _)| *id != 7));
-        }
-        if poll == 30 {
-            bench.restart(bench.poller.clock.now());
-            assert_eq!(bench.count("pending") + bench.count("failing"), 140);
-        }
-        bench.poll().await;
-        if is_blip {
-            bench.change(|api| api.completions.push((7, 50.0)));
-        }
-        let fresh = 40 - usize::from(is_blip);
-        assert_eq!(bench.count("fresh"), fresh, "poll {poll}");
-        pass(5).await;
-    }
-}
-
-#[tokio::test(start_paused = true)]
 async fn a_repository_that_ends_each_poll_keeps_no_other_from_being_read() {
     for (ends, failing) in [(1, 0), (7, 0), (40, 0), (7, 5)] {
         let mut bench = Bench::of(40 + failing, |id| *id <= 40);

@@ -116,13 +116,7 @@ async fn a_drain_ends_idle_connections_at_once_and_others_after_a_response() {
     drain.cancel();
     seconds(0..=0, idle.task.await.unwrap());
     stream.read_to_end(&mut answer).await.unwrap();
-    let answer = String::from_utf8(answer).unwrap();
-    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
-    assert!(head.starts_with("HTTP/1.1 200 OK\r\n"), "{answer}");
-    assert!(
-        head.contains(&format!("\r\ncontent-length: {}\r\n", body.len())),
-        "{answer}"
-    );
+    assert!(answer.starts_with(b"HTTP/1.1 200 OK\r\n"));
     seconds(0..=0, task.await.unwrap());
 }
 
