@@ -46,8 +46,8 @@ pub struct Reloader {
     pub requests: mpsc::Receiver<ReloadRequest>,
     /// The content of the web configuration file that was read last.
     pub seen: Digest,
-    /// The content of the refused web configuration file, if the last reload was refused. It is
-    /// empty if the mistake may be elsewhere.
+    /// If the last reload was refused, the content of the web configuration file with which it is
+    /// not repeated. It is empty if that file may have been the reason.
     pub refused: Option<Digest>,
 }
 
@@ -128,7 +128,14 @@ impl Reloader {
         let outcome = read
             .await
             .and_then(|(config, client, web_file)| self.apply(config, client, web_file));
-        self.refused = outcome.is_err().then(Digest::default);
+        self.refused = outcome.as_ref().err().map(|error| {
+            // Every error about the file, and the one about the time limit, names its key.
+            if format!("{error:#}").contains("web.config_file") {
+                Digest::default()
+            } else {
+                self.server.file().digest.clone()
+            }
+        });
         notify::ready();
         outcome
     }
