@@ -1,10 +1,10 @@
 //! Accepts a bounded number of connections, until the server stops.
 
 use crate::server::{active::Server, connection};
-use std::{io, mem, time::Duration};
+use std::{io, time::Duration};
 use tokio::{
     net::TcpListener,
-    time::{sleep, timeout},
+    time::{Instant, sleep, timeout},
 };
 use tokio_util::task::TaskTracker;
 
@@ -17,6 +17,9 @@ const RETRY_DELAY: Duration = Duration::from_millis(200);
 
 /// The interval at which a new client looks for room.
 const BUSY_DELAY: Duration = Duration::from_millis(10);
+
+/// The time without a failed accept after which the shortage counts as over.
+const RECOVERY_TIME: Duration = Duration::from_secs(5);
 
 /// Accepts connections until `server.stop` is cancelled, then drains for up to 3 seconds.
 /// Connections that are still open after that end with the runtime.
@@ -32,11 +35,12 @@ pub async fn run(listeners: Vec<TcpListener>, server: Server) {
 }
 
 async fn accept(listener: TcpListener, server: Server, tasks: TaskTracker) {
-    let mut is_failure_logged = false;
+    let mut last_failure: Option<Instant> = None;
     loop {
         match listener.accept().await {
             Ok((stream, peer)) => {
-                if mem::take(&mut is_failure_logged) {
+                if last_failure.is_some_and(|last| last.elapsed() >= RECOVERY_TIME) {
+                    last_failure = None;
                     tracing::info!("accepting connections again");
                 }
                 let connection = loop {
@@ -53,7 +57,7 @@ async fn accept(listener: TcpListener, server: Server, tasks: TaskTracker) {
             // The client left before its connection was accepted.
             Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
             Err(error) => {
-                if !mem::replace(&mut is_failure_logged, true) {
+                if last_failure.replace(Instant::now()).is_none() {
                     tracing::warn!(%error, "cannot accept connections; retrying every 200 ms");
                 }
                 sleep(RETRY_DELAY).await;
