@@ -235,8 +235,8 @@ mod tests {
             let clients = Clients::new(&section, &mut Files::beside("web.yml".as_ref())).unwrap();
             let mut parameters = CertificateParams::new(Vec::new()).unwrap();
             parameters.distinguished_name = rcgen::DistinguishedName::new();
-            let issued = parameters.signed_by(&KeyPair::generate().unwrap(), &issuer);
-            let verified = clients.verify_client_cert(issued.unwrap().der(), &[], UnixTime::now());
+            let signed = parameters.signed_by(&KeyPair::generate().unwrap(), &issuer);
+            let verified = clients.verify_client_cert(signed.unwrap().der(), &[], UnixTime::now());
             assert_eq!(verified.is_ok(), is_accepted);
         }
     }
