@@ -28,9 +28,9 @@ use tokio::{
 /// scrape timeout of 10 s.
 const WAIT_TIMEOUT: Duration = Duration::from_secs(6);
 
-/// Maximum number of verifications that run or wait: far fewer than connections, because none whose
+/// Maximum number of verifications that run or wait: half of the connections, because none whose
 /// answer is being made gives way to a new one.
-const MAX_WAITING: usize = 16;
+const MAX_WAITING: usize = 64;
 
 /// The shortest time between two log lines about refusals: a scraper with an outdated password
 /// would flood the log.
