@@ -369,15 +369,15 @@ def stream_translations():
 
 
 def status_page():
-    say("status page of 10,000 repositories by 30 languages")
-    with api(repositories=10_000) as root, exporter(root) as (_, url):
+    say("status page at 100,000 series")
+    with api(series=100_000) as root, exporter(root) as (_, url):
         page = url.removesuffix("metrics")
         took = []
         for _ in range(20):
             began = time.monotonic()
             get(page)
             took.append(time.monotonic() - began)
-    return [("status page of 10,000 repositories by 30 languages, ms", statistics.median(took) * 1e3, "below 50")]
+    return [("status page at 100,000 series, ms", statistics.median(took) * 1e3, "below 50")]
 
 
 def first_answer():
