@@ -30,8 +30,9 @@
 //!   `tests/grafana/expected.md`. `UNUSED` in the metrics' tests names those without one.
 //! - **A kind of problem**: its definition in `domain/problem.rs`, its function and the call in
 //!   `findings` in `diagnosis.rs`, its case in `diagnosis/tests/kinds.rs`; for an alert also this:
-//! - **An alert on a kind**: `alerts.yaml` and its section of `runbook.md` in `deploy/prometheus`,
-//!   and its tests in `tests/rules`.
+//! - **An alert on a kind**: `deploy/prometheus/alerts.yaml`, its section in
+//!   `deploy/prometheus/runbook.md`, its case in `tests/rules/exporter.yaml` and a situation in
+//!   `tests/rules/test_kinds.py`.
 //! - **A key of the configuration**: its definition in `config/keys.rs`, its field in
 //!   `config/sections.rs`, the code that uses it; for a text also its parser in `config/values.rs`
 //!   and its pattern in `config/keys/tests.rs`. A new key changes snapshots of `tests/config`
