@@ -4,6 +4,7 @@ import json
 import subprocess
 
 import pytest
+from harness import wait_for
 
 NAMES = [
     "<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "x" * 300, "owner/\u202e\u05e2\u05d1\u05e8\u05d9\u05ea",
@@ -29,7 +30,8 @@ def reading(api, exporter):
         api.put(*repositories)
         api.command("lose", list(lose))
         started = exporter(api=api, poll__interval="1h")
-        started.wait_until("translation_exporter_polls_total", 1)
+        # Unlike the count of polls, this comes with the data of the poll.
+        wait_for("a published poll", lambda: started.value("translation_exporter_last_poll_timestamp_seconds"))
         return started
 
     return read
