@@ -19,7 +19,7 @@ use crate::{
     domain::{Failure, ProblemKind, Severity, document::Document},
     metrics::instruments::Facts,
     support::{
-        clock::{Timestamp, WrongClock},
+        clock::{DAY, Timestamp, WrongClock},
         humanize::counted,
     },
 };
@@ -29,7 +29,6 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 const CERTIFICATE_WARNING: Duration = Duration::from_secs(14 * 24 * 60 * 60);
 
 /// The time for which a discarded state file is a problem.
-const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// The time for which a dropped line of the log is a problem: several scrapes see it.
 const AFTER_DROPPED_LINE: Duration = Duration::from_secs(15 * 60);

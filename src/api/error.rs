@@ -135,8 +135,8 @@ fn hint(reason: Reason) -> &'static str {
     match reason {
         Reason::Timeout => "raise api.timeout, or check why the API is slow",
         Reason::Connect => {
-            "check api.base_url, the network, and HTTPS_PROXY if there is a proxy \
-             (http://user:password@host:port, and it lets requests to the API pass)"
+            "check api.base_url, the network, and HTTPS_PROXY if there is a proxy: its form is \
+             http://user:password@host:port, and the proxy must let requests to the API pass"
         }
         Reason::Tls => {
             "check the certificate of api.base_url; a private CA belongs in api.ca_file, and so \

@@ -17,7 +17,7 @@ use crate::{
     support::{clock::Clock, logging},
     web::{self, AppState, ReloadRequest},
 };
-use anyhow::{Context as _, bail, ensure};
+use anyhow::{Context as _, ensure};
 use globset::GlobSet;
 use std::{convert::Infallible, future::pending, mem, path::PathBuf, sync::Arc, time::Duration};
 use tokio::{
@@ -47,7 +47,7 @@ pub struct Reloader {
     /// The content of the web configuration file that was read last.
     pub seen: Digest,
     /// If the last reload was refused, the content of the web configuration file with which it is
-    /// not repeated. It is empty if that file may have been the reason.
+    /// not repeated. It is empty if files could not be read in time.
     pub refused: Option<Digest>,
 }
 
@@ -128,12 +128,13 @@ impl Reloader {
         let outcome = read
             .await
             .and_then(|(config, client, web_file)| self.apply(config, client, web_file));
+        // A web configuration file that has not been read since is another content, which repeats
+        // the reload. Files that could not be read in time may be right already.
         self.refused = outcome.as_ref().err().map(|error| {
-            // Every error about the file, and the one about the time limit, names its key.
-            if format!("{error:#}").contains("web.config_file") {
+            if error.is::<TookTooLong>() {
                 Digest::default()
             } else {
-                self.server.file().digest.clone()
+                self.seen.clone()
             }
         });
         notify::ready();
@@ -205,11 +206,15 @@ async fn read_later(path: Option<PathBuf>) -> (Digest, anyhow::Result<WebConfigF
 async fn in_time<T: Send + 'static>(
     read: impl FnOnce() -> anyhow::Result<T> + Send + 'static,
 ) -> anyhow::Result<T> {
-    timeout(LIMIT, off_the_runtime(read)).await.unwrap_or_else(|_| {
-        bail!(
-            "the files could not be read within {LIMIT:?}; look for a pipe, or a disk that does \
-             not respond, among --config.file, api.key_file, api.ca_file, web.config_file and the \
-             files that it names"
-        )
-    })
+    let read = timeout(LIMIT, off_the_runtime(read)).await;
+    read.map_err(|_| TookTooLong)?
 }
+
+/// The failure of [`in_time`].
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "the files could not be read within {LIMIT:?}; look for a pipe, or a disk that does not \
+     respond, among --config.file, api.key_file, api.ca_file, web.config_file and the files that \
+     it names"
+)]
+struct TookTooLong;

@@ -10,10 +10,7 @@ use crate::{
     api::Client,
     config::{Config, Options},
     metrics::instruments::Instruments,
-    server::{
-        self, Server, listen,
-        web_config::{Digest, WebConfigFile},
-    },
+    server::{self, Server, listen, web_config::WebConfigFile},
     support::{clock::Clock, logging},
     web::{self, AppState},
 };
@@ -120,6 +117,7 @@ fn start(options: Options, announce: Option<Announce>) -> Result<Started, RunErr
         },
         stop.clone(),
     );
+    let seen = server.file().digest.clone();
     tasks.spawn(server::run(listeners, server.clone()));
     tasks.spawn(notify::feed_watchdog(alive));
     let reloader = Reloader {
@@ -131,7 +129,7 @@ fn start(options: Options, announce: Option<Announce>) -> Result<Started, RunErr
         state,
         logs,
         requests,
-        seen: Digest::default(),
+        seen,
         refused: None,
     };
     Ok(Started {

@@ -288,7 +288,7 @@ pub const KEYS: &[Key] = &[
     .flag("--log.format", "logfmt or json"),
 ];
 
-/// The only part of the file that is a list. It has neither a variable nor an option.
+/// The only part of the file that is a list. No variable or option sets it.
 pub static TARGETS: Key = key(
     "targets",
     Takes::Entries,
@@ -296,7 +296,7 @@ pub static TARGETS: Key = key(
     "when a translation is ready; the first entry that matches a language counts",
 );
 
-/// The keys of an entry of [`TARGETS`], which have neither variables nor options.
+/// The keys of an entry of [`TARGETS`]. No variable or option sets them.
 pub const TARGET_KEYS: &[Key] = &[
     key(
         "targets.repositories",

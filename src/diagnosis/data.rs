@@ -33,8 +33,8 @@ const UNREAD: Duration = Duration::from_secs(60 * 60);
 const FIRST_READS: Duration = Duration::from_secs(5 * 60);
 
 /// Returns a finding if the data of repositories are stale, or if repositories that were never read
-/// have failed for three intervals, at least [`UNREAD`]. The first [`FIRST_READS`] of the first
-/// poll, unless it ends before, tell nothing of that.
+/// have failed for three intervals, at least [`UNREAD`]. A first poll has [`FIRST_READS`] to read
+/// them before they count.
 pub(super) fn stale(document: &Document, now: Timestamp) -> Option<Finding> {
     let status = &document.status;
     let has_begun = |running: &PollOutcome| now.since(running.since) >= FIRST_READS;

@@ -50,7 +50,7 @@ impl PollOutcome {
         self.stop.as_ref().map(|stop| stop.reason).or(unread)
     }
 
-    /// Returns the failure that ended the poll early, or else the failure that ended the listing.
+    /// Returns the failure that ended the poll or its listing early.
     pub fn cut_short(&self) -> Option<&Failure> {
         self.stop.as_ref().map(|stop| &stop.failure)
     }

@@ -7,11 +7,9 @@
 //! future, which a wrong clock has left behind, counts as now until the next progress replaces it.
 
 use super::{Completion, Language, ReportedLanguage, Repository};
-use crate::support::clock::Timestamp;
+use crate::support::clock::{Timestamp, WEEK};
 use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
 use std::{collections::BTreeMap, mem::replace, sync::Arc, time::Duration};
-
-const WEEK: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
 /// The time for which a fall is shown after its last drop.
 const FALL_SHOWN_FOR: Duration = WEEK;
@@ -285,10 +283,9 @@ pub struct SavedRepository {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing;
+    use crate::{support::clock::DAY, testing};
     use std::cmp::Ordering;
 
-    const DAY: Duration = Duration::from_secs(24 * 60 * 60);
     const START: Timestamp = Timestamp::from_millis(1_700_000_000_000);
 
     fn completion(value: f64) -> Completion {

@@ -1,8 +1,7 @@
 //! The thresholds of the judgement.
 
+use crate::support::clock::DAY;
 use std::time::Duration;
-
-const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// The limits at which a translation that is not ready becomes a problem.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -252,8 +252,8 @@ impl Instruments {
 }
 
 impl Facts {
-    /// Corrects times that were recorded while the clock was wrong. Counted back anew at each
-    /// scrape, they would differ by milliseconds, and a start would look like many.
+    /// Corrects times that were recorded while the clock was wrong, once: a time computed at each
+    /// scrape differs by milliseconds, so that one start would look like many.
     fn see_from(&mut self, now: Moment) {
         for at in [&mut self.started, &mut self.loaded_at]
             .into_iter()

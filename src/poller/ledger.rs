@@ -16,7 +16,7 @@ use crate::{
         snapshot::{Condition, Shown, Snapshot},
     },
     state::SavedState,
-    support::clock::{Moment, Timestamp},
+    support::clock::{DAY, Moment, Timestamp},
 };
 use globset::GlobSet;
 use std::{
@@ -33,8 +33,6 @@ const MOST_FAILURES: u32 = 10;
 
 /// The maximum number of translations in the ledger, departed ones included.
 pub const MOST_LANGUAGES: usize = 1_000_000;
-
-const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// A repository that is polled.
 #[derive(Debug)]
@@ -208,8 +206,8 @@ impl Ledger {
         }
     }
 
-    /// Returns whether the ledger has room for the languages of a repository. Those that have a
-    /// record need no more of it, so that a full ledger is still updated.
+    /// Returns whether the ledger has room for the languages of a repository. A language with a
+    /// record needs no more room, so that a full ledger is still updated.
     pub fn has_room(&self, id: RepositoryId, languages: &[ReportedLanguage]) -> bool {
         let known = self.polled.get(&id).into_iter().flat_map(Polled::records);
         let known: BTreeSet<_> = known.map(|record| &record.language.code).collect();

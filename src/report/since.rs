@@ -136,7 +136,7 @@ impl Since {
 
     /// Returns id, repository and code of the earlier translations that have left or that the
     /// filters leave out. A repository that was not read, or not listed, may still have its
-    /// languages. One that has another name now is chosen by either.
+    /// languages. A renamed repository is chosen by either name.
     pub fn unlisted<'a>(
         &'a self,
         document: &'a Document,
@@ -179,7 +179,7 @@ impl Since {
         let counts = changes.iter();
         let counts = counts.map(|(state, lines)| format!("{} {state}", grouped(lines.len())));
         let counts = counts.collect::<Vec<_>>().join(", ");
-        // Such as `2 became ready, 1 unready`.
+        // The line reads like `2 became ready, 1 unready`.
         let counts = (!changes.is_empty()).then(|| counts.replacen(' ', " became ", 1));
         let lines = changes.into_iter().flat_map(|(_, lines)| lines);
         counts.into_iter().chain(lines).collect()

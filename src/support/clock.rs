@@ -13,6 +13,9 @@ use serde::{Deserialize, Serialize};
 use std::{fmt, sync::Mutex, time::Duration};
 use tokio::time::Instant;
 
+pub const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+pub const WEEK: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+
 const UNIX_EPOCH: DateTime = datetime(1970, 1, 1, 0, 0, 0, 0);
 
 /// A point in wall-clock time: milliseconds since the Unix epoch, also in the state file.

@@ -19,13 +19,9 @@ use crate::{
         targets::{Target, TargetEntry},
         twelve_decimals,
     },
-    support::clock::Timestamp,
+    support::clock::{DAY, Timestamp, WEEK},
 };
 use std::{sync::Arc, time::Duration};
-
-const DAY: Duration = Duration::from_secs(24 * 60 * 60);
-
-const WEEK: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
 /// The minimum time that a rate is measured over: less would take an hour's burst for the pace of
 /// weeks.
