@@ -29,6 +29,7 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 const CERTIFICATE_WARNING: Duration = Duration::from_secs(14 * 24 * 60 * 60);
 
 /// The time for which a discarded state file is a problem.
+const AFTER_DISCARDED_STATE: Duration = DAY;
 
 /// The time for which a dropped line of the log is a problem: several scrapes see it.
 const AFTER_DROPPED_LINE: Duration = Duration::from_secs(15 * 60);
@@ -153,7 +154,7 @@ fn wrong_clock(WrongClock { machine, api }: WrongClock) -> Finding {
 
 /// Returns the findings about the exporter itself.
 fn of_facts(facts: &Facts, now: Timestamp) -> impl Iterator<Item = Finding> {
-    let is_recent = |failure: &&Failure| now.since(failure.since) < DAY;
+    let is_recent = |failure: &&Failure| now.since(failure.since) < AFTER_DISCARDED_STATE;
     [
         (
             ProblemKind::StateNotSaved,

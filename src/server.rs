@@ -20,3 +20,4 @@ pub mod web_config;
 pub use accept::run;
 pub use active::Server;
 pub use protection::protect;
+pub use supervisor::max_waiting;

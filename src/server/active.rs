@@ -1,7 +1,10 @@
 //! The active router and web configuration file, which a reload replaces in one step, between two
 //! requests.
 
-use crate::server::{supervisor::Supervisor, web_config::WebConfigFile};
+use crate::server::{
+    supervisor::{Supervisor, max_connections},
+    web_config::WebConfigFile,
+};
 use axum::Router;
 use std::sync::Arc;
 use tokio::sync::watch;
@@ -45,7 +48,7 @@ impl Server {
         Self {
             active: watch::Sender::new(active),
             handshake_failed: Arc::new(handshake_failed),
-            supervisor: Arc::new(Supervisor::within_limit_of_files()),
+            supervisor: Arc::new(Supervisor::new(max_connections())),
             stop,
         }
     }

@@ -7,6 +7,7 @@
 //! An unknown user costs as much as the first known one. If all hashes have the same cost, response
 //! times do not reveal which users exist.
 
+use super::max_waiting;
 use crate::support::lock::lock;
 use axum::http::{HeaderMap, StatusCode, header};
 use base64::{Engine, engine::general_purpose::STANDARD};
@@ -27,10 +28,6 @@ use tokio::{
 /// The longest wait for a verification. Together with the verification it stays below the usual
 /// scrape timeout of 10 s.
 const WAIT_TIMEOUT: Duration = Duration::from_secs(6);
-
-/// Maximum number of verifications that run or wait: half of the connections, because none whose
-/// answer is being made gives way to a new one.
-const MAX_WAITING: usize = 64;
 
 /// The shortest time between two log lines about refusals: a scraper with an outdated password
 /// would flood the log.
@@ -102,7 +99,7 @@ impl Users {
         if is_verified() {
             return Ok(());
         }
-        if Arc::strong_count(&self.verification) > MAX_WAITING {
+        if Arc::strong_count(&self.verification) > max_waiting() {
             return Err(StatusCode::SERVICE_UNAVAILABLE);
         }
         let turn = timeout(WAIT_TIMEOUT, Arc::clone(&self.verification).lock_owned())
@@ -244,7 +241,7 @@ mod tests {
         let _busy = users.verification.lock().await;
         let begin = tokio::time::Instant::now();
         let busy = Err(StatusCode::SERVICE_UNAVAILABLE);
-        let flood = join_all((0..MAX_WAITING).map(|_| users.ask("alice", "wrong")));
+        let flood = join_all((0..max_waiting()).map(|_| users.ask("alice", "wrong")));
         let one_more = async {
             assert_eq!(users.ask("alice", "wrong").await, busy);
             assert_eq!(begin.elapsed().as_secs(), 0, "no room to wait");

@@ -130,9 +130,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_port_that_is_taken_on_one_half_is_refused() {
-        let Ok(other) = net::TcpListener::bind((Ipv6Addr::LOCALHOST, 0)) else {
-            return;
-        };
+        let other = net::TcpListener::bind((Ipv6Addr::LOCALHOST, 0)).unwrap();
         let address = format!(":{}", other.local_addr().unwrap().port());
         bind_to(&[&address]).unwrap_err();
     }

@@ -57,15 +57,21 @@ struct State {
     deadline: Instant,
 }
 
-impl Supervisor {
-    /// Allows as many connections as the limit of open files does.
-    pub fn within_limit_of_files() -> Self {
-        let files = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
-        let connections = files.saturating_sub(RESERVED_FILES);
-        Self::new(connections.clamp(8, MAX_CONNECTIONS))
-    }
+/// Returns as many connections as the limit of open files allows.
+pub fn max_connections() -> u64 {
+    let files = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
+    let connections = files.saturating_sub(RESERVED_FILES);
+    connections.clamp(8, MAX_CONNECTIONS)
+}
 
-    fn new(max_connections: u64) -> Self {
+/// Returns the maximum number of requests that may wait for one resource, such as a renderer: fewer
+/// than connections, because none whose answer is being made gives way to a new one.
+pub fn max_waiting() -> usize {
+    usize::try_from(max_connections() * 3 / 4).unwrap_or(usize::MAX)
+}
+
+impl Supervisor {
+    pub fn new(max_connections: u64) -> Self {
         Self {
             max_connections,
             connections: Mutex::default(),

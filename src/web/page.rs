@@ -8,7 +8,10 @@
 mod tests;
 
 use super::{state::AppState, translations::selection};
-use crate::report::html::{self, Page};
+use crate::{
+    report::html::{self, Page},
+    server::max_waiting,
+};
 use axum::{
     extract::{Query, State},
     http::{HeaderName, StatusCode, header},
@@ -16,7 +19,7 @@ use axum::{
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
 use ring::digest::{SHA256, digest};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use tokio::{sync::Semaphore, task::spawn_blocking};
 
 /// Returns the policy of the page: a browser loads, runs and frames nothing. Hashes admit the
@@ -34,9 +37,8 @@ fn policy() -> String {
 /// may not. The rest of JSON is made while it is sent.
 static RENDERERS: Semaphore = Semaphore::const_new(2);
 
-/// The places of requests that render or wait for it: far fewer than connections, because none
-/// whose answer is being made gives way to a new one.
-static PLACES: Semaphore = Semaphore::const_new(16);
+/// The places of requests that render or wait for it.
+static PLACES: LazyLock<Semaphore> = LazyLock::new(|| Semaphore::new(max_waiting()));
 
 /// Handles requests for the page.
 pub async fn show(
@@ -66,7 +68,10 @@ pub async fn show(
         };
         page.html()
     });
-    Ok((headers, refresh, Html(body.await?)).into_response())
+    let body = body.await;
+    let body =
+        body.map_err(|(status, retry, message)| (status, retry, refresh.clone(), message))?;
+    Ok((headers, refresh, Html(body)).into_response())
 }
 
 type Unrendered = (

@@ -29,6 +29,8 @@ fn shown_default(key: &Key) -> String {
 /// Returns the default as the file would have it; null if there is none.
 fn default(key: &Key) -> Value {
     match key.takes {
+        // An entry of targets has no empty list.
+        Takes::List(..) if is_of_target(key) => Value::Null,
         Takes::List(..) => Value::from_iter(Some(key.default).filter(|item| !item.is_empty())),
         _ if key.default.is_empty() => Value::Null,
         _ if key.takes.is_bare() => {
@@ -36,6 +38,10 @@ fn default(key: &Key) -> Value {
         }
         _ => key.default.into(),
     }
+}
+
+fn is_of_target(key: &Key) -> bool {
+    key.split().0 == TARGETS.path
 }
 
 /// Returns the meaning with the bounds, and whether a reload can change the value.
@@ -91,10 +97,14 @@ fn accepted(key: &Key) -> Value {
             with(words_in_any_case(words, "boolean"), bounds)
         }
         Choice(words) => words_in_any_case(words, "string"),
-        Takes::List(..) => json!({
-            "type": ["array", "string", "null"],
-            "items": {"type": "string", "pattern": r"\S"},
-        }),
+        Takes::List(..) => {
+            let list = json!({
+                "type": ["array", "string", "null"],
+                "items": {"type": "string", "pattern": r"\S"},
+            });
+            let filled = json!({"minItems": 1, "pattern": r"\S"});
+            with(list, if is_of_target(key) { filled } else { json!({}) })
+        }
         File => text,
         Takes::Entries => unreachable!("the entries have keys of their own"),
         Time(..) => {

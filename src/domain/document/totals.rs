@@ -88,9 +88,8 @@ impl Totals {
         self.problems[kind as usize]
     }
 
-    /// Counts the translations with each problem that any of them has, in the order of
-    /// [`TranslationProblem::ALL`].
-    pub fn problems(&self) -> impl Iterator<Item = (TranslationProblem, usize)> {
+    /// Counts the translations with each problem that any of them has, the mildest first.
+    pub fn problems(&self) -> impl DoubleEndedIterator<Item = (TranslationProblem, usize)> {
         let counts = TranslationProblem::ALL.iter().copied().zip(self.problems);
         counts.filter(|(_, count)| *count > 0)
     }

@@ -52,9 +52,6 @@ pub fn answer(page: &Page<'_>) -> (String, Option<Severity>) {
         (Some(Severity::Warning), with("Unknown"))
     } else if unread > 0 {
         (Some(Severity::Info), with("Not known yet"))
-    } else if totals.with_resting() == 0 {
-        let sentence = "Nothing to ship: no repository has a language";
-        (Some(Severity::Info), sentence.to_owned())
     } else if totals.all == 0 {
         (Some(Severity::Info), with("Nothing to ship"))
     } else if page.is_outdated() {

@@ -159,18 +159,6 @@ fn marks(translation: &Translation) -> String {
     }
 }
 
-/// Counts the translations with each problem that any of them has, the most urgent first.
-fn most_urgent_first(totals: &Totals) -> Vec<(TranslationProblem, usize)> {
-    let kinds = [
-        TranslationProblem::Overdue,
-        TranslationProblem::AtRisk,
-        TranslationProblem::Regressed,
-        TranslationProblem::Stalled,
-    ];
-    let counts = kinds.map(|kind| (kind, totals.count(kind)));
-    counts.into_iter().filter(|(_, count)| *count > 0).collect()
-}
-
 /// Returns the class of a mean, which nothing colours beside unknown completions.
 fn mean_class(totals: &Totals) -> String {
     heat(totals.missing.get().filter(|_| totals.unknown == 0))

@@ -156,7 +156,7 @@ async fn the_answer_names_its_reason_and_its_mark_the_worst_news() {
         (
             no_languages,
             '\u{25cb}',
-            "Nothing to ship: no repository has a language",
+            "Nothing to ship: no translation known",
         ),
         (
             filtered,
