@@ -168,7 +168,8 @@ fn open_state(
     let now = Clock::system().now();
     let opened = StateFile::open(path, base_url, now)?;
     if let Some(set_aside) = opened.set_aside {
-        let hint = "delete the file that was set aside, unless you can repair it";
+        let hint =
+            "if api.base_url is wrong, correct it and move the file back; delete a damaged file";
         tracing::error!(hint, "{set_aside}");
         instruments.state_discarded(Failure::new(set_aside, hint, now));
     }

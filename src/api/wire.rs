@@ -236,6 +236,10 @@ fn entries<'a>(
             Reason::Truncated,
             "the body breaks off",
         )),
+        Err(_) if body.trim_ascii_start().starts_with(b"<") => Err(RequestFailure::new(
+            Reason::Decode,
+            "the body is HTML instead of JSON: a maintenance page, a login or a proxy?",
+        )),
         // The text of the error may quote the body.
         Err(error) => Err(RequestFailure::new(
             Reason::Decode,

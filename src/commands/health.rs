@@ -3,10 +3,11 @@
 
 use super::{RunError, environment, off_the_runtime};
 use crate::config::{self, Options};
-use anyhow::{Context as _, bail};
+use anyhow::{Context as _, bail, ensure};
+use reqwest::StatusCode;
 use rustls::AlertDescription as Alert;
 use std::{error::Error, io, time::Duration};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout_at};
 
 /// The time limit of the command, below the promised 3 seconds.
 const LIMIT: Duration = Duration::from_millis(2500);
@@ -16,8 +17,10 @@ pub async fn check(options: Options) -> Result<(), RunError> {
     rustls::crypto::ring::default_provider()
         .install_default()
         .ok();
+    let deadline = Instant::now() + LIMIT;
+    let read = timeout_at(deadline, off_the_runtime(move || port(&options))).await;
+    let (schemes, host) = read.context("the configuration could not be read in time")??;
     let asked = async {
-        let (schemes, host) = off_the_runtime(move || port(&options)).await?;
         let mut answered = Ok(());
         for scheme in schemes {
             let url = format!("{scheme}://{host}/-/healthy");
@@ -34,9 +37,8 @@ pub async fn check(options: Options) -> Result<(), RunError> {
         }
         answered
     };
-    let answered = timeout(LIMIT, asked).await;
-    Ok(answered
-        .unwrap_or_else(|_| bail!("no response in time, neither of a disk nor of a port"))?)
+    let answered = timeout_at(deadline, asked).await;
+    Ok(answered.unwrap_or_else(|_| bail!("the exporter at {host} does not answer in time"))?)
 }
 
 /// Returns the first address and the schemes to try. With a web configuration file these are both:
@@ -68,8 +70,13 @@ async fn ask(url: &str) -> anyhow::Result<()> {
         .redirect(reqwest::redirect::Policy::none())
         .build()?;
     match client.get(url).send().await {
-        Ok(response) if response.status() == reqwest::StatusCode::OK => Ok(()),
-        Ok(response) => bail!("it answered {}", response.status()),
+        Ok(mut response) => {
+            let status = response.status();
+            ensure!(status == StatusCode::OK, "it answered {status}");
+            let body = response.chunk().await?.unwrap_or_default();
+            ensure!(body == "healthy\n", "another program has its port");
+            Ok(())
+        }
         Err(error) if demands_certificate(&error) => Ok(()),
         Err(error) => Err(error.without_url().into()),
     }

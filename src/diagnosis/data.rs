@@ -150,7 +150,9 @@ pub(super) fn shape(document: &Document) -> Option<Finding> {
     let last = status.last.as_ref();
     let listing = last.and_then(PollOutcome::cut_short);
     let listing = listing.map(|failure| (Operation::ListRepositories, failure));
-    let responses = failures.chain(listing).filter_map(|(operation, failure)| {
+    // What answers in an outage need not be the API.
+    let failures = failures.chain(listing).filter(|_| !status.is_outage());
+    let responses = failures.filter_map(|(operation, failure)| {
         let reason = failure.reason?;
         let is_bad = matches!(reason, Reason::Decode | Reason::Cursor);
         is_bad.then(|| (operation.label(), reason.label(), true))

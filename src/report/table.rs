@@ -20,8 +20,10 @@ const RED: &str = "31";
 const GREEN: &str = "32";
 const YELLOW: &str = "33";
 
-/// The column of the repositories' names, below which their languages begin.
+/// The column of the repositories' names, below which their languages begin in a terminal of at
+/// least [`WIDE`] columns.
 const INDENT: usize = 24;
+const WIDE: u16 = 60;
 
 /// The maximum number of translations named for a date.
 const MOST_NAMED: usize = 3;
@@ -68,6 +70,7 @@ pub fn table(report: &Report, terminal: Terminal) -> String {
 /// Lays out the repositories, each with its unready languages on the lines below it, which fit the
 /// terminal. Nothing is cut, because terminals wrap long lines.
 fn repository_lines(report: &Report, rows: &[&Row], terminal: Terminal) -> String {
+    let indent = if terminal.width < WIDE { 0 } else { INDENT };
     let mut text = terminal.paint(STRONG, "COMPLETION       READY    REPOSITORY");
     for row in rows {
         let totals = row.totals();
@@ -81,8 +84,8 @@ fn repository_lines(report: &Report, rows: &[&Row], terminal: Terminal) -> Strin
             let width = item.chars().count();
             if width > room {
                 text += "\n";
-                text += &" ".repeat(INDENT);
-                room = usize::from(terminal.width).saturating_sub(INDENT);
+                text += &" ".repeat(indent);
+                room = usize::from(terminal.width).saturating_sub(indent);
             }
             room = room.saturating_sub(width);
             text += &item;

@@ -79,7 +79,7 @@ fn each_command_says(setup: impl Fn() -> Setup, words: &[&str]) {
 fn an_api_that_refuses_or_fails_is_reported_with_a_hint() {
     let api = Api::of(1);
     let not_an_api = [
-        "the body is not a JSON array (line 1, column 1)",
+        "the body is HTML instead of JSON",
         "check that api.base_url is the address of the API, not of a website or a proxy",
     ];
     let forbidden = [

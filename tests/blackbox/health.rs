@@ -162,6 +162,8 @@ fn a_port_of_another_program_is_not_taken_for_an_exporter_with_tls() {
         1,
         "closes after the handshake"
     );
+    let polite = answer(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok");
+    assert_eq!(other_program(polite), 1, "is healthy itself");
     let not_found = handshake(|stream| {
         let _ = stream.read(&mut [0; 1000]);
         let _ = stream.write_all(b"HTTP/1.1 404 Not Found\r\n\r\n");

@@ -40,6 +40,9 @@ const MOST_UNFOLDED: usize = 8;
 /// The maximum number of repositories that a list shows in all.
 const MOST_NAMED: usize = 40;
 
+/// Maximum number of languages that such a list names of one repository.
+const MOST_CHIPS: usize = 20;
+
 /// The page.
 #[derive(Debug, Template)]
 #[template(path = "page.html", config = "src/report/html/askama.toml")]
@@ -85,12 +88,15 @@ impl Page<'_> {
         self.chosen.count(is_older)
     }
 
-    /// Returns the repositories with translations that pass `accepts`, the furthest behind first.
+    /// Returns the repositories with translations that pass `accepts`, both the furthest behind
+    /// first.
     fn groups(&self, accepts: impl Fn(&Translation) -> bool) -> Vec<(&Row, Vec<&Translation>)> {
         let rows = worst_first(self.chosen.rows.iter());
         let groups = rows.into_iter().map(|row| {
             let translations = row.translations().iter();
-            (row, translations.filter(|one| accepts(one)).collect())
+            let mut translations: Vec<_> = translations.filter(|one| accepts(one)).collect();
+            furthest_first(&mut translations, |one| one.missing());
+            (row, translations)
         });
         groups
             .filter(|(_, translations): &(_, Vec<_>)| !translations.is_empty())

@@ -303,6 +303,18 @@ async fn the_last_value_of_a_parameter_wins_and_an_empty_one_is_absent() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_list_names_the_20_languages_of_a_repository_that_are_furthest_behind() {
+    let of = |n: u8| record(&format!("l{n:02}"), f64::from(99 - n), 1);
+    let mut snapshot = snapshot(vec![read(1, "a/a", (0..50).map(of).collect())]);
+    snapshot.targets = Arc::new(Targets(vec![entry(&[], &[], 1.0, "2020-01-01")]));
+    let page = page_of(&snapshot, "/").await;
+    assert_eq!(page.matches("class=\"chip ").count(), 20);
+    let words = words(&page);
+    assert!(words.contains("l49 50 overdue /100 l48 51 overdue /100"), "{words:.900}");
+    assert!(words.contains("/100 and 30 more"), "{words:.2000}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn the_worst_problems_come_first() {
     let days = |days: i64| format!("{:.10}", days_ago(-days).to_string());
     let mut fell = record("fr", 90.0, 2);
