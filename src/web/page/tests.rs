@@ -310,7 +310,10 @@ async fn a_list_names_the_20_languages_of_a_repository_that_are_furthest_behind(
     let page = page_of(&snapshot, "/").await;
     assert_eq!(page.matches("class=\"chip ").count(), 20);
     let words = words(&page);
-    assert!(words.contains("l49 50 overdue /100 l48 51 overdue /100"), "{words:.900}");
+    assert!(
+        words.contains("l49 50 overdue /100 l48 51 overdue /100"),
+        "{words:.900}"
+    );
     assert!(words.contains("/100 and 30 more"), "{words:.2000}");
 }
 
