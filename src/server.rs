@@ -14,7 +14,7 @@ pub mod listen;
 mod protection;
 mod supervisor;
 #[cfg(test)]
-mod testing;
+pub mod testing;
 pub mod web_config;
 
 pub use accept::run;

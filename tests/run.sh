@@ -51,8 +51,7 @@ RUSTDOCFLAGS="--deny warnings --allow rustdoc::private-intra-doc-links" check ca
 check cargo build --locked --bins --examples
 
 # Most tests wait for something most of the time, so more of them run at once than there are cores.
-(RUST_TEST_THREADS=6 cargo test --locked --no-fail-fast --lib --bins --tests -- "${ignored[@]}" &&
-    cargo test --locked --doc) >"$logs/cargo" 2>&1 &
+RUST_TEST_THREADS=12 cargo test --locked --no-fail-fast -- "${ignored[@]}" >"$logs/cargo" 2>&1 &
 pytest --numprocesses=4 --durations=10 "${all[@]}" tests >"$logs/pytest" 2>&1
 tally pytest $?
 wait %1

@@ -218,3 +218,6 @@ async fn in_time<T: Send + 'static>(
      it names"
 )]
 struct TookTooLong;
+
+#[cfg(test)]
+mod tests;

@@ -3,9 +3,15 @@
 use super::Finding;
 use crate::{
     domain::{ProblemKind, Severity},
-    support::{clock::Timestamp, humanize::Rough},
+    support::{
+        clock::{Moment, Timestamp},
+        humanize::Rough,
+    },
 };
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
 
 /// The log of problems: it logs when each kind begins, when its severity changes and when it ends.
 #[derive(Debug, Default)]
@@ -14,25 +20,35 @@ pub struct ProblemLog(BTreeMap<ProblemKind, Present>);
 /// A kind of problem that is present.
 #[derive(Debug)]
 struct Present {
-    began: Timestamp,
+    /// The moment of the first call that had it, and how long it had lasted then. Both stay right
+    /// when the first answer of the API corrects a wrong clock.
+    seen: Moment,
+    lasted: Duration,
     repositories: usize,
     /// The severity in the log; `None` while the number of repositories still changes.
     logged: Option<Severity>,
+}
+
+impl Present {
+    fn began(&self, now: Moment) -> Timestamp {
+        self.seen.seen_from(now).saturating_sub(self.lasted)
+    }
 }
 
 impl ProblemLog {
     /// Logs the changes since the last call. Dates the findings whose beginning is unknown to the
     /// time at which they were first seen. A finding that counts repositories waits until two
     /// calls in a row have the same count; changes of the count after its line are not logged.
-    pub fn observe(&mut self, findings: &mut [Finding], now: Timestamp) {
+    pub fn observe(&mut self, findings: &mut [Finding], now: Moment) {
         let mut seen = BTreeSet::new();
         for finding in findings {
             let present = self.0.entry(finding.kind).or_insert(Present {
-                began: finding.since.unwrap_or(now),
+                seen: now,
+                lasted: now.wall.since(finding.since.unwrap_or(now.wall)),
                 repositories: 0,
                 logged: None,
             });
-            finding.since.get_or_insert(now.min(present.began));
+            finding.since.get_or_insert(present.began(now));
             // The worst finding of a kind comes first, and speaks for the others.
             if !seen.insert(finding.kind) {
                 continue;
@@ -48,7 +64,7 @@ impl ProblemLog {
             let lasts = seen.contains(kind);
             let end = kind.definition().end.filter(|_| present.logged.is_some());
             if !lasts && let Some(end) = end {
-                tracing::info!(after = %Rough(now.since(present.began)), "{end}");
+                tracing::info!(after = %Rough(now.wall.since(present.began(now))), "{end}");
             }
             lasts
         });

@@ -255,6 +255,7 @@ impl Ledger {
         let held = before.len() + departed.len();
         let (languages, departed) = Languages::after(before, departed, languages, scale, now.wall);
         self.languages = self.languages + languages.records.len() + departed.len() - held;
+        log.fallen(repo, &languages);
         known.kept.languages = Some(Arc::new(languages));
         known.kept.departed = departed;
         known.read_at = Some(now.monotonic);

@@ -1,6 +1,6 @@
 //! The log of a poll: one line for each kind of news.
 
-use crate::domain::{Defects, Failure, polling::PollOutcome};
+use crate::domain::{Defects, Failure, polling::PollOutcome, record::Languages};
 use std::collections::BTreeMap;
 
 /// The news of a poll: how often each message applies, and the first example.
@@ -46,6 +46,14 @@ impl PollLog {
         if before != repo {
             let example = || format!("{before} to {repo}");
             note(&mut self.good, "repositories renamed", example);
+        }
+    }
+
+    /// Notes that completions of a repository, which was just read, fell.
+    pub fn fallen(&mut self, repo: &str, languages: &Languages) {
+        if let Some((code, from, to)) = languages.fallen() {
+            let example = || format!("{repo}: {code} from {from} to {to}");
+            note(&mut self.good, "completions fell", example);
         }
     }
 

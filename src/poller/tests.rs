@@ -9,7 +9,6 @@ mod logging;
 mod machine;
 mod outcome;
 mod pace;
-mod properties;
 mod publication;
 mod restart;
 mod staleness;

@@ -110,7 +110,8 @@ fn log_panic(panic: &PanicHookInfo<'_>) {
     flush();
 }
 
-fn subscriber(
+/// Returns a subscriber that formats events as lines for `write`, and its handle.
+pub fn subscriber(
     settings: &LogSettings,
     write: impl Fn(String) + Send + Sync + 'static,
 ) -> (impl Subscriber, Handle) {

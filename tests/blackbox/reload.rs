@@ -12,9 +12,6 @@ use std::{collections::BTreeMap, fs, path::PathBuf};
 const SUCCESSFUL: &str = "translation_exporter_config_last_reload_successful";
 const SUCCESS_TIME: &str = "translation_exporter_config_last_reload_success_timestamp_seconds";
 
-/// A web configuration file whose limit no test reaches.
-const RATE_LIMIT: &str = "rate_limit: {interval: 1ms, burst: 1000}\n";
-
 /// Keys of the configuration and their values as YAML.
 type Keys<'a> = &'a [(&'a str, &'a str)];
 
@@ -46,7 +43,6 @@ struct Reloadable {
 impl Reloadable {
     fn start(api: &Api, keys: Keys) -> Self {
         let setup = Setup::new(&[]);
-        setup.file("web.yml", RATE_LIMIT);
         let file = setup.file("config.yaml", &yaml(&api.base_url(), keys));
         let exporter = setup.arguments(&["--config.file", &file]).start();
         Self {
@@ -283,95 +279,20 @@ fn a_bad_change_changes_nothing_and_shows_in_answer_log_and_metrics() {
 }
 
 #[test]
-fn a_refused_reload_is_repeated_once_its_web_configuration_is_valid() {
-    let api = Api::of(3);
-    let web = ("web.config_file", "web.yml");
-    let daemon = Reloadable::start(&api, &[web]);
-    daemon.exporter.wait_until_fresh(3);
-    let web_file = daemon.exporter.folder.path().join("web.yml");
-    fs::write(&web_file, "rate_limit: {").unwrap();
-    daemon.write(&[web, ("api.page_size", "9")]);
-    daemon.exporter.signal("HUP");
-    until("it is refused", || daemon.reported().0 == 0.0);
-    assert_ne!(newest_limit(&api), "9");
-    fs::write(&web_file, RATE_LIMIT.replace("1000", "2000")).unwrap();
-    until("nothing is refused any more", || daemon.reported().0 == 1.0);
-    until("the whole change is active", || newest_limit(&api) == "9");
-    until("the page shows no refusal", || {
-        !daemon.exporter.get("/").text().contains("refused")
-    });
-
-    // The same without another signal.
-    daemon.write(&[web, ("api.page_size", "10")]);
-    fs::write(&web_file, "rate_limit: {").unwrap();
-    until("it is refused", || daemon.reported().0 == 0.0);
-    fs::write(&web_file, RATE_LIMIT).unwrap();
-    until("nothing is refused any more", || daemon.reported().0 == 1.0);
-    until("everything is read", || newest_limit(&api) == "10");
-}
-
-#[test]
-fn a_refused_reload_does_not_delay_a_web_configuration_change() {
-    let api = Api::of(1);
-    let web = ("web.config_file", "web.yml");
-    let daemon = Reloadable::start(&api, &[web]);
-    let web_file = daemon.exporter.folder.path().join("web.yml");
-    for (bad, burst) in [("poll.intervall", "2000"), ("state.file", "3000")] {
-        daemon.write(&[web, (bad, "5s")]);
-        assert_eq!(daemon.reload("POST").status, 500);
-        fs::write(&web_file, RATE_LIMIT.replace("1000", burst)).unwrap();
-        daemon
-            .exporter
-            .wait_for_line(&["the web configuration has changed", burst]);
-        // The page follows within seconds.
-        until("the page says it", || {
-            let page = daemon.exporter.get("/").text();
-            page.contains(bad) && page.contains("then reload")
-        });
-        assert_eq!(daemon.reported().0, 0.0);
-    }
-    // Mistakes in the web configuration file itself are reported too.
-    fs::write(&web_file, "rate_limit: {bust: 1}\n").unwrap();
-    daemon
-        .exporter
-        .wait_for_line(&["is refused", "there is no key bust"]);
-}
-
-#[test]
 fn a_problem_shows_long_before_the_next_poll() {
-    let keys = [("web.config_file", "web.yml"), ("poll.interval", "12h")];
-    let daemon = Reloadable::start(&Api::of(1), &keys);
+    let hours = ("poll.interval", "12h");
+    let daemon = Reloadable::start(&Api::of(1), &[hours]);
     daemon.exporter.wait_until_fresh(1);
-    let web_file = daemon.exporter.folder.path().join("web.yml");
-    for (text, shown) in [("rate_limit: {", 1.0), (RATE_LIMIT, 0.0)] {
-        fs::write(&web_file, text).unwrap();
+    for (keys, shown) in [
+        (&[hours, ("poll.intervall", "5s")][..], 1.0),
+        (&[hours], 0.0),
+    ] {
+        daemon.write(keys);
+        daemon.exporter.signal("HUP");
         daemon.exporter.wait_for("it is judged", |metrics| {
             let kind = [("kind", "reload_refused")];
             metrics.sum("translation_exporter_problem", &kind) == shown
         });
     }
     assert_eq!(daemon.exporter.metrics().polls(), 1.0);
-}
-
-#[test]
-fn a_change_of_the_web_configuration_file_needs_nothing_of_the_api() {
-    let api = Api::of(1);
-    let folder = tempfile::tempdir().unwrap();
-    let ca_file = folder.path().join("ca.pem");
-    let certified = rcgen::generate_simple_self_signed(["elsewhere.test".to_owned()]).unwrap();
-    fs::write(&ca_file, certified.cert.pem()).unwrap();
-    let keys = [
-        ("web.config_file", "web.yml"),
-        ("api.base_url", "https://127.0.0.1:1"),
-        ("api.ca_file", ca_file.to_str().unwrap()),
-    ];
-    let daemon = Reloadable::start(&api, &keys);
-    daemon.exporter.wait_until_up_is(0.0);
-    fs::remove_file(&ca_file).unwrap();
-    let web_file = daemon.exporter.folder.path().join("web.yml");
-    fs::write(&web_file, RATE_LIMIT.replace("1000", "2000")).unwrap();
-    daemon
-        .exporter
-        .wait_for_line(&["the web configuration has changed", "2000"]);
-    assert_eq!(daemon.reported().0, 1.0);
 }

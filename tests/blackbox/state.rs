@@ -174,7 +174,7 @@ fn a_kill_at_any_instant_leaves_a_complete_state_and_keeps_clocks() {
 
     let mut saved = 0;
     let mut last = (0, now(), now());
-    for session in 1..=20 {
+    for session in 1..=10 {
         api.heal();
         api.forget();
         let gate = Gate::closed(&api);
@@ -215,7 +215,7 @@ fn a_kill_at_any_instant_leaves_a_complete_state_and_keeps_clocks() {
         drop(exporter);
         last = (session, opened_at, now());
     }
-    assert!(saved >= 9, "only {saved} kills came after a write");
+    assert!(saved >= 4, "only {saved} kills came after a write");
 }
 
 #[test]

@@ -143,11 +143,13 @@ fn an_empty_file_leaves_the_protection_active() {
     exporter.wait_for_line(&["the web configuration is active", "TLS"]);
     assert_eq!(protected.get("/metrics", false), None);
     protected.write("web.yml", "");
+    exporter.signal("HUP");
     protected.wait_for_metric(SUCCESSFUL, "0");
     let message = ["level=error", "web.config_file: the file is empty"];
     protected.exporter.wait_for_line(&message);
     assert_eq!(protected.get("/metrics", false), None);
     protected.write("web.yml", TLS);
+    exporter.signal("HUP");
     until("the change is active", || {
         protected.get("/metrics", false).is_some()
     });

@@ -2,6 +2,8 @@
 
 use super::*;
 use crate::domain::{Defects, Listing};
+use proptest::{collection, option, prelude::*};
+use serde_json::{Value, json};
 
 fn page(body: &str) -> Page {
     decode_page(body.as_bytes(), false).unwrap()
@@ -341,4 +343,49 @@ fn deep_nesting_is_a_defect_of_one_entry() {
         (list.languages.len(), list.bad.all()),
         (1, vec![Defect::Completion])
     );
+}
+
+/// Returns texts that are awkward in JSON or in an exposition, none empty.
+fn text() -> impl Strategy<Value = String> {
+    prop_oneof![any::<String>(), "[\\\\\"\n\r\t{}#, =n]{1,8}", "\\PC{1,12}"]
+        .prop_filter("not empty", |text| !text.is_empty())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        failure_persistence: None,
+        cases: 96,
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn any_names_codes_and_completions_are_decoded_as_they_were_sent(
+        repositories in collection::btree_map(1..=RepositoryId::MAX, text(), 0..6),
+        languages in collection::btree_map(
+            text(),
+            (text(), option::of(any::<f64>().prop_filter("JSON", |value| value.is_finite()))),
+            0..6,
+        ),
+    ) {
+        let sent = repositories.iter().map(|(id, name)| {
+            json!({"id": id, "name": name, "created_at": "2024-05-06T07:08:09Z"})
+        });
+        let page = page(&sent.collect::<Value>().to_string());
+        let decoded = page.listing.repositories.into_iter();
+        let decoded = decoded.map(|(id, repository)| (id.get(), repository.name.to_string()));
+        prop_assert_eq!(decoded.collect::<BTreeMap<_, _>>(), repositories);
+
+        let sent = languages.iter().map(|(code, (name, completion))| {
+            json!({"code": code, "name": name, "completion": completion})
+        });
+        let list = self::languages(&sent.collect::<Value>().to_string());
+        let decoded = list.languages.into_iter().map(|one| {
+            let bits = one.completion.map(|completion| completion.get().to_bits());
+            (one.language.code.to_string(), (one.language.name.to_string(), bits))
+        });
+        // No zero has a sign.
+        let bits = |completion: Option<f64>| completion.map(|value| (value + 0.0).to_bits());
+        let expected = languages.into_iter().map(|(code, (name, value))| (code, (name, bits(value))));
+        prop_assert_eq!(decoded.collect::<BTreeMap<_, _>>(), expected.collect());
+    }
 }

@@ -160,7 +160,8 @@ impl FakeSession {
             return Err(responses.failure(Reason::Cursor, "the listing broke"));
         }
         let (mut listing, mut next) = (Listing::default(), Next::End);
-        for (id, name) in page.into_iter().flatten() {
+        let page = page.into_iter().flatten().filter(|(id, _)| *id > after);
+        for (id, name) in page {
             let id = RepositoryId::new(*id).unwrap();
             next = Next::After(id);
             listing.add(Arc::new(Repository {

@@ -56,6 +56,36 @@ async fn an_incomplete_listing_removes_nothing_and_all_are_polled() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_listing_that_changes_between_its_pages_loses_no_lasting_repository() {
+    const NAMES: [&str; 9] = ["a", "b", "c", "d", "e", "f", "g", "h", "i"];
+    // Three of the repositories come or go; each page has three.
+    let pages = |is_whole: bool| -> Vec<Vec<_>> {
+        let all = (1_u64..).zip(NAMES);
+        let listed: Vec<_> = all.filter(|(id, _)| is_whole || id % 3 != 2).collect();
+        listed.chunks(3).map(<[_]>::to_vec).collect()
+    };
+    for (after, comes) in [(1, true), (1, false), (2, true), (2, false)] {
+        let mut bench = Bench::of(9, |_| true);
+        bench.change(|api| {
+            (api.pages, api.page_takes) = (pages(!comes), Duration::from_secs(2));
+        });
+        let api = bench.api.clone();
+        let change = async {
+            sleep(Duration::from_secs(2 * after + 1)).await;
+            api.responses().pages = pages(comes);
+        };
+        tokio::join!(bench.poll(), change);
+        let shown = bench.shown();
+        for id in [1, 3, 4, 6, 7, 9] {
+            assert!(
+                shown.contains(&format!("{id}:")),
+                "{after}, {comes}: {shown}"
+            );
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn incomplete_listings_never_add_more_than_max_repositories() {
     let mut bench = Bench::new();
     bench.change(|api| api.listing_breaks = true);

@@ -4,6 +4,7 @@ use super::*;
 use crate::{
     diagnosis::{ProblemLog, findings},
     domain::{Defect, Defects, ProblemKind, document::Document},
+    support::clock::Moment,
 };
 use std::{cell::RefCell, fmt::Write as _, sync::Once};
 use tracing::{Event, Level, Subscriber, field::Visit};
@@ -194,14 +195,34 @@ async fn an_outage_of_two_hours_logs_three_lines_and_so_does_its_end() {
     );
 }
 
+#[tokio::test(start_paused = true)]
+async fn an_outage_that_began_under_a_wrong_clock_is_logged_with_its_duration() {
+    let mut bench = Bench::of(3, |_| true);
+    bench.restart(Timestamp::from_millis(0));
+    let mut problems = ProblemLog::default();
+    let log = Log::collect();
+    for is_unreachable in [true, true, false] {
+        bench.change(|api| {
+            (api.is_unreachable, api.listing_breaks) = (is_unreachable, is_unreachable);
+            api.sent_at = (!is_unreachable).then_some(START);
+        });
+        bench.poll().await;
+        observe(&mut problems, &bench);
+        pass(15).await;
+    }
+    let lines = log.take();
+    let end = "polls read the repositories again after=30 min";
+    assert_eq!(count(&lines, end), 1, "{lines:#?}");
+}
+
 fn document(poller: &Poller<FakeApi>) -> Document {
     Document::judge(&poller.snapshot(), poller.status(), None)
 }
 
 /// Judges and logs as the daemon does.
 fn observe(problems: &mut ProblemLog, bench: &Bench) {
-    let (poller, now) = (&bench.poller, bench.poller.clock.now());
-    let mut findings = findings(&document(poller), &poller.instruments.facts(), now);
+    let (poller, now) = (&bench.poller, bench.poller.clock.moment());
+    let mut findings = findings(&document(poller), &poller.instruments.facts(), now.wall);
     // A count has settled once it is seen twice.
     problems.observe(&mut findings, now);
     problems.observe(&mut findings, now);
@@ -262,14 +283,18 @@ fn a_certificate_that_expires_is_not_logged_as_valid() {
     let log = Log::collect();
     let instruments = Instruments::new(Some("/metrics"));
     instruments.certificate_expires(Some(START.saturating_add(Duration::from_secs(3600))));
-    let poller = Bench::new().poller;
+    let (poller, started) = (Bench::new().poller, Instant::now());
     for (hours, is_valid) in [(0, false), (2, false), (3, true)] {
-        let now = START.saturating_add(Duration::from_secs(hours * 3600));
+        let passed = Duration::from_secs(hours * 3600);
+        let now = Moment {
+            wall: START.saturating_add(passed),
+            monotonic: started + passed,
+        };
         if is_valid {
             instruments.certificate_expires(None);
         }
         let facts = instruments.facts();
-        let mut findings = findings(&document(&poller), &facts, now);
+        let mut findings = findings(&document(&poller), &facts, now.wall);
         problems.observe(&mut findings, now);
         assert_eq!(
             count(&log.take(), "the TLS certificate is renewed") > 0,
@@ -296,7 +321,7 @@ fn a_refused_reload_is_not_logged_twice() {
             .iter()
             .any(|finding| finding.kind == ProblemKind::ReloadRefused)
     );
-    problems.observe(&mut findings, START);
+    problems.observe(&mut findings, Clock::system().moment());
     assert_eq!(count(&log.take(), "refused"), 0);
 }
 
@@ -321,6 +346,20 @@ async fn a_failure_of_a_repository_is_logged_once_despite_an_outage() {
     bench.change(|api| api.completions.push((2, 50.0)));
     bench.poll().await;
     assert_eq!(count(&log.take(), "languages can be read again"), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn completions_that_fall_are_logged_once() {
+    let mut bench = Bench::of(3, |_| true);
+    bench.poll().await;
+    let log = Log::collect();
+    bench.change(|api| api.completions = (1..=3).map(|id| (id, 0.0)).collect());
+    for _ in 0..2 {
+        pass(5).await;
+        bench.poll().await;
+    }
+    let line = "completions fell count=3 first=\"o/001: de from 50 to 0\"";
+    assert_eq!(log.take(), [line]);
 }
 
 #[tokio::test(start_paused = true)]

@@ -10,7 +10,6 @@ use crate::support::{
 };
 use std::{
     collections::BTreeSet,
-    net::TcpListener,
     sync::atomic::{AtomicUsize, Ordering},
     thread,
 };
@@ -180,20 +179,6 @@ fn with_100_of_140_forbidden_each_process_reads_all_others() {
         assert_eq!(metrics.repositories("fresh"), 40.0);
         assert_eq!(metrics.up(), Some(1.0));
     }
-}
-
-#[test]
-fn an_api_that_starts_after_the_exporter_is_read_within_seconds() {
-    let address = TcpListener::bind("127.0.0.1:0")
-        .and_then(|listener| listener.local_addr())
-        .unwrap();
-    let exporter = Setup::for_url(&format!("http://{address}"))
-        .set("poll.interval", "1h")
-        .set("api.max_attempts", "1")
-        .start();
-    exporter.wait_for("it is tried again", |metrics| metrics.polls() >= 3.0);
-    let _api = Api::start_at(&address.to_string(), [repo(1)], None);
-    exporter.wait_until_fresh(1);
 }
 
 #[test]
