@@ -293,7 +293,12 @@ fn once_that_is_stopped_claims_no_complete_poll() {
         let ready = |id| Repo::new(id, &format!("a/{id}")).languages(&[("de", 100.0)]);
         let api = Api::start([1, 2].map(ready));
         let kept = Kept::new();
-        let once = kept.setup(&api).arguments(&["once"]).run();
+        // One after the other, so that the second run reads them in the same order.
+        let setup = || {
+            let setup = kept.setup(&api).set("api.concurrency", "1");
+            setup.arguments(&["once"])
+        };
+        let once = setup().run();
         assert_eq!(once.code, Some(0), "{}", once.stderr);
         api.forget();
         api.fault(silent, Reply::never());
@@ -301,10 +306,7 @@ fn once_that_is_stopped_claims_no_complete_poll() {
         let output = |format| format!("--output={format}={}", path(format).display());
         let formats = ["json", "badge", "languages", "html"];
         let outputs = formats.map(output);
-        let mut process = kept
-            .setup(&api)
-            .set("api.concurrency", "1")
-            .arguments(&["once"])
+        let mut process = setup()
             .arguments(&outputs.each_ref().map(|output| &**output))
             .spawn();
         until("the request is sent", || !api.requests(silent).is_empty());

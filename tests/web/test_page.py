@@ -173,8 +173,11 @@ def test_the_page_is_valid_html_with_hostile_names(reading, exporter, npm, tmp_p
 
 
 # A zoom of 200 % halves the pixels of CSS in each direction. A4 has 718 of them between margins of a centimetre.
-@pytest.mark.parametrize("width, height, media", [(1280, 900, "screen"), (640, 450, "screen"), (390, 900, "screen"), (718, 1000, "print")])
-def test_axe_core_finds_no_barrier_and_nothing_is_wider_than_the_page(reading, exporter, open_page, npm, width, height, media):
+@pytest.mark.parametrize("width, height, media, scheme", [
+    (1280, 900, "screen", "light"), (1280, 900, "screen", "dark"), (640, 450, "screen", "light"), (390, 900, "screen", "dark"),
+    (718, 1000, "print", "light"),
+])  # fmt: skip
+def test_axe_core_finds_no_barrier_and_nothing_is_wider_than_the_page(reading, exporter, open_page, npm, width, height, media, scheme):
     # 230 repositories by 25 languages, some of which fail, and a language that reports no completion. The last page has 30 of them, of all
     # kinds: the time that axe takes grows with the rows.
     many = reading(*(
@@ -186,13 +189,11 @@ def test_axe_core_finds_no_barrier_and_nothing_is_wider_than_the_page(reading, e
     demo = exporter("demo").wait_for_poll().url
     axe = (npm / "axe-core/axe.min.js").read_text()
     for url in (f"{many}/?sort=name&page=2", f"{many}/?q=nothing", f"{demo}/?sort=name"):
-        for scheme in ("light", "dark"):
-            page = open_page(url, viewport={"width": width, "height": height}, color_scheme=scheme)
-            page.emulate_media(media=media)
-            assert page.evaluate("document.documentElement.scrollWidth") <= width, (url, scheme)
-            page.evaluate(axe)
-            result = page.evaluate("axe.run()")
-            assert result["passes"], "axe found no rule to check"
-            found = [(one["id"], one["nodes"][0]["html"]) for one in result["violations"]]
-            assert not found, (url, scheme, found)
-            page.close()
+        page = open_page(url, viewport={"width": width, "height": height}, color_scheme=scheme)
+        page.emulate_media(media=media)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, url
+        page.evaluate(axe)
+        result = page.evaluate("axe.run()")
+        assert result["passes"], "axe found no rule to check"
+        found = [(one["id"], one["nodes"][0]["html"]) for one in result["violations"]]
+        assert not found, (url, found)
