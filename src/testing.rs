@@ -9,7 +9,23 @@ use crate::{
     },
     support::clock::Timestamp,
 };
+use proptest::test_runner::{Config as ProptestConfig, RngSeed};
 use std::{fs, path::Path, sync::Arc, time::Duration};
+
+/// Returns the configuration of a property test: the same cases in each run, or others with
+/// `PROPTEST_RNG_SEED=2`.
+pub fn cases(cases: u32) -> ProptestConfig {
+    let config = ProptestConfig::default();
+    ProptestConfig {
+        failure_persistence: None,
+        cases,
+        rng_seed: match config.rng_seed {
+            RngSeed::Random => RngSeed::Fixed(1),
+            fixed @ RngSeed::Fixed(_) => fixed,
+        },
+        ..config
+    }
+}
 
 /// Compares a shipped file with the text that the definitions give, or writes it. `path` begins at
 /// the root of the repository. `tests/generate.sh` runs the tests whose names contain `generated`.

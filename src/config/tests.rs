@@ -1,4 +1,5 @@
 use super::*;
+use crate::testing;
 use proptest::prelude::*;
 use secrecy::ExposeSecret;
 use std::path::Path;
@@ -353,6 +354,16 @@ fn the_address_is_found_whatever_is_wrong_with_other_keys() {
     assert_eq!(found, (vec![":1".to_owned()], None));
 }
 
+#[test]
+fn the_seed_of_the_fuzzer_has_every_key() {
+    let text = include_str!("../../tests/fuzz/corpus/configuration/whole");
+    load_text(text).unwrap();
+    for Key { path, .. } in KEYS.iter().filter(|key| key.path != "api.key_file") {
+        let (_, name) = path.split_once('.').unwrap_or(("", path));
+        assert!(text.contains(&format!("{name}:")), "{path}");
+    }
+}
+
 /// A character to insert that means something in YAML, or `None` to delete one.
 fn character() -> impl Strategy<Value = Option<String>> {
     let inserted = "[ \n:#\"'\\[\\]{}&*!|>?,-]".prop_map(Some);
@@ -360,6 +371,8 @@ fn character() -> impl Strategy<Value = Option<String>> {
 }
 
 proptest! {
+    #![proptest_config(testing::cases(256))]
+
     /// Slips of the finger around the key: whatever the file then holds, no message repeats the
     /// key.
     #[test]

@@ -1,7 +1,10 @@
 //! The decoding of good and bad responses.
 
 use super::*;
-use crate::domain::{Defects, Listing};
+use crate::{
+    domain::{Defects, Listing},
+    testing,
+};
 use proptest::{collection, option, prelude::*};
 use serde_json::{Value, json};
 
@@ -352,11 +355,7 @@ fn text() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig {
-        failure_persistence: None,
-        cases: 96,
-        ..ProptestConfig::default()
-    })]
+    #![proptest_config(testing::cases(96))]
 
     #[test]
     fn any_names_codes_and_completions_are_decoded_as_they_were_sent(

@@ -42,6 +42,8 @@ impl Scripted {
         repositories: u64,
         answer: impl FnMut(Option<u64>, Instant) -> u16 + Send + 'static,
     ) -> Self {
+        // Latency and jitter are the same in each run.
+        fastrand::seed(1);
         let server = Server {
             repositories,
             answer: Box::new(answer),

@@ -1,7 +1,10 @@
 //! The format of the state file, and bytes that are no state file.
 
 use super::*;
-use crate::domain::{Language, record::Known};
+use crate::{
+    domain::{Language, record::Known},
+    testing,
+};
 use proptest::{collection, option, prelude::*};
 
 fn decode(bytes: &[u8]) -> Result<SavedState, FormatError> {
@@ -9,33 +12,14 @@ fn decode(bytes: &[u8]) -> Result<SavedState, FormatError> {
 }
 
 #[test]
-fn the_types_of_the_ledger_are_the_format() {
+fn the_format_and_the_seed_of_the_fuzzer_are_generated_from_the_types_of_the_ledger() {
     let mut saved = small();
-    saved.repositories[0].failing_since = Some(time(16));
-    let expected = concat!(
-        r#"{"format":"translation-exporter state","version":4,"#,
-        r#""base_url":"https://api.example.com/","state":{"last_success_at":6,"failing_since":7,"#,
-        r#""repositories":["#,
-        r#"{"repository":{"id":7,"name":"owner/repo","private":true,"created_at":1600000000000},"#,
-        r#""last_attempt":0,"failures":0,"failing_since":16,"#,
-        r#""languages":{"read_at":1700000000000,"records":["#,
-        r#"{"language":{"code":"de","name":"German"},"#,
-        r#""known":{"completion":50.5,"progress_at":1650000000000,"is_reported":true},"#,
-        r#""past":{"latest":{"completion":49.0,"at":1649900000000},"#,
-        r#""previous":{"completion":30.0,"at":1649000000000},"fall":{"completion":80.0,"at":5}}},"#,
-        r#"{"language":{"code":"fr","name":""},"#,
-        r#""known":{"completion":12.0,"progress_at":1,"is_reported":false}},"#,
-        "{\"language\":{\"code\":\"nl\",\"name\":\"Dutch \\u0000\\\"\\\\\u{2028}\u{1f980}\"},",
-        r#""known":null}]}},"#,
-        r#"{"repository":{"id":9223372036854775807,"name":"owner/b","private":true,"#,
-        r#""created_at":1600000000000},"#,
-        r#""last_attempt":0,"failures":0,"failing_since":null,"languages":null}],"#,
-        r#""missed":[7],"#,
-        r#""gone":{"9":[{"language":{"code":"it","name":"Italian"},"#,
-        r#""known":{"completion":12.0,"progress_at":3,"is_reported":true},"left_at":4}]}}}"#,
-    );
-    assert_eq!(String::from_utf8(encoded(&saved)).unwrap(), expected);
-    assert_eq!(decode(expected.as_bytes()).unwrap(), saved);
+    let repository = &mut saved.repositories[0];
+    repository.failing_since = Some(time(16));
+    repository.departed = saved.gone.values().next().map(Arc::clone).unwrap();
+    let path = "tests/fuzz/corpus/state_file/whole";
+    testing::assert_generated(path, &String::from_utf8(encoded(&saved)).unwrap());
+    assert_eq!(decode(&encoded(&saved)).unwrap(), saved);
 }
 
 #[test]
@@ -228,6 +212,8 @@ fn any_state() -> impl Strategy<Value = SavedState> {
 }
 
 proptest! {
+    #![proptest_config(testing::cases(256))]
+
     #[test]
     fn any_memory_is_read_back_bit_for_bit(
         saved in any_state(),
