@@ -159,7 +159,7 @@ mod tests {
     use crate::server::testing::Certificates;
     use std::path::PathBuf;
 
-    /// Copies `tests/web_config/files` into `folder`, with certificates and a hash made for this
+    /// Copies `tests/web/files` into `folder`, with certificates and a hash made for this
     /// run.
     fn prepared(folder: &Path) -> Vec<PathBuf> {
         let hash = bcrypt::hash("correct", 4).unwrap();
@@ -174,7 +174,7 @@ mod tests {
         let chain = [&*authority.pem, &*server.pem].concat();
         std::fs::write(folder.join("misordered.pem"), chain).unwrap();
         std::fs::write(folder.join("none.pem"), "nothing in here\n").unwrap();
-        let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/web_config/files");
+        let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/web/files");
         let mut files = Vec::new();
         for entry in from.read_dir().unwrap() {
             let entry = entry.unwrap();

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-FILES = sorted((Path(__file__).parents[1] / "web_config/files").glob("*.yml"))
+FILES = sorted((Path(__file__).parent / "files").glob("*.yml"))
 BCRYPT = "$2b$04$aaaaaaaaaaaaaaaaaaaaauzbV6p95KNccra2spZiE0ytwwoFKN9Na"
 
 
