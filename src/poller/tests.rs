@@ -67,6 +67,13 @@ impl Bench {
         shown.collect::<Vec<_>>().join(" ")
     }
 
+    fn names(&self) -> Vec<String> {
+        let snapshot = self.poller.snapshot();
+        let names = snapshot.repositories.iter();
+        let names = names.map(|shown| shown.repository.name.to_string());
+        names.collect()
+    }
+
     /// Returns the number of repositories in a condition.
     fn count(&self, label: &str) -> usize {
         let snapshot = self.poller.snapshot();

@@ -251,19 +251,19 @@ impl Api {
 
     /// Adds repositories, or replaces those with the same ids.
     pub fn put(&self, repositories: impl IntoIterator<Item = Repo>) {
-        lock(&self.shared.world)
-            .repositories
-            .extend(repositories.into_iter().map(|repo| (repo.id, repo)));
+        let repositories = repositories.into_iter().map(|repo| (repo.id, repo));
+        self.change(|known| known.extend(repositories));
+    }
+
+    /// Changes the repositories, by id.
+    pub fn change(&self, change: impl FnOnce(&mut BTreeMap<u64, Repo>)) {
+        change(&mut lock(&self.shared.world).repositories);
     }
 
     /// Sets the clock of the API, an HTTP date in each response. Without it there is no Date
     /// header.
     pub fn set_clock(&self, date: &str) {
         date.clone_into(&mut lock(&self.shared.world).date);
-    }
-
-    pub fn remove(&self, id: u64) {
-        lock(&self.shared.world).repositories.remove(&id);
     }
 
     /// Replies like this to the chosen requests until [`Self::heal`].

@@ -29,6 +29,7 @@
 mod api;
 mod reply;
 mod tls;
+mod wait;
 
 use api::{Api, Repo, Target};
 use reply::Reply;
@@ -124,7 +125,7 @@ fn say(line: &str) {
 fn obey(api: &Api, status: &Arc<Mutex<Option<u16>>>, command: Command) -> String {
     match command {
         Command::Put(repositories) => api.put(repositories.into_iter().map(Repo::from)),
-        Command::Remove(ids) => ids.into_iter().for_each(|id| api.remove(id)),
+        Command::Remove(ids) => api.change(|known| known.retain(|id, _| !ids.contains(id))),
         Command::Rise { id, code, by } => {
             let (completion, status) = (Mutex::new(0.0), status.clone());
             api.script(Target::Languages(id), move |_| {

@@ -1,7 +1,12 @@
 //! The reloader, with files in a folder and a paused clock.
 
 use super::*;
-use crate::{server::testing::Certificates, web::testing::Fixture};
+use crate::{
+    api::{Api as _, RequestFailure},
+    server::testing::Certificates,
+    web::testing::Fixture,
+};
+use reqwest::StatusCode;
 use std::{fs, process::Command};
 use tempfile::TempDir;
 use tokio::{
@@ -187,6 +192,21 @@ async fn a_change_of_the_web_configuration_file_needs_nothing_of_the_api() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_reload_does_not_lift_the_hold_of_the_api() {
+    let bench = Bench::start();
+    let client = bench.polling.borrow().api.clone();
+    let hour = Duration::from_secs(3600);
+    let refusal = RequestFailure::status(StatusCode::TOO_MANY_REQUESTS, Some(hour));
+    let refused = client.pace().run(None, async { Err::<(), _>(refusal) });
+    assert!(refused.await.is_err());
+    let held_until = client.pace().held_until();
+    assert!(held_until.is_some());
+    assert_eq!(bench.reload().await, Ok(()));
+    let active = bench.polling.borrow().api.pace().held_until();
+    assert_eq!(active, held_until);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_reload_that_takes_too_long_is_repeated_without_being_asked() {
     let bench = Bench::start();
     let path = bench.folder.path().join("config.yaml");
@@ -208,9 +228,18 @@ async fn a_reload_that_takes_too_long_is_repeated_without_being_asked() {
         bench.reload()
     );
     assert!(refused.unwrap_err().contains("--config.file"));
-    fs::write(&path, "").unwrap();
+    let late = format!("{valid}poll: {{interval: 7m}}\n");
+    fs::write(&path, late).unwrap();
     fs::remove_file(&path).unwrap();
     fs::write(&path, valid).unwrap();
+    // The clock stands still until the thread has read the pipe.
+    sleep(Duration::from_millis(1)).await;
+    let interval = bench.polling.borrow().interval;
+    assert_eq!(
+        interval,
+        Duration::from_secs(300),
+        "the late read is dropped"
+    );
     bench.settle().await;
     assert_eq!(bench.refused(), None);
 }

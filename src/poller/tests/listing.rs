@@ -41,18 +41,24 @@ async fn two_thin_listings_remove_only_what_both_lack() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_incomplete_listing_removes_nothing_and_all_are_polled() {
+async fn an_incomplete_listing_renames_and_removes_nothing_and_all_are_polled() {
     let mut bench = Bench::new();
     bench.poll().await;
     bench.requested();
     bench.change(|api| {
-        api.pages = vec![vec![(2, "o/b"), (4, "o/d")]];
+        // The first has the former name of the third.
+        api.pages = vec![vec![(1, "o/c"), (2, "o/b"), (4, "o/d")]];
         api.listing_breaks = true;
     });
     let stop = bench.poll().await.stop.unwrap();
     assert_eq!(&*stop.failure.what, "the listing broke");
     assert_eq!(bench.shown(), "1:fresh 2:fresh 3:fresh 4:pending");
+    assert_eq!(bench.names(), ["o/a", "o/b", "o/c", "o/d"]);
     assert_eq!(bench.requested(), [4, 1, 2, 3]);
+    bench.change(|api| api.listing_breaks = false);
+    bench.poll().await;
+    assert_eq!(bench.shown(), "2:fresh 1:fresh 4:pending");
+    assert_eq!(bench.names(), ["o/b", "o/c", "o/d"]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -162,10 +168,7 @@ async fn the_first_entry_of_an_id_counts_on_any_page() {
         ];
     });
     assert!(bench.poll().await.is_success());
-    let snapshot = bench.poller.snapshot();
-    let names = snapshot.repositories.iter();
-    let names: Vec<_> = names.map(|shown| &*shown.repository.name).collect();
-    assert_eq!(names, ["o/b", "o/c", "o/first"]);
+    assert_eq!(bench.names(), ["o/b", "o/c", "o/first"]);
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,10 +1,6 @@
 //! Bad entries: a bad entry or field affects only its own series.
 
-use crate::support::{
-    Api, Exposition, Reply, Repo, Setup, Target,
-    exposition::{CLOCK, INFO},
-    repo,
-};
+use crate::support::{Api, Exposition, Reply, Setup, Target, exposition::INFO, repo};
 
 /// Returns the number of invalid entries by reason.
 fn invalid(metrics: &Exposition, operation: &str) -> String {
@@ -34,7 +30,8 @@ fn a_bad_repository_affects_nothing_else_and_is_logged_once() {
         {"id": 205, "name": "field/unknown-fields", "private": true,
          "created_at": "2024-05-06T07:08:09Z", "x": [{}]}
     ]"#;
-    let api = Api::start((200..=205).map(repo));
+    let bad = repo(205).languages_json(r#"[null, {"code": "de", "completion": -5}]"#);
+    let api = Api::start((200..=204).map(repo).chain([bad]));
     api.script(Target::Listing, move |request| {
         request.query("after").is_none().then(|| Reply::json(page))
     });
@@ -64,6 +61,9 @@ fn a_bad_repository_affects_nothing_else_and_is_logged_once() {
     let expected =
         "created_at 2, duplicate_id 1, duplicate_name 1, id 1, name 1, not_an_object 1, private 1";
     assert_eq!(invalid(&metrics, "list_repositories"), expected);
+    assert_eq!(invalid(&metrics, "list_languages"), "not_an_object 1");
+    let out_of_scale = "translation_exporter_completion_out_of_scale";
+    assert_eq!(metrics.value(out_of_scale, &[]), Some(1.0));
 
     let metrics = exporter.wait_for_polls(1.0);
     assert_eq!(metrics.up(), Some(1.0));
@@ -78,78 +78,4 @@ fn a_bad_repository_affects_nothing_else_and_is_logged_once() {
     assert!(after_one > 0);
     exporter.wait_for_polls(1.0);
     assert_eq!(warnings(), after_one, "logged once per change");
-}
-
-#[test]
-fn a_bad_language_affects_no_other_and_only_numbers_become_ratios() {
-    let body = r#"[
-        null,
-        {"code": 7, "completion": 1},
-        {"code": "de", "name": "German", "completion": 10, "new": {"deep": [[[{}]]]}},
-        {"code": "de", "name": "Again", "completion": 20},
-        {"code": "fr", "name": 7, "completion": 30},
-        {"code": "text", "completion": "50"},
-        {"code": "missing"},
-        {"code": "null", "completion": null},
-        {"code": "negative", "completion": -5},
-        {"code": "huge", "completion": 1e308}
-    ]"#;
-    let api = Api::of(2);
-    api.fault(Target::Languages(1), Reply::gzip(body));
-    let exporter = Setup::for_api(&api).set("poll.interval", "1h").start();
-    let metrics = exporter.wait_until_fresh(2);
-    for (code, name, ratio) in [
-        ("de", "German", Some(0.1)),
-        ("fr", "", Some(0.3)),
-        ("text", "", None),
-        ("missing", "", None),
-        ("null", "", None),
-        ("negative", "", Some(-0.05)),
-        ("huge", "", Some(1e306)),
-    ] {
-        let labels = [("language", code), ("name", name)];
-        assert_eq!(
-            metrics.value("translation_language_info", &labels),
-            Some(1.0),
-            "{code}"
-        );
-        assert_eq!(metrics.ratio("owner/repo-1", code), ratio, "{code}");
-        assert_eq!(
-            metrics.clock("owner/repo-1", code).is_some(),
-            ratio.is_some(),
-            "{code}"
-        );
-    }
-    assert_eq!(
-        metrics.value(
-            "translation_repository_languages",
-            &[("repo", "owner/repo-1")]
-        ),
-        Some(7.0)
-    );
-    assert_eq!(
-        metrics.value("translation_exporter_completion_out_of_scale", &[]),
-        Some(2.0)
-    );
-    let expected = "code 1, completion 1, duplicate_code 1, name 1, not_an_object 1";
-    assert_eq!(invalid(&metrics, "list_languages"), expected);
-    assert_eq!(metrics.ratio("owner/repo-2", "de"), Some(0.5));
-}
-
-#[test]
-fn the_clock_of_a_language_starts_with_its_first_completion() {
-    let api = Api::start([Repo::new(1, "owner/repo").languages_json(r#"[{"code":"de"}]"#)]);
-    let exporter = Setup::for_api(&api).start();
-    let before = exporter.wait_until_fresh(1);
-    assert_eq!(before.count(CLOCK), 0);
-    let seen = before.value(
-        "translation_repository_last_success_timestamp_seconds",
-        &[("repo", "owner/repo")],
-    );
-    exporter.wait_for_polls(1.0);
-    api.put([Repo::new(1, "owner/repo").languages(&[("de", 7.0)])]);
-    let after = exporter.wait_for("a completion", |metrics| {
-        metrics.ratio("owner/repo", "de") == Some(0.07)
-    });
-    assert!(after.clock("owner/repo", "de") > seen);
 }

@@ -76,23 +76,3 @@ fn a_rotated_key_costs_at_most_one_poll() {
     assert!(failed <= 1.0, "{failed} polls failed");
     run.exporter.wait_until_fresh(20);
 }
-
-#[test]
-fn after_a_key_is_revoked_the_data_stay_and_each_poll_makes_one_request() {
-    let run = started();
-    run.api.accept_key("another");
-    run.wait_until_up_is(0.0);
-    run.api.forget();
-    let begin = run.exporter.metrics().polls();
-    run.exporter.wait_for_polls(3.0);
-    let requests = run.api.requests(Target::Everything).len();
-    let requests = f64::from(u32::try_from(requests).unwrap());
-    // One more poll may be under way at the beginning, and one at the end.
-    let polls = run.exporter.metrics().polls() - begin;
-    assert!(
-        (3.0..=polls + 2.0).contains(&requests),
-        "{requests} requests in {polls} polls"
-    );
-    fs::write(&run.file, "another").unwrap();
-    run.wait_until_up_is(1.0);
-}
