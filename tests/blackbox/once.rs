@@ -286,28 +286,6 @@ fn a_bad_command_line_or_configuration_ends_with_2_and_nothing_is_printed() {
 }
 
 #[test]
-fn a_state_file_keeps_clocks_and_last_good_data_between_runs() {
-    let api = two();
-    let setup = once(&api, "text").set("state.file", "state.json");
-    let clock = |setup: &Setup| {
-        let output = setup.run();
-        assert_eq!(output.code, Some(0), "{}", output.stderr);
-        printed(&output, Format::Text).clock("owner/one", "de")
-    };
-    let first = clock(&setup);
-    assert_eq!(clock(&setup), first, "nothing has risen");
-    api.put([Repo::new(1, "owner/one").languages(&[("de", 51.0)])]);
-    assert!(clock(&setup) > first);
-    api.fault(Target::Everything, Reply::status(503));
-    let output = setup.run();
-    assert_eq!(output.code, Some(1));
-    assert_eq!(
-        printed(&output, Format::Text).ratio("owner/one", "de"),
-        Some(0.51)
-    );
-}
-
-#[test]
 fn once_beside_a_daemon_says_how_to_run_without_a_state_file() {
     let api = two();
     let daemon = Setup::for_api(&api)
@@ -364,20 +342,16 @@ fn the_bar_begins_at_0_and_is_redrawn_once_after_a_log_line() {
         let (bar, _) = bar.split_once(" left").unwrap();
         assert!(bar.chars().count() <= 55, "{bar:?}");
     }
-    let mut positions: Vec<_> = frames
+    let positions: Vec<_> = frames
         .filter_map(|frame| frame.split_once("/4")?.0.split(' ').next_back())
         .collect();
     // On a busy machine a redraw may come together with the next position, and the bar may be
-    // cleared before the last lines.
+    // cleared before its last frame.
     assert!(
         positions.is_sorted() && positions.len() <= 5 + 3,
         "five positions, and a redraw after each of the three lines of the log: {positions:?}"
     );
-    positions.dedup();
-    assert_eq!(
-        (positions.first(), positions.last()),
-        (Some(&"0"), Some(&"4"))
-    );
+    assert_eq!(positions.first(), Some(&"0"));
 }
 
 #[test]

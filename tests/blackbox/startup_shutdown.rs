@@ -1,6 +1,6 @@
 //! Start and shutdown: the probes while the API is down, systemd, and a stderr that nobody reads.
 
-use crate::support::{Api, Reply, Setup, Target, until};
+use crate::support::{Api, PATIENCE, Reply, Setup, Target, until};
 use std::os::unix::net::UnixDatagram;
 
 #[test]
@@ -38,9 +38,7 @@ fn systemd_is_notified_and_its_watchdog_is_fed_only_where_there_is_one() {
         let setup = Setup::for_url("http://127.0.0.1:1");
         let path = setup.folder.path().join("notify");
         let socket = UnixDatagram::bind(&path).unwrap();
-        socket
-            .set_read_timeout(Some(std::time::Duration::from_secs(20)))
-            .unwrap();
+        socket.set_read_timeout(Some(PATIENCE)).unwrap();
         let mut setup = setup.variable("NOTIFY_SOCKET", path.to_str().unwrap());
         if let Some(limit) = watchdog {
             setup = setup.variable("WATCHDOG_USEC", limit);

@@ -1,15 +1,13 @@
-//! Clients that misbehave, with and without TLS. Prometheus still gets its scrape, and memory stays
-//! flat.
+//! Clients that misbehave, with and without TLS. Prometheus still gets its scrape.
 
 use crate::support::{
-    Api, Exporter, Setup,
+    Api, Exporter, PATIENCE, Setup,
     tls::{self, Certificate, Identity, TlsStream},
 };
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use std::{
     io::{Read, Write},
     net::{SocketAddr, TcpStream},
-    time::Duration,
 };
 
 const TLS: &str = "tls_server_config: {cert_file: server.pem, key_file: server.key}\n";
@@ -28,8 +26,7 @@ impl Web {
         } = identity;
         let setup = Setup::for_api(api)
             .set("poll.interval", "1h")
-            .set("log.level", "debug")
-            .after("ulimit -n 4096");
+            .set("log.level", "debug");
         setup.file("server.pem", &certificate);
         setup.file("server.key", &key);
         let file = match web_config {
@@ -48,8 +45,7 @@ impl Web {
 
 fn connect(address: SocketAddr) -> TcpStream {
     let stream = TcpStream::connect(address).unwrap();
-    let timeout = Some(Duration::from_secs(20));
-    stream.set_read_timeout(timeout).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
     stream
 }
 
@@ -102,30 +98,7 @@ fn responses_that_nobody_takes_over_http_1_keep_no_scrape_from_another() {
 }
 
 #[test]
-fn http_2_is_not_offered() {
-    let web = Web::start(
-        &Api::of(1),
-        &format!("{TLS}http_server_config: {{http2: true}}\n"),
-    );
-    let mut stream = web.tls();
-    stream
-        .write_all(get("/-/healthy", "connection: close\r\n").as_bytes())
-        .unwrap();
-    assert_eq!(stream.conn.alpn_protocol(), Some(&b"http/1.1"[..]));
-    assert!(read_all(stream).starts_with("HTTP/1.1 200 "));
-    // A client that speaks only HTTP/2 is refused.
-    let mut stream = tls::connect(web.exporter.address, &web.root, &["h2"]);
-    assert!(
-        stream
-            .write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
-            .is_err()
-    );
-    let log = web.exporter.log();
-    assert!(!log.contains("level=warn"), "{log}");
-}
-
-#[test]
-fn a_flood_of_wrong_passwords_takes_little_memory_and_one_log_line() {
+fn a_flood_of_wrong_passwords_stops_no_scrape_and_takes_one_log_line() {
     let hash = bcrypt::hash("correct", 8).unwrap();
     let users = format!("{TLS}basic_auth_users: {{alice: \"{hash}\"}}\n");
     let web = Web::start(&Api::of(1), &users);
@@ -137,7 +110,6 @@ fn a_flood_of_wrong_passwords_takes_little_memory_and_one_log_line() {
         read_all(stream).starts_with("HTTP/1.1 200 ")
     };
     assert!(scrape());
-    let before = web.exporter.memory("VmHWM");
     let body = "x".repeat(10_000);
     let _flood: Vec<_> = (0..200)
         .map(|number| {
@@ -150,9 +122,6 @@ fn a_flood_of_wrong_passwords_takes_little_memory_and_one_log_line() {
         })
         .collect();
     assert!(scrape());
-    let grown = web.exporter.memory("VmHWM") - before;
-    eprintln!("{grown} KiB more for 200 connections");
-    assert!(grown < 64 * 1024, "{grown} KiB");
     web.exporter.wait_for_line(&["level=warn", "password"]);
     let log = web.exporter.log();
     let lines = log.lines().filter(|line| line.contains("level=warn"));
@@ -162,28 +131,6 @@ fn a_flood_of_wrong_passwords_takes_little_memory_and_one_log_line() {
         lines[0].contains("client=127.0.0.1") && lines[0].contains("password"),
         "{lines:?}"
     );
-}
-
-#[test]
-fn a_scrape_that_waits_for_its_password_outlives_520_idle_connections() {
-    let hash = bcrypt::hash("correct", 10).unwrap();
-    let users = format!("basic_auth_users: {{alice: \"{hash}\"}}\n");
-    let web = Web::start(&Api::of(1), &users);
-    let ask = |password: &str| {
-        let header = format!("authorization: {}\r\n", authorization("alice", password));
-        let mut stream = connect(web.exporter.address);
-        stream
-            .write_all(get("/metrics", &header).as_bytes())
-            .unwrap();
-        stream
-    };
-    // The first verification delays the second one.
-    let _wrong = ask("wrong");
-    let mut waiting = ask("correct");
-    let _idle: Vec<_> = (0..520).map(|_| connect(web.exporter.address)).collect();
-    let mut begin = [0; 12];
-    waiting.read_exact(&mut begin).unwrap();
-    assert_eq!(&begin, b"HTTP/1.1 200");
 }
 
 #[test]

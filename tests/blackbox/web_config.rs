@@ -1,10 +1,8 @@
-//! The web configuration file of a running exporter. An empty or invalid one changes nothing, and
-//! connections end when their certificate is replaced.
+//! The web configuration file of a running exporter: its certificates, and failed handshakes.
 
 use crate::support::{
-    Exporter, Setup, eventually,
+    Exporter, PATIENCE, Setup, eventually,
     tls::{self, Certificate, Identity},
-    until,
 };
 use rustls::{
     ClientConfig, ClientConnection, RootCertStore, StreamOwned,
@@ -17,7 +15,6 @@ use std::{
     net::TcpStream,
     path::PathBuf,
     sync::Arc,
-    time::Duration,
 };
 
 const TLS: &str = "tls_server_config:\n  cert_file: server.pem\n  key_file: server.key\n";
@@ -98,7 +95,7 @@ impl Protected {
             builder.with_no_client_auth()
         };
         let tcp = TcpStream::connect(self.exporter.address).unwrap();
-        tcp.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        tcp.set_read_timeout(Some(PATIENCE)).unwrap();
         let name = ServerName::try_from("localhost").unwrap();
         StreamOwned::new(ClientConnection::new(Arc::new(config), name).unwrap(), tcp)
     }
@@ -132,28 +129,6 @@ impl Protected {
             (self.metric(name)? == value).then_some(())
         });
     }
-}
-
-const SUCCESSFUL: &str = "translation_exporter_config_last_reload_successful";
-
-#[test]
-fn an_empty_file_leaves_the_protection_active() {
-    let protected = Protected::start(&format!("{TLS}{CLIENTS}"));
-    let exporter = &protected.exporter;
-    exporter.wait_for_line(&["the web configuration is active", "TLS"]);
-    assert_eq!(protected.get("/metrics", false), None);
-    protected.write("web.yml", "");
-    exporter.signal("HUP");
-    protected.wait_for_metric(SUCCESSFUL, "0");
-    let message = ["level=error", "web.config_file: the file is empty"];
-    protected.exporter.wait_for_line(&message);
-    assert_eq!(protected.get("/metrics", false), None);
-    protected.write("web.yml", TLS);
-    exporter.signal("HUP");
-    until("the change is active", || {
-        protected.get("/metrics", false).is_some()
-    });
-    protected.wait_for_metric(SUCCESSFUL, "1");
 }
 
 #[test]

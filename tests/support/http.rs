@@ -1,5 +1,6 @@
 //! A minimal HTTP/1.1 client. Tests keep their connections alive, as Prometheus does.
 
+use super::PATIENCE;
 use flate2::read::GzDecoder;
 use socket2::{Domain, Socket, Type};
 use std::{
@@ -7,7 +8,6 @@ use std::{
     collections::HashMap,
     io::{self, BufRead, BufReader, ErrorKind, Read, Write},
     net::{SocketAddr, TcpStream},
-    time::Duration,
 };
 
 type Connection = BufReader<TcpStream>;
@@ -104,8 +104,8 @@ pub fn request(
 }
 
 fn connect(address: SocketAddr) -> io::Result<Connection> {
-    let stream = TcpStream::connect_timeout(&address, Duration::from_secs(5))?;
-    stream.set_read_timeout(Some(Duration::from_secs(20)))?;
+    let stream = TcpStream::connect_timeout(&address, PATIENCE)?;
+    stream.set_read_timeout(Some(PATIENCE))?;
     Ok(BufReader::new(stream))
 }
 

@@ -1,5 +1,6 @@
 //! The API's certificates, good and bad.
 
+use super::wait::PATIENCE;
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, date_time_ymd};
 use rustls::{
     ClientConfig, ClientConnection, RootCertStore, ServerConfig, StreamOwned,
@@ -9,7 +10,6 @@ use rustls::{
 use std::{
     net::{SocketAddr, TcpStream},
     sync::Arc,
-    time::Duration,
 };
 
 /// The kind of certificate that the API presents.
@@ -115,7 +115,7 @@ pub fn connect(address: SocketAddr, root: &str, protocols: &[&str]) -> TlsStream
         .with_no_client_auth();
     config.alpn_protocols = protocols.iter().map(|&one| one.into()).collect();
     let tcp = TcpStream::connect(address).unwrap();
-    tcp.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    tcp.set_read_timeout(Some(PATIENCE)).unwrap();
     let name = ServerName::try_from("localhost").unwrap();
     StreamOwned::new(ClientConnection::new(Arc::new(config), name).unwrap(), tcp)
 }
