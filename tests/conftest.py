@@ -7,12 +7,9 @@ import contextlib
 import os
 import shutil
 import subprocess
-from pathlib import Path
 
 import pytest
-from harness import ROOT, Exporter, FakeApi, Prometheus
-
-TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+from harness import ROOT, TARGET, Exporter, FakeApi, Prometheus
 
 
 def pytest_addoption(parser):

@@ -3,6 +3,7 @@
 import contextlib
 import itertools
 import json
+import os
 import re
 import subprocess
 import time
@@ -12,6 +13,7 @@ import urllib.request
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
+TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
 NUMBERS = itertools.count()
 PATIENCE = 120  # seconds: far longer than anything here should take
 

@@ -48,7 +48,8 @@ kubernetes_tools() {
 
 debian prometheus=prometheus promtool=prometheus amtool=prometheus-alertmanager prometheus-node-exporter=prometheus-node-exporter \
     chromium=chromium curl=curl openssl=openssl strace=strace faketime=faketime pip3=python3-venv \
-    buildah=buildah dpkg-shlibdeps=dpkg-dev lintian=lintian mmdebstrap=mmdebstrap nginx=nginx-light &&
+    buildah=buildah dpkg-shlibdeps=dpkg-dev lintian=lintian mmdebstrap=mmdebstrap nginx=nginx-light \
+    systemd-analyze=systemd &&
     unless python tests/requirements.txt python_packages &&
     unless npm tests/package-lock.json node_packages &&
     { { command -v helm && command -v kubectl; } >/dev/null || kubernetes_tools; } &&

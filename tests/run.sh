@@ -41,7 +41,7 @@ tally() {
 check cargo fmt --all --check
 check ruff check
 check ruff format --check
-mapfile -t scripts < <(git ls-files '*.sh')
+mapfile -t scripts < <({ git ls-files '*.sh' && git grep -lE '^#!.*[/ ](ba)?sh$'; } | sort -u)
 check shellcheck --external-sources --severity=warning "${scripts[@]}"
 check python tests/links.py
 check cargo deny --locked check licenses bans sources
@@ -58,7 +58,7 @@ wait %1
 tally cargo $?
 [ ${#all[@]} -eq 0 ] || check tests/fuzz/fuzz.sh 120
 
-printf '== failed: %s\n' "${broken[@]}"
+[ ${#broken[@]} -eq 0 ] || printf '== failed: %s\n' "${broken[@]}"
 echo "== $SECONDS s in all"
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

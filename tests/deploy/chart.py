@@ -1,4 +1,4 @@
-"""Renders the Helm chart, for the tests of it."""
+"""Renders the Helm chart and the overlays."""
 
 import copy
 import functools
@@ -9,6 +9,7 @@ import yaml
 from harness import ROOT
 
 CHART = ROOT / "deploy/helm/translation-exporter"
+KUBERNETES = ROOT / "deploy/kubernetes"
 BASE_URL = {"config": {"api": {"base_url": "https://translations.example.com"}}}
 MONITORED = BASE_URL | {name: {"enabled": True} for name in ("serviceMonitor", "prometheusRule", "dashboards", "networkPolicy")}
 WAYS_IN = {"ingress": {"enabled": True, "hosts": [{"host": "l10n.example.com"}]}, "route": {"main": {"enabled": True}}}
@@ -49,6 +50,11 @@ def template(values, release="translation-exporter", namespace="translation-expo
     if done.returncode:
         raise Refused(done.stderr)
     return [one for one in yaml.load_all(done.stdout, UniqueKeys) if one]
+
+
+def kustomize(folder):
+    done = subprocess.run(["kubectl", "kustomize", folder], check=True, capture_output=True, text=True)
+    return [one for one in yaml.safe_load_all(done.stdout) if one]
 
 
 def the(objects, kind):

@@ -1,18 +1,8 @@
-"""Fixtures of what is installed: the manifests as kubectl and Helm render them, and folders that are other systems."""
-
-import subprocess
+"""The manifests as kubectl and Helm render them."""
 
 import pytest
 import yaml
-from deploy.chart import CHART, template
-from harness import ROOT
-
-KUBERNETES = ROOT / "deploy/kubernetes"
-
-
-def kustomize(folder):
-    done = subprocess.run(["kubectl", "kustomize", folder], check=True, capture_output=True, text=True)
-    return [one for one in yaml.safe_load_all(done.stdout) if one]
+from deploy.chart import CHART, KUBERNETES, kustomize, template
 
 
 @pytest.fixture(scope="session")

@@ -113,7 +113,7 @@ CHANGED = [
 ]
 # These hide others, so they are changed by themselves.
 ALONE = ("persistence.existingClaim", "persistence.enabled", "serviceAccount.create", "serviceAccount.name", "route.main.httpsRedirect")
-# Values that other checks change: `alerts`, `tested`, and `render` with ci/all-on-values.yaml and ci/least-values.yaml.
+# Values that other tests change, here or by the files of ci/ in test_kubernetes.py.
 ELSEWHERE = (
     "prometheusRule.disabled",
     "route.main.enabled",

@@ -8,8 +8,7 @@ import sys
 
 import pytest
 import yaml
-from conftest import TARGET
-from harness import ROOT
+from harness import ROOT, TARGET
 
 pytestmark = pytest.mark.slow
 

@@ -7,8 +7,7 @@ import subprocess
 
 import pytest
 import yaml
-from deploy.chart import of_kind
-from deploy.conftest import KUBERNETES, kustomize
+from deploy.chart import KUBERNETES, kustomize, of_kind
 from harness import ROOT
 
 FOREIGN = ("monitoring.coreos.com/", "gateway.networking.k8s.io/")

@@ -7,8 +7,7 @@ import subprocess
 import tarfile
 
 import pytest
-from conftest import TARGET
-from harness import ROOT
+from harness import ROOT, TARGET
 
 pytestmark = pytest.mark.slow
 
