@@ -29,7 +29,6 @@ mod hanging_files;
 mod health;
 mod hostile_names;
 mod judgement;
-mod large_responses;
 mod once;
 mod pagination;
 mod permissions;

@@ -11,11 +11,18 @@ use crate::{
 use std::collections::BTreeSet;
 
 pub fn every_condition() -> (Snapshot, PollStatus) {
+    let mut rising = record("it", "Italian", Some(10.0), 1_794_000_000_000);
+    for day in 1..=12 {
+        let read_at = at(1_794_000_000_000 + day * 86_400_000);
+        let completion = Completion::new(10.0 + f64::from(i32::try_from(day).unwrap()));
+        rising.observe(completion, 100.0, read_at);
+    }
     let known = languages(
         1_795_224_640_120,
         vec![
             fallen("de", 73.4, 1_795_000_000_000, 1_795_100_000_000),
             record("fr", "", None, 0),
+            rising,
             record("ja", "Japanese", Some(100.0), 1_795_224_640_120),
         ],
     );

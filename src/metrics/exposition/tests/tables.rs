@@ -95,14 +95,6 @@ fn everything() -> String {
         repository: Template::of_repository("https://t.example.com/{owner}/{name}").ok(),
         language: None,
     });
-    let mut rising = record("it", "Italian", Some(10.0), 1_794_000_000_000);
-    for day in 1..=12 {
-        let read_at = at(1_794_000_000_000 + day * 86_400_000);
-        let completion = Completion::new(10.0 + f64::from(i32::try_from(day).unwrap()));
-        rising.observe(completion, 100.0, read_at);
-    }
-    let known = Condition::Fresh(languages(1_795_224_640_120, vec![rising]));
-    snapshot.repositories.push(shown(50, "zoo/rising", known));
     status.running = Some(PollOutcome {
         since: at(1_795_224_645_000),
         ..PollOutcome::default()
