@@ -143,7 +143,7 @@ mod tests {
         domain::{Failure, PollFailure, Stop},
         support::clock::Timestamp,
     };
-    use std::time::Duration;
+    use std::{collections::BTreeSet, time::Duration};
 
     #[tokio::test(start_paused = true)]
     async fn it_is_healthy_while_the_task_that_polls_sends_heartbeats() {
@@ -161,43 +161,54 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn each_route_allows_its_methods_only() {
+    async fn the_paths_of_the_docs_are_served_by_their_methods_only() {
+        let mut fixture = Fixture::new();
+        fixture.settings.enable_lifecycle = true;
+        fixture.reload();
+        let mut reloads = fixture.reloads.take().unwrap();
+        tokio::spawn(async move {
+            while let Some(answer) = reloads.recv().await {
+                answer.send(Ok(())).unwrap();
+            }
+        });
+        let docs = include_str!("../../deploy/configuration.md");
+        let (_, table) = docs.split_once("| path | methods |").unwrap();
+        let rows = table.lines().skip(2);
+        let mut paths = BTreeSet::from(["other".to_owned()]);
+        for row in rows.take_while(|row| row.starts_with('|')) {
+            let cells: Vec<_> = row.split('|').map(str::trim).collect();
+            let (path, methods) = (cells[1].trim_matches('`'), cells[2].replace(", ", ","));
+            paths.insert(path.to_owned());
+            for method in ["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS"] {
+                let response = fixture.ask(&format!("{method} {path}")).await;
+                let headers = response.headers();
+                let allow = headers.get("allow").map(|allow| allow.to_str().unwrap());
+                let expected = if methods.split(',').any(|one| one == method) {
+                    (200, None)
+                } else {
+                    (405, Some(&*methods))
+                };
+                assert_eq!((status(&response), allow), expected, "{method} {path}");
+                assert_eq!(headers["x-content-type-options"], "nosniff");
+                assert_eq!(headers["cache-control"], "no-store");
+            }
+        }
+        let text = body(fixture.ask("GET /metrics").await).await;
+        let samples = text.split("http_requests_total{path=\"").skip(1);
+        let counted = samples.map(|sample| sample.split('"').next().unwrap().to_owned());
+        assert_eq!(counted.collect::<BTreeSet<_>>(), paths);
+    }
+
+    #[tokio::test]
+    async fn other_paths_and_reloads_without_lifecycle_are_refused() {
         let fixture = Fixture::new();
-        let cases = [
-            ("GET /", 200, ""),
-            ("HEAD /", 200, ""),
-            ("POST /", 405, "GET,HEAD"),
-            ("GET /metrics", 200, ""),
-            ("HEAD /metrics", 200, ""),
-            ("DELETE /metrics", 405, "GET,HEAD"),
-            ("GET /metrics/", 404, ""),
-            ("GET /-/healthy", 200, ""),
-            ("OPTIONS /-/healthy", 405, "GET,HEAD"),
-            ("GET /-/ready", 200, ""),
-            ("PUT /-/ready", 405, "GET,HEAD"),
-            ("GET /-/reload", 405, "PUT,POST"),
-            ("HEAD /-/reload", 405, "PUT,POST"),
-            ("POST /-/reload", 403, ""),
-            ("GET /favicon.ico", 404, ""),
-            ("GET //metrics", 404, ""),
-        ];
-        for (request, status, allow) in cases {
-            let response = fixture.ask(request).await;
-            let allowed = response
-                .headers()
-                .get("allow")
-                .map_or("", |allow| allow.to_str().unwrap());
-            assert_eq!(
-                (response.status().as_u16(), allowed),
-                (status, allow),
-                "{request}"
-            );
-            assert_eq!(
-                response.headers()["x-content-type-options"],
-                "nosniff",
-                "{request}"
-            );
-            assert_eq!(response.headers()["cache-control"], "no-store", "{request}");
+        for (request, code) in [
+            ("GET /metrics/", 404),
+            ("GET //metrics", 404),
+            ("GET /favicon.ico", 404),
+            ("POST /-/reload", 403),
+        ] {
+            assert_eq!(status(&fixture.ask(request).await), code, "{request}");
         }
     }
 

@@ -165,6 +165,7 @@ def test_the_page_is_valid_html_with_hostile_names(reading, exporter, npm, tmp_p
     }
     for file, html in pages.items():
         assert "<script" not in html.lower() and "<img" not in html.lower(), "no name may become a script or an image"
+        assert not {"\u202e", "\b", "\0"} & set(html), "no name may change the direction or be invisible"
         (tmp_path / file).write_text(html)
     (tmp_path / ".htmlvalidate.json").write_text(json.dumps(HTML_RULES))
     command = [npm / ".bin/html-validate", "--config", ".htmlvalidate.json", *pages]

@@ -74,13 +74,14 @@ def test_passwords_over_tls(serve, curl):
     assert curl(f"{url}/-/healthy", *CA, "--http2", show="http_version") == "1.1"
 
 
-def test_old_versions_and_suites_are_refused(serve, tmp_path):
+def test_old_versions_and_suites_and_http_2_are_refused(serve, tmp_path):
     host = serve("tls", f"{TLS}}}").host
     for expected, *options in (
         (True, "-tls1_3"),
         (True, "-tls1_2"),
         (False, "-tls1_1", "-cipher", "DEFAULT@SECLEVEL=0"),
         (False, "-tls1_2", "-cipher", "ECDHE-ECDSA-AES128-SHA"),
+        (False, "-tls1_2", "-alpn", "h2"),
     ):
         command = ["openssl", "s_client", "-connect", host, "-CAfile", "ca.pem", "-verify_return_error", *options]
         said = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, stdin=subprocess.DEVNULL).stdout
