@@ -98,10 +98,10 @@ def npm():
 def certificate(tmp_path):
     """Makes NAME.pem and NAME.key in the test's folder, replacing one after the other, like a renewal."""
 
-    def make(name, authority=None, names=None):
+    def make(name, authority=None, names=None, days=2):
         signed = ["-CA", f"{authority}.pem", "-CAkey", f"{authority}.key", "-addext", "basicConstraints=CA:FALSE"] if authority else []
         signed += ["-addext", f"subjectAltName={names}"] if names else []
-        command = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2"]
+        command = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", str(days)]
         command += ["-subj", f"/CN={name}", *signed, "-keyout", "new.key", "-out", "new.pem"]
         subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
         for kind in ("key", "pem"):
