@@ -9,13 +9,15 @@ import shutil
 import subprocess
 import tarfile
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 import yaml
 from harness import ROOT, FakeApi
 
-ACTION, TEMPLATE = ROOT / "deploy/ci/github/action.yml", ROOT / "deploy/ci/gitlab.yml"
-VERSION = yaml.safe_load(ACTION.read_text())["inputs"]["version"]["default"]
+ACTION = yaml.safe_load((ROOT / "deploy/ci/github/action.yml").read_text())
+JOB = yaml.safe_load((ROOT / "deploy/ci/gitlab.yml").read_text())[".translations"]
+VERSION = ACTION["inputs"]["version"]["default"]
 
 # Each stub takes what it serves from $SERVED, and records how it was called in $CALLS.
 GH = """#!/bin/sh
@@ -29,37 +31,48 @@ WGET = """#!/bin/sh
 echo "$*" >>"$CALLS"
 exec cp "$SERVED/${4##*/}" "$3"
 """
-READY = "Ready to ship: 3 of 3 ready"
 DOCS = (2, "acme/docs", {"de": 62.5})
 EVIL = "evil/<img src=x>| @octocat"
 ARCH = {"x86_64": "amd64", "aarch64": "arm64"}[platform.machine()]
+# Paths that a shell or the program could take for something else; none of them exists.
+ODD_PATHS = ("--help", "-", "(", "a b", "$(touch touched)", "`touch touched`", "; touch touched", "*")
 
 
-@pytest.fixture(scope="session")
-def served(program, tmp_path_factory):
-    """The archive and the checksums of a release, as package.sh and the release workflow make them."""
-    folder, version = tmp_path_factory.mktemp("release"), VERSION.removeprefix("v")
+def executable(path, text):
+    path.write_text(text)
+    path.chmod(0o755)
+
+
+@pytest.fixture
+def served(program, tmp_path):
+    """The archive and the checksums of a release, as package.sh and the release workflow make them; its program starts the built one."""
+    folder, version = tmp_path / "release", VERSION.removeprefix("v")
+    folder.mkdir()
     name = f"translation-exporter-{version}.linux-{ARCH}"
-    # Each use unpacks it.
-    subprocess.run(["strip", "-o", folder.parent / "stripped", program], check=True)
-    with tarfile.open(folder / f"{name}.tar.gz", "w:gz", compresslevel=1) as archive:
-        archive.add(folder.parent / "stripped", f"{name}/translation-exporter")
+    executable(tmp_path / "program", f'#!/bin/sh\nexec "{program}" "$@"\n')
+    with tarfile.open(folder / f"{name}.tar.gz", "w:gz") as archive:
+        archive.add(tmp_path / "program", f"{name}/translation-exporter")
     digest = hashlib.sha256((folder / f"{name}.tar.gz").read_bytes()).hexdigest()
     others = f"{64 * '0'}  translation-exporter_{version}-1_{ARCH}.deb\n"
     (folder / "SHA256SUMS").write_text(f"{others}{digest}  {name}.tar.gz\n")
     return folder
 
 
-class Runner:
-    """What both have: a folder of its own, stubs on the PATH, and what was served and called."""
+class Result(NamedTuple):
+    code: int
+    markdown: str
+    log: str
+    outputs: dict  # those of the action; of a job, the same names for the files that it leaves
 
-    def __init__(self, folder, served, stubs):
-        shutil.rmtree(folder, ignore_errors=True)
+
+class Runner:
+    """A folder with stubs on the PATH, and the files that were served; the key is that of the account."""
+
+    def __init__(self, folder, api, served):
         (folder / "bin").mkdir(parents=True)
-        for name, text in stubs.items():
-            (folder / "bin" / name).write_text(text)
-            (folder / "bin" / name).chmod(0o755)
-        self.folder, self.calls = folder, folder / "calls"
+        executable(folder / "bin/gh", GH)
+        executable(folder / "bin/wget", WGET)
+        self.folder, self.api, self.served, self.key, self.calls = folder, api, served, FakeApi.KEY, folder / "calls"
         self.environment = {
             "PATH": f"{folder}/bin:/usr/local/bin:/usr/bin:/bin",
             "HOME": str(folder),
@@ -67,66 +80,64 @@ class Runner:
             "SERVED": str(served),
             "CALLS": str(self.calls),
             "ATTESTED": "true",
+            "RUNNER_TEMP": str(folder),
+            "RUNNER_OS": "Linux",
+            "RUNNER_ARCH": {"amd64": "X64", "arm64": "ARM64"}[ARCH],
+            "GITHUB_OUTPUT": str(folder / "output"),
+            "GITHUB_STEP_SUMMARY": str(folder / "summary"),
             "TRANSLATION_EXPORTER_API__REQUESTS_PER_SECOND": "0",
         }
 
-    def run(self, command, script, environment):
+    def execute(self, command, script, environment):
         (self.folder / "script").write_text(script)
-        done = subprocess.run(
-            [*command, str(self.folder / "script")], cwd=self.folder, env=self.environment | environment, capture_output=True, text=True
-        )
+        command = [*command, str(self.folder / "script")]
+        done = subprocess.run(command, cwd=self.folder, env=self.environment | environment, capture_output=True, text=True)
         return done.returncode, done.stdout + done.stderr
+
+    def unpacked(self):
+        return list(self.folder.glob("*/translation-exporter"))
 
 
 class GitHub(Runner):
-    def __init__(self, folder, served):
-        super().__init__(folder, served, {"gh": GH})
-        self.action = yaml.safe_load(ACTION.read_text())
-        self.files = {name: folder / name for name in ("GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY")}
-        for file in self.files.values():
-            file.touch()
-        self.environment |= {name: str(file) for name, file in self.files.items()}
-        self.environment |= {"RUNNER_TEMP": str(folder), "RUNNER_OS": "Linux", "RUNNER_ARCH": {"amd64": "X64", "arm64": "ARM64"}[ARCH]}
+    def run(self, page=False, **given):
+        """Uses the action with these inputs."""
+        given |= {"base_url": self.api.url, "api_key": self.key, "pages": str(page).lower()}
+        inputs = {name: one.get("default", "") for name, one in ACTION["inputs"].items()}
+        inputs |= {name.replace("_", "-"): value for name, value in given.items()}
+        output, summary = self.folder / "output", self.folder / "summary"
+        output.write_text("")
+        summary.write_text("")
+        log, code = "", 0
+        for step in ACTION["runs"]["steps"]:
+            if "run" in step and code == 0:
+                code, said = self.step(step, inputs)
+                log += said
+        outputs = dict(line.split("=", 1) for line in output.read_text().splitlines())
+        return Result(code, summary.read_text(), log, outputs)
 
-    def step(self, step, given):
-        """One step of a shell, with its expressions put in."""
-        inputs = {name: one.get("default", "") for name, one in self.action["inputs"].items()} | given
+    def step(self, step, inputs):
+        """Executes one step of a shell, with its expressions put in."""
         values = {f"inputs.{name}": value for name, value in inputs.items()} | {"github.token": "a-token"}
         environment = {name: re.sub(r"\$\{\{ *(\S+) *\}\}", lambda found: values[found[1]], text) for name, text in step["env"].items()}
         assert step["shell"] == "bash" and "${{" not in step["run"], step
-        return self.run(["bash", "--noprofile", "--norc", "-eo", "pipefail"], step["run"], environment)
-
-    def use(self, **given):
-        """The exit code, the summary, the outputs and the log of an action that was given these inputs."""
-        given = {name.replace("_", "-"): value for name, value in given.items()}
-        log, code = "", 0
-        for step in self.action["runs"]["steps"]:
-            if "run" in step and code == 0:
-                code, said = self.step(step, given)
-                log += said
-        outputs = dict(line.split("=", 1) for line in self.files["GITHUB_OUTPUT"].read_text().splitlines())
-        return code, self.files["GITHUB_STEP_SUMMARY"].read_text(), outputs, log
+        return self.execute(["bash", "--noprofile", "--norc", "-eo", "pipefail"], step["run"], environment)
 
 
 class GitLab(Runner):
-    def __init__(self, folder, served):
-        super().__init__(folder, served, {"wget": WGET})
-        self.job = yaml.safe_load(TEMPLATE.read_text())[".translations"]
-
-    def extend(self, **variables):
-        """The exit code, the Markdown and the log of a job that extends the hidden one with these variables."""
-        code, log = self.run(["sh", "-e"], "\n".join(self.job["script"]), self.job["variables"] | variables)
-        markdown = self.folder / "translations.md"
-        return code, markdown.read_text() if markdown.exists() else None, log
-
-
-def heeded(log):
-    """The part of a log in which GitHub's runner looks for commands."""
-    return re.sub(r"(?s)::stop-commands::(\S+)\n.*?\n::\1::\n", "", log)
-
-
-def expect(what, actual, expected):
-    assert actual == expected, what
+    def run(self, page=False, **given):
+        """Runs a job that extends the hidden one with these variables."""
+        (self.folder / "api-key").write_text(f"{self.key}\n")
+        account = {"BASE_URL": self.api.url, "KEY_FILE": str(self.folder / "api-key")}
+        variables = JOB["variables"] | {f"TRANSLATION_EXPORTER_API__{name}": value for name, value in account.items()}
+        variables |= {f"TRANSLATIONS_{name.upper()}": value for name, value in given.items()}
+        variables["TRANSLATIONS_PAGE"] = "public/index.html" if page else ""
+        code, log = self.execute(["sh", "-e"], "\n".join(JOB["script"]), variables)
+        beside = self.folder / ("public" if page else "")
+        markdown, languages, figures = self.folder / "translations.md", self.folder / "languages.json", beside / "translations.json"
+        outputs = {"languages": languages.read_text().strip()} if languages.exists() else {}
+        outputs |= {"json": str(figures)} if figures.exists() else {}
+        outputs |= {"page": str(beside)} if page and (beside / "index.html").exists() else {}
+        return Result(code, markdown.read_text() if markdown.exists() else "", log, outputs)
 
 
 @pytest.fixture
@@ -135,209 +146,179 @@ def account(api):
     return api
 
 
-def expect_ready_page(path):
-    """The page calls all translations ready, as the gate does."""
-    page = path.read_text()
-    assert READY in page, page[:3000]
+@pytest.fixture
+def github(account, served, tmp_path):
+    return GitHub(tmp_path / "work", account, served)
 
 
-def test_the_action_gates_shows_and_verifies(account, served, tmp_path):
-    api, folder = account, tmp_path / "work"
-    account = {"base_url": api.url, "api_key": FakeApi.KEY}
+@pytest.fixture
+def gitlab(account, served, tmp_path):
+    return GitLab(tmp_path / "work", account, served)
 
-    def use(**given):
-        return GitHub(folder, served).use(**account | given)
 
-    def uploaded(outputs):
-        """Whether the last step would run: its condition names this output."""
-        *_, last = yaml.safe_load(ACTION.read_text())["runs"]["steps"]
-        assert "steps.read.outputs.page != ''" in last["if"] and last["with"]["path"] == "${{ steps.read.outputs.page }}", last
-        return outputs.get("page")
+@pytest.fixture(params=["github", "gitlab"])
+def gate(request):
+    """Each of both."""
+    return request.getfixturevalue(request.param)
 
-    code, summary, outputs, log = use(repositories="acme/webshop\n", languages="fr\n")
-    expect(f"a gate that passes: {log}", (code, outputs["ready"]), (0, "true"))
-    assert "acme/webshop" in summary and "acme/docs" not in summary, summary
-    assert FakeApi.KEY not in summary + log, "the key was shown"
-    expect("the upload", uploaded(outputs), None)
-    calls = (folder / "calls").read_text()
+
+def test_both_name_one_version():
+    assert JOB["variables"]["TRANSLATIONS_VERSION"] == VERSION
+
+
+def test_a_passed_gate_shows_what_was_chosen_and_no_key(gate):
+    used = gate.run(repositories="acme/webshop", languages="fr")
+    assert used.code == 0 and "page" not in used.outputs, used.log
+    assert "acme/webshop" in used.markdown and "acme/docs" not in used.markdown, used.markdown
+    assert FakeApi.KEY not in used.markdown + used.log
+
+
+def test_a_language_below_its_target_fails_the_gate_and_shows_on_the_page(gate):
+    used = gate.run(repositories="acme/*", require="0.95", page=True)
+    assert (used.code, used.outputs["languages"]) == (3, '["fr"]'), used.log
+    page = Path(used.outputs["page"], "index.html").read_text()
+    assert "acme/docs" in used.markdown and "docs" in page and "webshop" in page
+    assert json.loads(Path(used.outputs["page"], "badge.json").read_text())["message"] == "1 of 3 ready"
+    assert [one["name"] for one in json.loads(Path(used.outputs["json"]).read_text())["repositories"]] == ["acme/docs", "acme/webshop"]
+
+
+def test_a_lower_target_passes_and_the_page_calls_all_translations_ready(gate):
+    used = gate.run(repositories="acme/*", require="0.3", page=True)
+    assert used.code == 0 and "Ready to ship: 3 of 3 ready" in Path(used.outputs["page"], "index.html").read_text(), used.log
+
+
+def test_changes_since_an_earlier_file_are_shown(gate, account, tmp_path):
+    first = gate.run(repositories="acme/*", require="0.6")
+    assert first.code == 3 and "since" not in first.markdown, first.log
+    earlier = shutil.copy(first.outputs["json"], tmp_path / "earlier $(touch touched).json")
+    account.put((1, "acme/webshop", {"de": 61, "fr": 100}))
+    used = gate.run(repositories="acme/*", require="0.6", since=str(earlier))
+    assert used.code == 0 and "de +21 of acme/webshop became ready" in used.markdown, used.log
+    assert list(tmp_path.rglob("touched")) == []
+
+
+def test_a_path_without_an_earlier_file_is_left_out_with_a_notice(gate, tmp_path):
+    for path in ODD_PATHS:
+        used = gate.run(repositories="acme/*", require="nothing", since=path)
+        assert used.code == 0 and "There is no earlier file" in used.log, (path, used.log)
+        assert "acme/docs" in used.markdown and "since" not in used.markdown, path
+    assert list(tmp_path.rglob("touched")) == []
+
+
+@pytest.mark.parametrize("text", ["", "{", '{"version": 1}', "::error::x"])
+def test_a_file_that_is_no_earlier_output_is_refused(gate, tmp_path, text):
+    (tmp_path / "earlier").write_text(text)
+    used = gate.run(repositories="acme/*", require="nothing", since=str(tmp_path / "earlier"))
+    assert (used.code, used.markdown) == (2, "") and "json" not in used.outputs and "--since" in used.log, used.log
+
+
+def test_figures_without_one_repository_are_shown_and_pass_no_gate(gate, account):
+    account.command("put", [{"id": 2, "name": "acme/docs", "answer": "no JSON"}])
+    used = gate.run(repositories="acme/*", require="nothing", page=True)
+    assert used.code == 0 and used.outputs["page"] and "acme/webshop" in used.markdown, used.log
+    assert re.search("(?i)warning.*not everything that was asked for", used.log)
+    assert gate.run(repositories="acme/*", require="0.3").code == 1
+
+
+@pytest.mark.parametrize("require", ["targets", "nothing"])
+def test_a_refused_key_fails_and_is_not_shown(gate, require):
+    gate.key = "another"
+    used = gate.run(require=require, page=True)
+    assert used.code == 1 and "another" not in used.log, used.log
+
+
+def test_a_use_that_reads_nothing_shows_no_figures_of_an_earlier_one(gate):
+    assert "acme/webshop" in gate.run(require="nothing").markdown
+    used = gate.run(require="95")
+    assert (used.code, used.markdown) == (2, "") and "json" not in used.outputs, used.log
+
+
+def test_a_tampered_archive_is_not_unpacked(gate, served):
+    (archive,) = served.glob("*.tar.gz")
+    archive.write_bytes(archive.read_bytes() + b"0")
+    assert gate.run().code == 1 and not gate.unpacked()
+
+
+def heeded(log):
+    """The part of a log in which GitHub's runner looks for commands."""
+    return re.sub(r"(?s)::stop-commands::(\S+)\n.*?\n::\1::\n", "", log)
+
+
+@pytest.mark.parametrize(
+    ("inputs", "code", "ready", "command"),
+    [
+        ({"require": "0.3"}, 0, "true", ""),
+        ({"require": "0.95"}, 3, "false", "::error::A translation is below its target"),
+        ({"require": "0.95", "fail": "false"}, 0, "false", "::warning::A translation is below its target"),
+        ({"require": "nothing"}, 0, "unknown", ""),
+        ({"require": "nothing", "since": "none"}, 0, "unknown", "::notice::There is no earlier file"),
+        ({"require": "95"}, 2, "unknown", "::error::The inputs of this step are wrong"),
+        ({"repositories": "acme/none"}, 1, "unknown", "::error::Not everything that was asked for"),
+    ],
+)
+def test_the_output_ready_and_a_command_to_the_runner_tell_the_outcome(github, inputs, code, ready, command):
+    used = github.run(**{"repositories": "acme/*"} | inputs)
+    assert (used.code, used.outputs["ready"]) == (code, ready) and command in heeded(used.log), used.log
+    assert code != 1 or used.outputs["languages"] == "[]"
+
+
+def test_names_that_a_runner_or_a_browser_would_interpret_do_nothing(github):
+    used = github.run(repositories="evil/*", require="0.95")
+    assert "&lt;img src=x&gt;\\| @&#8203;octocat" in used.markdown and "<img" not in used.markdown, used.markdown
+    assert "::add-mask::x" in used.log and "::add-mask::x" not in heeded(used.log), used.log
+    used = github.run(repositories="evil/*", require="0.01")
+    assert json.loads(used.outputs["languages"]) == ["::add-mask::x", 'q"\\']
+
+
+def test_inputs_of_several_lines_may_be_those_of_windows(github):
+    used = github.run(repositories="acme/docs\r\nacme/web*\r\n", languages="de\r\nfr\r\n", require="0.6", since="\r\n")
+    assert (used.code, used.outputs["languages"]) == (3, '["fr"]') and "earlier file" not in used.log, used.log
+
+
+def test_the_summary_holds_no_more_than_the_maximum(github, account):
+    account.put(*((id, f"acme/{id}", {"de": 40}) for id in range(10, 100)))
+    assert len(github.run(require="nothing").markdown) > 2000
+    used = github.run(require="nothing", max_size="2000")
+    assert used.code == 0 and "acme" in used.markdown and len(used.markdown.encode()) <= 2000, used
+
+
+def test_the_action_verifies_who_built_the_archive(github):
+    github.environment["ATTESTED"] = "echo 'no matching attestation' >&2; exit 1"
+    used = github.run()
+    assert (used.code, used.outputs) == (1, {}) and "no matching attestation" in used.log and not github.unpacked(), used.log
+    calls = github.calls.read_text()
     for wanted in ("release download v", "attestation verify translation-exporter-", "--source-ref refs/tags/v", "/release.yaml"):
         assert wanted in calls, calls
 
-    code, summary, outputs, log = use(repositories="evil/*", require="0.95")
-    expect(f"names that a runner or a browser would interpret: {log}", (code, outputs["ready"]), (3, "false"))
-    assert "&lt;img src=x&gt;\\| @&#8203;octocat" in summary and "<img" not in summary, summary
-    assert "::add-mask::x" in log and "::add-mask::x" not in heeded(log), log
-    assert "::error::A translation is below its target" in heeded(log), log
 
-    code, summary, outputs, log = use(repositories="acme/*", require="0.95")
-    expect(f"a language below the target: {log}", (code, outputs["ready"]), (3, "false"))
-    assert "acme/docs" in summary and "::error::A translation is below its target" in log and "de" in log, log
-    code, _, outputs, log = use(repositories="acme/*", require="nothing", pages="true")
-    expect(f"without a gate: {log}", (code, outputs["ready"]), (0, "unknown"))
-    page = Path(uploaded(outputs))
-    assert "acme/" in (page / "index.html").read_text(), (page / "index.html").read_text()[:500]
-    assert json.loads((page / "translations.json").read_text())["version"] == 1
-    assert json.loads((page / "badge.json").read_text())["message"] == "1 of 3 ready"
-    code, _, outputs, log = use(repositories="acme/*\r\n", languages="de\r\nfr\r\n", require="0.6")
-    expect(f"lines of Windows: {log}", (code, outputs["ready"], json.loads(outputs["languages"])), (3, "false", ["fr"]))
-    code, _, outputs, log = use(repositories="acme/*", require="0.6", fail="false")
-    expect(f"a gate that must not fail: {log}", (code, outputs["ready"]), (0, "false"))
-    assert "::warning::A translation is below" in heeded(log), log
-    compared(use, folder, api)
-    code, _, outputs, log = use(repositories="evil/*", require="0.01")
-    expect(f"hostile codes: {log}", (code, json.loads(outputs["languages"])), (0, ["::add-mask::x", 'q"\\']))
-    code, _, outputs, log = use(repositories="acme/*", require="0.3", pages="true")
-    expect_ready_page(Path(uploaded(outputs)) / "index.html")
-    expect(f"a lower target: {log}", (code, outputs["ready"]), (0, "true"))
-    code, _, outputs, log = use(repositories="acme/none")
-    expect(f"no such repository: {log}", (code, outputs["ready"], outputs["languages"]), (1, "unknown", "[]"))
-    assert "::error::Not everything that was asked for" in heeded(log), log
-    code, _, outputs, log = use(api_key="another", pages="true")
-    expect(f"a wrong key: {log}", (code, outputs["ready"]), (1, "unknown"))
-    assert "another" not in log, log
-    code, _, outputs, log = use(require="95")
-    expect(f"a ratio that is none: {log}", (code, outputs["ready"]), (2, "unknown"))
-    assert "::error::The inputs of this step are wrong" in heeded(log), log
-
-    api.command("put", [{"id": 2, "name": "acme/docs", "answer": "no JSON"}])
-    code, summary, outputs, log = use(repositories="acme/*", require="nothing", pages="true")
-    expect(f"figures without one repository: {log}", (code, outputs["ready"]), (0, "unknown"))
-    assert "acme/webshop" in summary and uploaded(outputs) and "::warning::Not everything that was asked for" in heeded(log), log
-    code, _, outputs, log = use(repositories="acme/*", require="0.3")
-    expect(f"a gate without one repository: {log}", (code, outputs["ready"]), (1, "unknown"))
-    api.put(DOCS)
-    code, _, outputs, log = use(api_key="another", require="nothing", pages="true")
-    expect(f"no figures at all: {log}", (code, outputs["ready"]), (1, "unknown"))
-    twice = GitHub(folder, served)
-    twice.use(**account, repositories="acme/webshop", require="nothing")
-    code, summary, _, log = twice.use(**account, require="95")
-    expect(f"a second use in a job, which reads nothing: {log}", (code, summary.count("acme/webshop")), (2, 1))
-
-    code, _, outputs, _ = GitHub(folder, served).use(**account, version="v9.9.9")
-    assert code != 0 and not outputs, "another version's archive"
-    refused = GitHub(folder, served)
-    refused.environment["ATTESTED"] = "echo 'no matching attestation' >&2; exit 1"
-    code, _, outputs, log = refused.use(**account)
-    assert (
-        code == 1
-        and not outputs
-        and "no matching attestation" in log
-        and not (folder / "translation-exporter/translation-exporter").exists()
-    ), log
-    elsewhere = GitHub(folder, served)
-    elsewhere.environment["RUNNER_OS"] = "Windows"
-    code, _, _, log = elsewhere.use(**account)
-    assert code == 2 and "::error::There is no release" in log, log
+def test_the_action_takes_no_archive_of_another_version_and_none_for_another_system(github):
+    used = github.run(version="v9.9.9")
+    assert used.code != 0 and not github.unpacked(), used.log
+    github.environment["RUNNER_OS"] = "Windows"
+    used = github.run()
+    assert used.code == 2 and "::error::There is no release" in used.log, used.log
 
 
-# Paths that a shell or the program could take for something else; none of them exists.
-ODD_PATHS = ("--help", "-", "(", "a b", "$(touch touched)", "`touch touched`", "; touch touched", "*", "\r\n")
+def test_the_page_is_uploaded_after_a_failed_gate_too():
+    *_, last = ACTION["runs"]["steps"]
+    assert last["if"] == "${{ !cancelled() && steps.read.outputs.page != '' }}"
+    assert last["with"]["path"] == "${{ steps.read.outputs.page }}"
 
 
-def compared(use, folder, api):
-    """The input `since`: what changed, no earlier file, hostile paths, and files that are no output of ours."""
-
-    def earlier(path):
-        """An earlier output as a file outside the folder, which each use of the action makes anew."""
-        return str(shutil.copy(path, folder.parent / "earlier $(touch touched).json"))
-
-    _, summary, outputs, log = use(repositories="acme/*", require="0.6")
-    assert "since" not in summary, summary
-    since = earlier(outputs["json"])
-    api.put((1, "acme/webshop", {"de": 61, "fr": 90}), (2, "acme/docs", {"de": 75}))
-    code, summary, outputs, log = use(repositories="acme/*", require="0.95", since=f"{since}\r\n", fail="false")
-    expect(f"a comparison: {log}", (code, outputs["ready"]), (0, "false"))
-    assert "+12.5" in summary and "+21" in summary and "-10" in summary, summary
-    code, summary, outputs, log = use(repositories="acme/*", require="0.6", since=since)
-    expect(f"one that became ready: {log}", (code, outputs["ready"]), (0, "true"))
-    assert "de +21 of acme/webshop became ready" in summary and Path(outputs["json"]).exists(), summary
-    code, summary, _, log = use(repositories="acme/*", require="nothing", since=since, max_size="2000")
-    assert code == 0 and len(summary.encode()) <= 2000 and "acme" in summary, (log, summary)
-    api.put((1, "acme/webshop", {"de": 40, "fr": 100}), DOCS)
-    for path in ODD_PATHS:
-        code, summary, outputs, log = use(repositories="acme/*", require="nothing", since=path)
-        expect(f"since {path!r}: {log}", (code, outputs["ready"]), (0, "unknown"))
-        assert "acme/docs" in summary and "since" not in summary, summary
-        assert ("::notice::There is no earlier file" in heeded(log)) == bool(path.strip()), log
-    for text in ("", "{", '{"version": 1}', "::error::x"):
-        Path(since).write_text(text)
-        code, _, outputs, log = use(repositories="acme/*", require="nothing", since=since)
-        expect(f"a file with {text!r}: {log}", (code, outputs["ready"]), (2, "unknown"))
-        assert "--since" in log and "json" not in outputs and "::error::The inputs of this step are wrong" in heeded(log), log
-    expect("files that a path made", list(folder.parent.rglob("touched")), [])
+def test_the_template_takes_globs_separated_by_blanks_and_prints_the_figures(gitlab):
+    used = gitlab.run(repositories="acme/docs acme/web*", require="nothing")
+    assert "acme/docs" in used.markdown and "acme/webshop" in used.markdown and used.markdown in used.log, used.log
 
 
-def test_the_template_gates_shows_and_verifies(account, served, tmp_path):
-    api, folder = account, tmp_path / "work"
+def test_the_template_takes_a_checksum_in_place_of_that_beside_the_archive(gitlab, served):
+    assert gitlab.run(sha256=64 * "0").code not in (0, 3) and not gitlab.unpacked()
     digest = hashlib.sha256(next(served.glob("*.tar.gz")).read_bytes()).hexdigest()
-    (folder.parent / "key").write_text(f"{FakeApi.KEY}\n")
-    account = {"TRANSLATION_EXPORTER_API__BASE_URL": api.url, "TRANSLATION_EXPORTER_API__KEY_FILE": str(folder.parent / "key")}
-
-    def extend(**variables):
-        return GitLab(folder, served).extend(**account, **variables)
-
-    code, markdown, log = extend(TRANSLATIONS_REPOSITORIES="acme/webshop", TRANSLATIONS_LANGUAGES="fr", TRANSLATIONS_SHA256=digest)
-    expect(f"a gate that passes: {log}", code, 0)
-    assert "acme/webshop" in markdown and "acme/docs" not in markdown and markdown in log, markdown
-    code, markdown, log = extend(
-        TRANSLATIONS_REPOSITORIES="acme/docs acme/web*", TRANSLATIONS_REQUIRE="0.95", TRANSLATIONS_PAGE="public/index.html"
-    )
-    expect(f"a language below the target: {log}", code, 3)
-    assert "acme/docs" in markdown, markdown
-    page = (folder / "public/index.html").read_text()
-    assert "webshop" in page and "docs" in page, page
-    assert json.loads((folder / "languages.json").read_text()) == ["fr"]
-    assert json.loads((folder / "public/badge.json").read_text())["message"] == "1 of 3 ready"
-    assert len(json.loads((folder / "public/translations.json").read_text())["repositories"]) == 2
-    code, _, log = extend(TRANSLATIONS_REQUIRE="nothing")
-    expect(f"without a gate: {log}", code, 0)
-    since = shutil.copy(folder / "translations.json", folder.parent / "an earlier one.json")
-    api.put((2, "acme/docs", {"de": 75}))
-    code, markdown, log = extend(TRANSLATIONS_REPOSITORIES="acme/*", TRANSLATIONS_REQUIRE="nothing", TRANSLATIONS_SINCE=str(since))
-    expect(f"a comparison: {log}", code, 0)
-    assert "+12.5" in markdown, markdown
-    again = GitLab(folder, served)
-    shutil.copy(since, folder / "translations.json")
-    code, markdown, log = again.extend(**account, TRANSLATIONS_REQUIRE="nothing", TRANSLATIONS_SINCE="./translations.json")
-    expect(f"a comparison with the file that the job replaces: {log}", code, 0)
-    assert "+12.5" in markdown, (markdown, log)
-    api.put(DOCS)
-    for path in ODD_PATHS:
-        code, markdown, log = extend(TRANSLATIONS_REPOSITORIES="acme/*", TRANSLATIONS_REQUIRE="nothing", TRANSLATIONS_SINCE=path)
-        expect(f"since {path!r}: {log}", code, 0)
-        assert "There is no earlier file" in log and "acme/docs" in markdown, (log, markdown)
-    since.write_text("{")
-    code, markdown, log = extend(TRANSLATIONS_REQUIRE="nothing", TRANSLATIONS_SINCE=str(since))
-    expect(f"a damaged file: {log}", (code, markdown), (2, None))
-    expect("files that a path made", list(folder.parent.rglob("touched")), [])
-    code, _, log = extend(TRANSLATIONS_REPOSITORIES="acme/*", TRANSLATIONS_REQUIRE="0.3", TRANSLATIONS_PAGE="public/index.html")
-    expect(f"a lower target: {log}", code, 0)
-    expect_ready_page(folder / "public/index.html")
-    api.command("put", [{"id": 2, "name": "acme/docs", "answer": "no JSON"}])
-    code, markdown, log = extend(TRANSLATIONS_REPOSITORIES="acme/*", TRANSLATIONS_REQUIRE="nothing", TRANSLATIONS_PAGE="public/index.html")
-    expect(f"figures without one repository: {log}", code, 0)
-    assert "acme/webshop" in markdown and "not everything that was asked for" in log and (folder / "public/index.html").exists(), log
-    code, _, log = extend(TRANSLATIONS_REPOSITORIES="acme/*", TRANSLATIONS_REQUIRE="0.3")
-    expect(f"a gate without one repository: {log}", code, 1)
-    api.put(DOCS)
-    (folder.parent / "another-key").write_text("another\n")
-    refused = account | {"TRANSLATION_EXPORTER_API__KEY_FILE": str(folder.parent / "another-key")}
-    code, _, log = GitLab(folder, served).extend(**refused, TRANSLATIONS_REQUIRE="nothing")
-    expect(f"no figures at all: {log}", code, 1)
-    used = GitLab(folder, served)
-    (folder / "translations.md").write_text("| the figures of yesterday |")
-    code, markdown, log = used.extend(**account, TRANSLATIONS_REQUIRE="95")
-    expect(f"a workspace with files of an earlier job: {log}", (code, markdown), (2, None))
-    code, markdown, log = extend(TRANSLATIONS_SHA256=64 * "0")
-    assert code not in (0, 3) and markdown is None and not list(folder.glob("*/translation-exporter")), log
+    assert gitlab.run(require="nothing", sha256=digest).code == 0
+    assert "SHA256SUMS" not in gitlab.calls.read_text()
 
 
-def test_both_name_one_version_and_refuse_a_tampered_archive(account, served, tmp_path):
-    assert yaml.safe_load(TEMPLATE.read_text())[".translations"]["variables"]["TRANSLATIONS_VERSION"] == VERSION
-    tampered = shutil.copytree(served, tmp_path / "tampered")
-    archive = next(tampered.glob("*.tar.gz"))
-    archive.write_bytes(archive.read_bytes() + b"0")
-    code, *_ = GitHub(tmp_path / "github", tampered).use(base_url=account.url, api_key=FakeApi.KEY)
-    assert code == 1 and not list((tmp_path / "github").glob("*/translation-exporter"))
-    code, *_ = GitLab(tmp_path / "gitlab", tampered).extend(TRANSLATIONS_REQUIRE="nothing")
-    assert code == 1 and not list((tmp_path / "gitlab").glob("*/translation-exporter"))
+def test_the_template_compares_with_the_file_that_the_job_replaces(gitlab, account):
+    gitlab.run(require="nothing")
+    account.put((2, "acme/docs", {"de": 75}))
+    used = gitlab.run(require="nothing", since="./translations.json")
+    assert used.code == 0 and "+12.5" in used.markdown, used.log
