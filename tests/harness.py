@@ -32,7 +32,7 @@ def wait_for(what, condition, patience=PATIENCE):
 
 def get(url, headers=None):
     """The body of a GET that is answered with 200."""
-    with urllib.request.urlopen(urllib.request.Request(url, headers=headers or {}), timeout=20) as response:
+    with urllib.request.urlopen(urllib.request.Request(url, headers=headers or {}), timeout=PATIENCE) as response:
         return response.read().decode()
 
 
@@ -163,7 +163,7 @@ class FakeApi:
 
     def __exit__(self, *_):
         self.process.stdin.close()
-        self.process.wait(20)
+        self.process.wait(PATIENCE)
         self.process.stdout.close()
 
     def command(self, name, value):

@@ -10,7 +10,7 @@ import threading
 import pytest
 import yaml
 from deploy.chart import ALL_ON, BASE_URL, CHART, Refused, merged, nested, template, the
-from harness import ROOT
+from harness import PATIENCE, ROOT
 
 DIGEST = "sha256:" + 64 * "d"
 ABSENT = "TranslationExporterAbsent"
@@ -462,7 +462,7 @@ def test_the_weekly_digest_is_posted_as_it_was_written(tmp_path):
         assert process.poll() is None, "it did not wait for the file"
         (tmp_path / "digest/new").write_text(markdown)
         (tmp_path / "digest/new").rename(tmp_path / "digest/translations.md")
-        assert process.wait(60) == 0
+        assert process.wait(PATIENCE) == 0
         server.shutdown()
     shown = start.replace("\t", " ") + 50 * "| c | d |\n" + "\nRepositories left out: 50.\n" + due
     assert received == [{"text": shown}], received

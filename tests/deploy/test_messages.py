@@ -13,7 +13,7 @@ import threading
 import urllib.request
 
 import yaml
-from harness import ROOT, address, running, wait_for
+from harness import PATIENCE, ROOT, address, running, wait_for
 
 PROMETHEUS = ROOT / "deploy/prometheus"
 RUNBOOK = "https://example.com/runbook"
@@ -163,14 +163,14 @@ def test_alertmanager_delivers_the_messages_of_the_templates(tmp_path):
         def post(*alerts):
             body = json.dumps(alerts).encode()
             request = urllib.request.Request(f"http://{at}/api/v2/alerts", body, {"Content-Type": "application/json"})
-            urllib.request.urlopen(request, timeout=20)
+            urllib.request.urlopen(request, timeout=PATIENCE)
 
         def expect(title, text=None):
             def arrived():
                 wanted = [one for one in received if parts(one)[0] == title and text in (None, parts(one)[1].strip() + "\n")]
                 return {kind for kind, _ in wanted} >= kinds
 
-            wait_for(f"by {', '.join(sorted(kinds))}: {title}", arrived, 60)
+            wait_for(f"by {', '.join(sorted(kinds))}: {title}", arrived)
 
         wait_for("Alertmanager is ready", lambda: urllib.request.urlopen(f"http://{at}/-/ready").status == 200)
         post(*STALLED, MISSED, STALE)

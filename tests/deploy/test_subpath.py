@@ -9,7 +9,7 @@ import urllib.parse
 import urllib.request
 
 from deploy.chart import CHART
-from harness import running, wait_for
+from harness import PATIENCE, running, wait_for
 
 # Where the links of the page lead besides to itself, relative to the sub-path.
 ENDPOINTS = {"", "metrics", "-/ready", "-/healthy"}
@@ -38,7 +38,7 @@ def free_port():
 def fetch(url):
     """Status, final address and body."""
     try:
-        with urllib.request.urlopen(url, timeout=20) as response:
+        with urllib.request.urlopen(url, timeout=PATIENCE) as response:
             return response.status, response.url, response.read().decode()
     except urllib.error.HTTPError as error:
         return error.code, error.url, error.read().decode()

@@ -15,7 +15,7 @@ import ssl
 import sys
 
 import sandbox
-from harness import FakeApi, wait_for
+from harness import PATIENCE, FakeApi, wait_for
 
 import api as https_api
 
@@ -48,7 +48,7 @@ class Manager:
         }
         self.notifications = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self.notifications.bind(str(self.folder / "notify"))
-        self.notifications.settimeout(20)
+        self.notifications.settimeout(PATIENCE)
 
     def here(self, text):
         for path, instead in self.paths.items():
@@ -92,11 +92,11 @@ def main():
     key.write_text(FakeApi.KEY + "\n")
 
     def ready(url="http://127.0.0.1:10018", tls=None):
-        wait_for("data", lambda: sandbox.get(f"{url}/-/ready", 1, tls)[0] == 200, 20)
+        wait_for("data", lambda: sandbox.get(f"{url}/-/ready", PATIENCE, tls)[0] == 200)
 
     config.write_text("api:\n  base_url: https://user@nonsense\n")
     with sandbox.killed_at_the_end(manager.start()) as process:
-        code = process.wait(20)
+        code = process.wait(PATIENCE)
     assert code == int(manager.service["RestartPreventExitStatus"][0]), f"a wrong configuration ended with {code}"
     print("a wrong configuration is not restarted")
 
@@ -104,7 +104,7 @@ def main():
     with sandbox.killed_at_the_end(manager.start()) as process:
         manager.notified("READY=1")
         ready()
-        sandbox.get("http://127.0.0.1:10018/metrics", 1)
+        sandbox.get("http://127.0.0.1:10018/metrics", PATIENCE)
         manager.reload(process)
         assert "MONOTONIC_USEC" in manager.notified("RELOADING=1")
         manager.notified("READY=1")
@@ -128,7 +128,7 @@ def main():
     api.command("key", ROTATED)
     with sandbox.killed_at_the_end(manager.start()) as process:
         ready("https://127.0.0.1:10018", ssl._create_unverified_context())
-        wait_for("the rotated key", lambda: api.keys() >= {ROTATED}, 20)
+        wait_for("the rotated key", lambda: api.keys() >= {ROTATED})
         sandbox.stop(process, grace)
     print("after a restart, the rotated key is used, and TLS with a key file of root's is served as the README says")
 

@@ -2,6 +2,7 @@
 
 import json
 import re
+import signal
 import statistics
 from pathlib import Path
 
@@ -14,11 +15,15 @@ ACCOUNT = [(1, "acme/app", {"de": 100, "fr": 50, "ja": 92, "it": 80}), (2, "acme
 FALLEN = (1, "acme/app", {"de": 100, "fr": 50, "ja": 92, "it": 20})
 ROWS = re.findall(r"^\| (.+) \|$", (Path(__file__).parent / "expected.md").read_text(), re.MULTILINE)[1:]
 EXPECTED = {tuple(cells[:3]): tuple(cells[3:]) for cells in (row.split(" | ") for row in ROWS)}
-TARGETS = [
-    {"languages": ["fr"], "ratio": 0.9, "due": "2020-02-29"},
-    {"languages": ["ja"], "ratio": 0.9},
-    {"languages": ["eo"], "ratio": 0},
-]
+CONFIG = {
+    "poll": {"interval": "1s"},
+    "links": {"repository": "https://example.com/{id}"},
+    "targets": [
+        {"languages": ["fr"], "ratio": 0.9, "due": "2020-02-29"},
+        {"languages": ["ja"], "ratio": 0.9},
+        {"languages": ["eo"], "ratio": 0},
+    ],
+}
 
 
 def panels(dashboard):
@@ -81,8 +86,8 @@ def test_links_lead_to_dashboards_and_set_their_variables():
 def account(api, exporter, tmp_path):
     """An exporter whose API can fail, with one translation that has fallen and one that is overdue."""
     api.put(*ACCOUNT)
-    (tmp_path / "targets.yaml").write_text(json.dumps({"targets": TARGETS, "links": {"repository": "https://example.com/{id}"}}))
-    started = exporter("--config.file=targets.yaml", api=api, poll__interval="1s", poll__stale_after="2s", api__max_attempts=1)
+    (tmp_path / "config.yaml").write_text(json.dumps(CONFIG))
+    started = exporter("--config.file=config.yaml", api=api, api__max_attempts=1)
     started.wait_for_poll()
     api.put(FALLEN)
     return started
@@ -110,7 +115,7 @@ def test_a_selected_repository_shows_its_own_languages_alone(account, scraping, 
         assert {labels["language"] for labels, _ in found} == {"de", "eo", "ko"}
 
 
-def test_each_query_finds_what_it_should_also_in_an_outage_and_without_the_exporter(account, scraping, api):
+def test_each_query_finds_what_it_should_also_in_an_outage_and_without_the_exporter(account, scraping, api, tmp_path):
     server = scraping(account)
 
     def scraped(what):
@@ -120,6 +125,8 @@ def test_each_query_finds_what_it_should_also_in_an_outage_and_without_the_expor
     healthy = answers(server)
     api.command("status", 500)
     scraped('translation_exporter_api_requests_total{code="500"}')
+    (tmp_path / "config.yaml").write_text(json.dumps(CONFIG | {"poll": {"interval": "1s", "stale_after": "2s"}}))
+    account.process.send_signal(signal.SIGHUP)
     wait_for("nothing is shown", lambda: not server.now("translation_ready"))
     wait_for("polls have failed", lambda: server.now('translation_exporter_problem{kind="polls_failing"} == 1'))
     outage = answers(server)
