@@ -18,9 +18,9 @@ import tempfile
 import time
 import urllib.request
 
-from harness import address, get, running, wait_for
+from harness import FakeApi, address, get, running, wait_for
 
-EXPORTER, TOOL = sys.argv[1:3]
+EXPORTER, TOOL, FAKE_API = sys.argv[1:4]
 HERE = pathlib.Path(__file__).parent
 TICKS = os.sysconf("SC_CLK_TCK")
 LANGUAGES = 30
@@ -368,6 +368,24 @@ def stream_translations():
     ]
 
 
+def large_responses():
+    """Eight responses of 1 MiB at once, the most that the languages of a repository may have, full of what takes memory."""
+    say("large responses")
+    long = "n" * 990
+    peaks = []
+    for entry in ('{{"code":"{0}","completion":1}}', f'{{{{"code":"{{0}}{long}","name":"{{0}}{long}"}}}}', "[[[]]]"):
+        count = 2**20 // (len(entry.format(99999)) + 1)
+        body = f"[{','.join(entry.format(number) for number in range(count))}]"
+        with FakeApi(FAKE_API) as server:
+            server.put(*((id, f"owner/{id}", {"de": 1}) for id in range(1, 9)))
+            with exporter(server.url, API__KEY=FakeApi.KEY, API__CONCURRENCY="8", POLL__INTERVAL="1s") as (process, url):
+                server.command("put", [{"id": id, "name": f"owner/{id}", "answer": body} for id in range(1, 9)])
+                before = polls(url)
+                wait_for("two polls of large responses", lambda: polls(url) >= before + 2)  # noqa: B023
+                peaks.append(memory(process.pid)[1])
+    return [("peak memory with eight responses of 1 MiB at once, MiB", max(peaks), "below 128")]
+
+
 def status_page():
     say("status page at 100,000 series")
     with api(series=100_000) as root, exporter(root) as (_, url):
@@ -408,6 +426,7 @@ def main():
         "translations": stream_translations,
         "slow-clients": slow_clients,
         "logins": first_logins,
+        "large-responses": large_responses,
         "page": status_page,
         "start": first_answer,
     }
@@ -417,7 +436,7 @@ def main():
         f"{platform.machine()}, {cores} cores, Linux {platform.release().split('-')[0]}, Python {platform.python_version()}"
     )
     figures = []
-    for name in sys.argv[3:] or sections:
+    for name in sys.argv[4:] or sections:
         figures += sections[name]()
     figures.append(("size of the binary, MiB", os.stat(EXPORTER).st_size / 2**20, "below 15"))
     table("figure", "measured", "target")

@@ -7,6 +7,6 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 . tests/install.sh
 
 echo "== building the exporter and the tools in release mode"
-cargo build --release --locked --quiet --bin translation-exporter --example bench-tool
+cargo build --release --locked --quiet --bin translation-exporter --example bench-tool --example fake-api
 release=${CARGO_TARGET_DIR:-$PWD/target}/release
-exec env PYTHONPATH=tests python tests/bench/compare.py "$release/translation-exporter" "$release/examples/bench-tool" "$@"
+exec env PYTHONPATH=tests python tests/bench/compare.py "$release/translation-exporter" "$release/examples/"{bench-tool,fake-api} "$@"
