@@ -179,16 +179,6 @@ fn nothing_is_wrong_after_a_poll_that_read_everything() {
 }
 
 #[test]
-fn a_listing_without_names_is_not_an_empty_account() {
-    let known = Known::with(|known| {
-        known.snapshot.repositories.clear();
-        known.snapshot.unnamed = 3;
-    });
-    let headline = known.headline();
-    assert!(headline.contains("No entry in the listing has a readable name"));
-}
-
-#[test]
 fn a_stale_repository_also_counts_as_failing() {
     let known = Known::with(|known| {
         let failure = failed_for(Reason::ServerError);
@@ -199,37 +189,11 @@ fn a_stale_repository_also_counts_as_failing() {
 }
 
 #[test]
-fn a_certificate_is_reported_14_days_before_its_expiry() {
-    for (days, kind) in [
-        (15, None),
-        (14, Some(ProblemKind::Certificate)),
-        (0, Some(ProblemKind::Certificate)),
-    ] {
-        let known = Known::with(|known| {
-            known.facts.certificate_expires_at = Some(NOW.saturating_add(HOUR * 24 * days));
-        });
-        assert_eq!(
-            known.findings().first().map(|finding| finding.kind),
-            kind,
-            "{days}"
-        );
-    }
-}
-
-#[test]
-fn a_line_holds_trouble_error_and_next_step() {
-    let known = Known::ended(refused(PollFailure::Unauthorized));
-    assert_eq!(
-        known.findings()[0].line(),
-        "The API refused the key; unread repositories are shown as they were before: \
-         GET https://api.test/v1/repositories: it failed; do something"
-    );
-    let known = Known::with(|known| known.snapshot.repositories.clear());
-    assert_eq!(
-        known.findings()[0].line(),
-        "The account of this key has no repositories; connect repositories to it, or use the key \
-         of another account"
-    );
+fn a_certificate_that_is_valid_for_more_than_14_days_is_no_finding() {
+    let known = Known::with(|known| {
+        known.facts.certificate_expires_at = Some(NOW.saturating_add(HOUR * (24 * 14 + 1)));
+    });
+    assert_eq!(known.findings(), []);
 }
 
 #[test]
@@ -253,17 +217,6 @@ fn dropped_lines_of_the_log_are_a_finding_for_15_minutes() {
     let what = "1,234 lines of the log were dropped because stderr was blocked";
     assert_eq!(dropped(14).as_deref(), Some(what));
     assert_eq!(dropped(15), None);
-}
-
-#[test]
-fn a_wrong_clock_is_shown_beside_that_of_the_api() {
-    let known = Known::with(|known| {
-        let machine = Timestamp::from_millis(0);
-        known.status.wrong_clock = Some(WrongClock { machine, api: NOW });
-    });
-    let detail = known.findings()[0].detail.clone().unwrap();
-    let expected = format!("this machine's clock says 1970-01-01T00:00:00Z, the API's {NOW}");
-    assert_eq!(detail.to_string(), expected);
 }
 
 #[test]

@@ -3,7 +3,6 @@
 use super::*;
 mod api;
 mod failures;
-mod falls;
 mod listing;
 mod logging;
 mod machine;
@@ -15,7 +14,7 @@ mod staleness;
 mod wrong_clock;
 
 use crate::{
-    domain::{Failure, PollFailure, snapshot::Condition},
+    domain::{Failure, PollFailure},
     support::clock::Timestamp,
 };
 use api::{EndOfPoll, FakeApi, Responses, Setup};
@@ -28,7 +27,6 @@ const HOUR: Duration = Duration::from_secs(3600);
 struct Bench {
     api: FakeApi,
     poller: Poller<FakeApi>,
-    completion_scale: f64,
 }
 
 impl Bench {
@@ -36,11 +34,7 @@ impl Bench {
     fn new() -> Self {
         let api = FakeApi::new();
         let poller = Setup::of(api.clone()).build();
-        Self {
-            api,
-            poller,
-            completion_scale: 100.0,
-        }
+        Self { api, poller }
     }
 
     /// A poller of `repositories` named o/001, o/002 and so on, of which some can be read.
@@ -99,7 +93,6 @@ impl Bench {
         let setup = Setup {
             saved: Some(self.saved()),
             start,
-            completion_scale: self.completion_scale,
             ..Setup::of(self.api.clone())
         };
         self.poller = setup.build();

@@ -6,26 +6,17 @@ use crate::support::clock::WrongClock;
 /// A kind, a situation in which it is the worst finding, and words of its text.
 pub type Case = (ProblemKind, Known, &'static [&'static str]);
 
-/// Returns all cases, worst first.
+/// Returns all cases.
+#[expect(clippy::too_many_lines, reason = "one table of cases")]
 pub fn each_kind() -> Vec<Case> {
-    let groups = [
-        failed_polls(),
-        stale_and_failing_data(),
-        lost_repositories(),
-        odd_responses(),
-        exporter_warnings(),
-        notices(),
-    ];
-    groups.into_iter().flatten().collect()
-}
-
-/// Returns failed polls.
-fn failed_polls() -> Vec<Case> {
     vec![
         (
             ProblemKind::ApiKey,
             Known::ended(refused(PollFailure::Unauthorized)),
-            &["refused the key", "shown as they were before"],
+            &[
+                "The API refused the key; unread repositories are shown as they were before: \
+                 GET https://api.test/v1/repositories: it failed; do something",
+            ],
         ),
         (
             ProblemKind::ApiKey,
@@ -53,21 +44,16 @@ fn failed_polls() -> Vec<Case> {
             }),
             &["has had no response for 1 h"],
         ),
-    ]
-}
-
-/// Returns data that cannot be refreshed, and an expired certificate.
-fn stale_and_failing_data() -> Vec<Case> {
-    let stale = testing::stale(ago(5), None);
-    vec![
         (
             ProblemKind::DataStale,
-            Known::with(|known| known.snapshot.repositories[0].condition = stale),
+            Known::with(|known| {
+                known.snapshot.repositories[0].condition = testing::stale(ago(5), None);
+            }),
             &["1 repository", "stale", "no longer shown"],
         ),
         (
             ProblemKind::Certificate,
-            Known::with(|known| known.facts.certificate_expires_at = Some(ago(1))),
+            Known::with(|known| known.facts.certificate_expires_at = Some(NOW)),
             &["certificate", "expired"],
         ),
         (
@@ -85,16 +71,21 @@ fn stale_and_failing_data() -> Vec<Case> {
             }),
             &["1 of 2 repositories cannot be read"],
         ),
-    ]
-}
-
-/// Returns listings without repositories.
-fn lost_repositories() -> Vec<Case> {
-    vec![
         (
             ProblemKind::NoRepositories,
             Known::with(|known| known.snapshot.repositories.clear()),
-            &["account of this key has no repositories"],
+            &[
+                "The account of this key has no repositories; connect repositories to it, or use \
+                 the key of another account",
+            ],
+        ),
+        (
+            ProblemKind::NoRepositories,
+            Known::with(|known| {
+                known.snapshot.repositories.clear();
+                known.snapshot.unnamed = 3;
+            }),
+            &["No entry in the listing has a readable name"],
         ),
         (
             ProblemKind::NoRepositories,
@@ -104,12 +95,6 @@ fn lost_repositories() -> Vec<Case> {
             }),
             &["filters leave out every repository", "1,234"],
         ),
-    ]
-}
-
-/// Returns responses with suspect values.
-fn odd_responses() -> Vec<Case> {
-    vec![
         (
             ProblemKind::CompletionScale,
             Known::with(|known| {
@@ -147,12 +132,6 @@ fn odd_responses() -> Vec<Case> {
             }),
             &["may be missing: completion (list_languages)"],
         ),
-    ]
-}
-
-/// Returns warnings about the exporter itself.
-fn exporter_warnings() -> Vec<Case> {
-    vec![
         (
             ProblemKind::StateNotSaved,
             Known::with(|known| known.facts.state_not_saved = Some(failure())),
@@ -171,17 +150,10 @@ fn exporter_warnings() -> Vec<Case> {
         (
             ProblemKind::Certificate,
             Known::with(|known| {
-                known.facts.certificate_expires_at = Some(NOW.saturating_add(HOUR * 24 * 13));
+                known.facts.certificate_expires_at = Some(NOW.saturating_add(HOUR * 24 * 14));
             }),
             &["expires"],
         ),
-    ]
-}
-
-/// Returns the kinds of severity info.
-#[expect(clippy::too_many_lines, reason = "one table of cases")]
-fn notices() -> Vec<Case> {
-    vec![
         (
             ProblemKind::LanguagesGone,
             Known::with(|known| {
@@ -235,7 +207,10 @@ fn notices() -> Vec<Case> {
                     api: NOW,
                 });
             }),
-            &["The clock of this machine is wrong"],
+            &[
+                "The clock of this machine is wrong",
+                "this machine's clock says 1970-01-01T00:00:00Z, the API's 2026-11-21T01:30:45Z",
+            ],
         ),
         (
             ProblemKind::LogLinesDropped,

@@ -3,32 +3,6 @@
 use super::*;
 
 #[test]
-fn an_outage_is_not_reported_as_a_failure_of_single_repositories() {
-    let mut known = Known::ended(ended_early(PollFailure::Unavailable));
-    known.snapshot.repositories[0].condition =
-        Condition::Failing(read_at(ago(3), 50.0), failed_for(Reason::ServerError));
-    let kinds = known.kinds();
-    assert_eq!(kinds, [ProblemKind::PollsFailing]);
-}
-
-#[test]
-fn no_single_repository_is_named_before_a_poll_shows_whose_failure_it_is() {
-    let mut known = Known::with(|known| {
-        let condition = Condition::Failing(read_at(ago(3), 50.0), failed_by_itself(1));
-        known.snapshot.repositories[1].condition = condition;
-    });
-    let found = |known: &Known| -> Vec<_> {
-        let findings = known.findings().into_iter();
-        findings.map(|one| (one.kind, one.repositories)).collect()
-    };
-    assert_eq!(found(&known), [(ProblemKind::PollsFailing, 1)]);
-    known.status.last = Some(refused(PollFailure::Unauthorized));
-    assert_eq!(found(&known), [(ProblemKind::ApiKey, 0)]);
-    known.status.last = None;
-    assert_eq!(found(&known), [], "after a restart");
-}
-
-#[test]
 fn a_consequence_points_to_its_cause_and_gives_no_advice_of_its_own() {
     let mut known = Known::ended(refused(PollFailure::Unavailable));
     known.status.slowed_to = Some(0.5);

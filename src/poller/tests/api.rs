@@ -4,17 +4,25 @@ use super::*;
 use crate::{
     api::{Pace, RequestFailure, Session},
     domain::{
-        Completion, Defects, Language, LanguageList, Listing, Next, Page, PollFailure, Reason,
-        ReportedLanguage, Repository, RepositoryId, Stop, Thresholds, filter::Filter,
+        Completion, Defects, LanguageList, Listing, Next, Page, PollFailure, Reason,
+        ReportedLanguage, RepositoryId, Stop, Thresholds, filter::Filter,
     },
+    testing,
 };
 use globset::GlobSet;
 use reqwest::StatusCode;
 use std::sync::{Mutex, MutexGuard};
 use tokio::time::sleep;
 
+/// The time that each response of a script takes, give or take half of it.
+const LATENCY: Duration = Duration::from_millis(80);
+
+/// Returns the status of a response to a request for a repository, or for the listing. Status 0 is
+/// no response, and 1 is a page of HTML.
+pub type Script = Box<dyn FnMut(Option<u64>, Instant) -> u16 + Send>;
+
 /// The responses of the API in memory, and the requests that it got.
-#[derive(Debug, Default)]
+#[derive(Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fault of its own")]
 pub struct Responses {
     /// Pages of ids and names. The empty page follows, unless `listing_breaks`.
@@ -36,6 +44,11 @@ pub struct Responses {
     pub has_no_key: bool,
     /// The duration of a request for languages.
     pub takes: Duration,
+    pub script: Option<Script>,
+    /// Retry-After of the failures in the script.
+    pub hold: Option<Duration>,
+    /// The requests that the script answered: their times, repositories and statuses.
+    pub scripted: Vec<(Instant, Option<u64>, u16)>,
 }
 
 /// A request for languages that ends the poll.
@@ -82,10 +95,10 @@ impl Responses {
 }
 
 /// An API in memory of the repositories o/a, o/b and o/c.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct FakeApi {
-    responses: Arc<Mutex<Responses>>,
-    pace: Arc<Pace>,
+    pub responses: Arc<Mutex<Responses>>,
+    pub pace: Arc<Pace>,
 }
 
 impl FakeApi {
@@ -103,6 +116,30 @@ impl FakeApi {
 
     pub fn responses(&self) -> MutexGuard<'_, Responses> {
         self.responses.lock().unwrap()
+    }
+
+    /// Waits for the response of the script, if there is one.
+    async fn scripted(&self, id: Option<u64>) -> Result<(), RequestFailure> {
+        let status = {
+            let now = Instant::now();
+            let mut responses = self.responses();
+            let Some(script) = &mut responses.script else {
+                return Ok(());
+            };
+            let status = script(id, now);
+            responses.scripted.push((now, id, status));
+            status
+        };
+        sleep(LATENCY.mul_f64(0.5 + fastrand::f64())).await;
+        match status {
+            200 => Ok(()),
+            0 => Err(RequestFailure::new(Reason::Timeout, "no answer")),
+            1 => Err(RequestFailure::new(Reason::Decode, "HTML")),
+            _ => {
+                let status = StatusCode::from_u16(status).unwrap();
+                Err(RequestFailure::status(status, self.responses().hold))
+            }
+        }
     }
 
     /// Holds all requests, as a Retry-After does.
@@ -150,6 +187,7 @@ impl Session for FakeSession {
 
 impl FakeSession {
     async fn page(&self, after: Option<RepositoryId>) -> Result<Page, RequestFailure> {
+        self.api.scripted(None).await?;
         let page_takes = self.api.responses().page_takes;
         sleep(page_takes).await;
         let responses = self.api.responses();
@@ -159,26 +197,15 @@ impl FakeSession {
         if page.is_none() && responses.listing_breaks {
             return Err(responses.failure(Reason::Cursor, "the listing broke"));
         }
-        let (mut listing, mut next) = (Listing::default(), Next::End);
-        let page = page.into_iter().flatten().filter(|(id, _)| *id > after);
-        for (id, name) in page {
-            let id = RepositoryId::new(*id).unwrap();
-            next = Next::After(id);
-            listing.add(Arc::new(Repository {
-                id,
-                name: (*name).into(),
-                private: Some(false),
-                created_at: None,
-            }));
-        }
-        Ok(Page {
-            listing,
-            next,
-            sent_at: responses.sent_at,
-        })
+        let page = page.into_iter().flatten().copied();
+        Ok(self::page(
+            page.filter(|(id, _)| *id > after),
+            responses.sent_at,
+        ))
     }
 
     async fn languages(&self, id: RepositoryId) -> Result<LanguageList, RequestFailure> {
+        self.api.scripted(Some(id.get())).await?;
         let takes = self.api.responses().takes;
         sleep(takes).await;
         let mut responses = self.api.responses();
@@ -198,25 +225,41 @@ impl FakeSession {
             let what = format!("repository {id} fails");
             return Err(responses.failure(Reason::Forbidden, &what));
         };
-        let language = Arc::new(Language {
-            code: "de".into(),
-            name: "German".into(),
-        });
-        let target = ReportedLanguage {
-            language,
-            completion: Completion::new(*completion),
-        };
+        let german = [("de", Some(*completion))];
+        let german = german.into_iter().filter(|_| !responses.without_languages);
         let bad = responses.bad.iter().find(|(of, _)| *of == id.get());
         let bad = bad.map(|(_, bad)| bad.clone()).unwrap_or_default();
         Ok(LanguageList {
-            languages: if responses.without_languages {
-                Vec::new()
-            } else {
-                vec![target]
-            },
             bad,
-            ..LanguageList::default()
+            ..languages(german)
         })
+    }
+}
+
+/// Makes a page of the listing from ids and names.
+pub fn page<'a>(entries: impl Iterator<Item = (u64, &'a str)>, sent_at: Option<Timestamp>) -> Page {
+    let (mut listing, mut next) = (Listing::default(), Next::End);
+    for (id, name) in entries {
+        let repository = testing::repository(id, name);
+        next = Next::After(repository.id);
+        listing.add(repository);
+    }
+    Page {
+        listing,
+        next,
+        sent_at,
+    }
+}
+
+/// Makes the languages of a repository from codes and completions.
+pub fn languages<'a>(said: impl Iterator<Item = (&'a str, Option<f64>)>) -> LanguageList {
+    let languages = said.map(|(code, completion)| ReportedLanguage {
+        language: testing::record(code, None).language,
+        completion: completion.and_then(Completion::new),
+    });
+    LanguageList {
+        languages: languages.collect(),
+        ..LanguageList::default()
     }
 }
 
@@ -227,7 +270,6 @@ pub struct Setup<A> {
     pub max_attempts: u32,
     pub interval: Duration,
     pub filter: Filter,
-    pub completion_scale: f64,
     pub only: GlobSet,
     pub saved: Option<SavedState>,
     pub saver: Option<Saver>,
@@ -244,7 +286,6 @@ impl<A: Api> Setup<A> {
             max_attempts: 1,
             interval: Duration::from_secs(300),
             filter: Filter::default(),
-            completion_scale: 100.0,
             only: GlobSet::empty(),
             saved: None,
             saver: None,
@@ -264,7 +305,7 @@ impl<A: Api> Setup<A> {
             filter: self.filter,
             only: self.only,
             excluded_languages: GlobSet::empty(),
-            completion_scale: self.completion_scale,
+            completion_scale: 100.0,
             is_scale_chosen: false,
             targets: Arc::default(),
             thresholds: Thresholds::default(),

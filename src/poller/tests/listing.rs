@@ -8,36 +8,20 @@ use crate::{
 };
 
 #[tokio::test(start_paused = true)]
-async fn a_complete_listing_removes_what_it_lacks() {
-    let mut bench = Bench::new();
-    assert!(bench.poll().await.is_success());
-    assert_eq!(bench.shown(), "1:fresh 2:fresh 3:fresh");
-    bench.change(|api| api.pages = vec![vec![(1, "o/a"), (3, "o/c")]]);
-    bench.poll().await;
-    assert_eq!(bench.shown(), "1:fresh 3:fresh");
-}
-
-#[tokio::test(start_paused = true)]
 async fn one_empty_listing_removes_nothing_and_a_second_does() {
-    let mut bench = Bench::new();
-    bench.poll().await;
-    bench.change(|api| api.pages.clear());
-    assert!(bench.poll().await.is_success());
-    assert_eq!(bench.shown(), "1:fresh 2:fresh 3:fresh");
-    bench.poll().await;
-    assert_eq!(bench.shown(), "");
-}
-
-#[tokio::test(start_paused = true)]
-async fn two_thin_listings_remove_only_what_both_lack() {
-    let mut bench = Bench::new();
-    bench.poll().await;
-    bench.change(|api| api.pages = vec![vec![(1, "o/a")]]);
-    bench.poll().await;
-    assert_eq!(bench.shown(), "1:fresh 2:fresh 3:fresh");
-    bench.change(|api| api.pages = vec![vec![(2, "o/b")]]);
-    bench.poll().await;
-    assert_eq!(bench.shown(), "1:fresh 2:fresh");
+    for is_restarted in [false, true] {
+        let mut bench = Bench::new();
+        bench.poll().await;
+        bench.change(|api| api.pages.clear());
+        assert!(bench.poll().await.is_success());
+        assert_eq!(bench.shown(), "1:fresh 2:fresh 3:fresh");
+        assert_eq!(bench.poller.snapshot().unconfirmed, 3);
+        if is_restarted {
+            bench.restart(START);
+        }
+        bench.poll().await;
+        assert_eq!(bench.shown(), "");
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,75 +1,37 @@
 //! One queue and one pace, against APIs that refuse or fail some requests.
 
 use super::*;
-use crate::{
-    api::{Pace, RequestFailure, Session},
-    domain::{
-        Completion, Language, LanguageList, Listing, Next, Page, Reason, ReportedLanguage,
-        Repository, RepositoryId, Stop,
-    },
-};
-use reqwest::StatusCode;
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::{Mutex, MutexGuard},
-};
+use crate::api::Pace;
+use std::collections::{BTreeMap, BTreeSet};
 
-/// The time that each response takes.
-const LATENCY: Duration = Duration::from_millis(80);
 const OK: u16 = 200;
 
-/// Returns the status of a response to a request for a repository, or for the listing.
-type Answer = Box<dyn FnMut(Option<u64>, Instant) -> u16 + Send>;
-
-/// An API in memory that lists repositories and answers as a test says.
-#[derive(Clone)]
-struct Scripted {
-    server: Arc<Mutex<Server>>,
-    pace: Arc<Pace>,
-}
-
-struct Server {
-    repositories: u64,
-    answer: Answer,
-    hold: Option<Duration>,
-    /// The requests of the last poll: their times, repositories and statuses.
-    requests: Vec<(Instant, Option<u64>, u16)>,
-    reads: BTreeMap<u64, usize>,
-}
-
-impl Scripted {
-    fn new(
+impl FakeApi {
+    /// An API that answers as a script says, to requests at the default pace.
+    fn answering(
         repositories: u64,
-        answer: impl FnMut(Option<u64>, Instant) -> u16 + Send + 'static,
+        script: impl FnMut(Option<u64>, Instant) -> u16 + Send + 'static,
     ) -> Self {
         // Latency and jitter are the same in each run.
         fastrand::seed(1);
-        let server = Server {
-            repositories,
-            answer: Box::new(answer),
-            hold: None,
-            requests: Vec::new(),
-            reads: (1..=repositories).map(|id| (id, 0)).collect(),
-        };
-        Self {
-            server: Arc::new(Mutex::new(server)),
+        let api = Self {
             pace: Arc::new(Pace::new(Some(10.0))),
-        }
+            ..Self::new()
+        };
+        api.responses().list(repositories, |_| true);
+        api.answer(script);
+        api
     }
 
     /// An API that answers a repository with one status, and everything else well.
     fn refusing(repositories: u64, status: u16, which: fn(u64) -> bool) -> Self {
-        Self::new(repositories, move |id, _| {
+        Self::answering(repositories, move |id, _| {
             if id.is_some_and(which) { status } else { OK }
         })
     }
 
-    fn server(&self) -> MutexGuard<'_, Server> {
-        self.server.lock().unwrap()
-    }
-
-    fn answer(&self, answer: impl FnMut(Option<u64>, Instant) -> u16 + Send + 'static) {
-        self.server().answer = Box::new(answer);
+    fn answer(&self, script: impl FnMut(Option<u64>, Instant) -> u16 + Send + 'static) {
+        self.responses().script = Some(Box::new(script));
     }
 
     fn poller(&self) -> Poller<Self> {
@@ -84,85 +46,19 @@ impl Scripted {
 
     /// Returns the requests since the last call, by repository.
     fn requested(&self) -> Vec<Option<u64>> {
-        let requests = std::mem::take(&mut self.server().requests);
+        let requests = std::mem::take(&mut self.responses().scripted);
         requests.into_iter().map(|(_, id, _)| id).collect()
     }
 
-    async fn request(&self, id: Option<u64>) -> Result<(), RequestFailure> {
-        let status = {
-            let now = Instant::now();
-            let mut server = self.server();
-            let status = (server.answer)(id, now);
-            server.requests.push((now, id, status));
-            status
-        };
-        sleep(LATENCY.mul_f64(0.5 + fastrand::f64())).await;
-        let mut server = self.server();
-        match status {
-            OK => {
-                if let Some(id) = id {
-                    *server.reads.entry(id).or_default() += 1;
-                }
-                Ok(())
-            }
-            // No response at all.
-            0 => Err(RequestFailure::new(Reason::Timeout, "no answer")),
-            1 => Err(RequestFailure::new(Reason::Decode, "HTML")),
-            _ => {
-                let status = StatusCode::from_u16(status).unwrap();
-                Err(RequestFailure::status(status, server.hold))
+    /// Counts the successful reads of each repository.
+    fn reads(&self) -> BTreeMap<u64, usize> {
+        let mut reads = BTreeMap::new();
+        for (_, id, status) in &self.responses().scripted {
+            if let Some(id) = id {
+                *reads.entry(*id).or_default() += usize::from(*status == OK);
             }
         }
-    }
-}
-
-impl Api for Scripted {
-    type Session = Self;
-
-    async fn begin(&self, _: Timestamp) -> Result<Self, Stop> {
-        Ok(self.clone())
-    }
-
-    fn pace(&self) -> &Pace {
-        &self.pace
-    }
-}
-
-impl Session for Scripted {
-    async fn list_repositories(&self, after: Option<RepositoryId>) -> Result<Page, RequestFailure> {
-        self.pace.run(None, self.request(None)).await?;
-        let (mut listing, mut next) = (Listing::default(), Next::End);
-        for id in after.map_or(1, |id| id.get() + 1)..=self.server().repositories {
-            let id = RepositoryId::new(id).unwrap();
-            next = Next::After(id);
-            listing.add(Arc::new(Repository {
-                id,
-                name: format!("o/{id}").into(),
-                private: Some(false),
-                created_at: None,
-            }));
-        }
-        Ok(Page {
-            listing,
-            next,
-            sent_at: None,
-        })
-    }
-
-    async fn list_languages(&self, id: RepositoryId) -> Result<LanguageList, RequestFailure> {
-        let request = self.request(Some(id.get()));
-        self.pace.run(Some(id), request).await?;
-        let language = Arc::new(Language {
-            code: "de".into(),
-            name: "German".into(),
-        });
-        Ok(LanguageList {
-            languages: vec![ReportedLanguage {
-                language,
-                completion: Completion::new(50.0),
-            }],
-            ..LanguageList::default()
-        })
+        reads
     }
 }
 
@@ -179,7 +75,7 @@ fn limit(rate: f64, status: u16) -> impl FnMut(Option<u64>, Instant) -> u16 + Se
 }
 
 /// Polls some times, a minute after the other, and returns the outcomes.
-async fn polls<const N: usize>(poller: &mut Poller<Scripted>) -> [PollOutcome; N] {
+async fn polls<const N: usize>(poller: &mut Poller<FakeApi>) -> [PollOutcome; N] {
     let mut outcomes = std::array::from_fn(|_| PollOutcome::default());
     for outcome in &mut outcomes {
         *outcome = poller.poll().await;
@@ -192,11 +88,11 @@ async fn polls<const N: usize>(poller: &mut Poller<Scripted>) -> [PollOutcome; N
 async fn a_limited_api_is_read_in_whole_and_evenly() {
     for rate in [0.5, 2.0, 3.0] {
         for status in [429, 503] {
-            let api = Scripted::new(60, limit(rate, status));
+            let api = FakeApi::answering(60, limit(rate, status));
             let mut poller = api.poller();
             let outcomes = polls::<8>(&mut poller).await;
             let read: Vec<_> = outcomes.iter().map(|outcome| outcome.read).collect();
-            let reads = api.server().reads.clone();
+            let reads = api.reads();
             let (least, most) = (reads.values().min().unwrap(), reads.values().max().unwrap());
             if rate > 1.0 {
                 // One in some hundred repositories is refused four times.
@@ -212,12 +108,12 @@ async fn a_limited_api_is_read_in_whole_and_evenly() {
 
 #[tokio::test(start_paused = true)]
 async fn most_requests_to_a_limited_api_are_not_refused() {
-    let api = Scripted::new(60, limit(2.0, 503));
+    let api = FakeApi::answering(60, limit(2.0, 503));
     let mut poller = api.poller();
     polls::<2>(&mut poller).await;
     api.requested();
     polls::<6>(&mut poller).await;
-    let requests = std::mem::take(&mut api.server().requests);
+    let requests = std::mem::take(&mut api.responses().scripted);
     let refused = requests
         .iter()
         .filter(|(_, _, status)| *status == 503)
@@ -231,7 +127,7 @@ async fn most_requests_to_a_limited_api_are_not_refused() {
 
 #[tokio::test(start_paused = true)]
 async fn the_pace_is_back_minutes_after_the_limit_is_gone() {
-    let api = Scripted::new(100, limit(0.5, 429));
+    let api = FakeApi::answering(100, limit(0.5, 429));
     let mut poller = api.poller();
     polls::<2>(&mut poller).await;
     assert!(poller.status().slowed_to.is_some_and(|rate| rate <= 1.0));
@@ -255,7 +151,7 @@ async fn repositories_that_are_always_refused_slow_down_no_other() {
             (9, (|id| id == 5) as fn(u64) -> bool),
             (100, |id| id % 20 == 0),
         ] {
-            let api = Scripted::refusing(repositories, status, which);
+            let api = FakeApi::refusing(repositories, status, which);
             let refused = (1..=repositories).filter(|id| which(*id)).count();
             let mut poller = api.poller();
             polls::<4>(&mut poller).await;
@@ -276,7 +172,7 @@ async fn repositories_that_are_always_refused_slow_down_no_other() {
 async fn failures_now_and_then_cost_a_poll_little() {
     for (status, percent) in [(503, 2), (503, 10), (502, 20), (429, 10)] {
         let mut number = 0_u64;
-        let api = Scripted::new(100, move |_, _| {
+        let api = FakeApi::answering(100, move |_, _| {
             number += 1;
             let mixed = number.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 57;
             if mixed % 100 < percent { status } else { OK }
@@ -294,7 +190,7 @@ async fn failures_now_and_then_cost_a_poll_little() {
 
 #[tokio::test(start_paused = true)]
 async fn each_failed_poll_costs_a_repository_one_attempt() {
-    let api = Scripted::refusing(30, 500, |id| id == 1);
+    let api = FakeApi::refusing(30, 500, |id| id == 1);
     let mut poller = api.poller();
     let mut attempts = Vec::new();
     for _ in 0..5 {
@@ -316,14 +212,14 @@ async fn each_failed_poll_costs_a_repository_one_attempt() {
 #[tokio::test(start_paused = true)]
 async fn a_final_failure_is_not_repeated() {
     for (status, requests) in [(403, 1), (404, 1), (400, 1), (301, 1), (1, 1)] {
-        let api = Scripted::refusing(30, status, |id| id == 1);
+        let api = FakeApi::refusing(30, status, |id| id == 1);
         api.poller().poll().await;
         let requested = api.requested();
         let asked = requested.iter().filter(|id| **id == Some(1)).count();
         assert_eq!(asked, requests, "{status}");
     }
     for status in [0, 408, 425, 429, 500, 501, 502, 503, 504] {
-        let api = Scripted::refusing(30, status, |id| id == 1);
+        let api = FakeApi::refusing(30, status, |id| id == 1);
         api.poller().poll().await;
         let requested = api.requested();
         let asked = requested.iter().filter(|id| **id == Some(1)).count();
@@ -334,7 +230,7 @@ async fn a_final_failure_is_not_repeated() {
 #[tokio::test(start_paused = true)]
 async fn a_page_of_the_listing_is_repeated_in_the_same_way() {
     let mut failures = 3;
-    let api = Scripted::new(5, move |id, _| {
+    let api = FakeApi::answering(5, move |id, _| {
         if id.is_none() && failures > 0 {
             failures -= 1;
             return 502;
@@ -354,7 +250,7 @@ async fn a_page_of_the_listing_is_repeated_in_the_same_way() {
 async fn twenty_failures_in_a_row_end_the_first_part_as_an_outage() {
     // 1 is a page of HTML.
     for status in [0, 1, 302, 500, 503] {
-        let api = Scripted::new(300, |_, _| OK);
+        let api = FakeApi::answering(300, |_, _| OK);
         let mut poller = api.poller();
         assert!(poller.poll().await.is_success());
         api.answer(move |id, _| if id.is_some() { status } else { OK });
@@ -383,7 +279,7 @@ async fn twenty_failures_in_a_row_end_the_first_part_as_an_outage() {
 #[tokio::test(start_paused = true)]
 async fn refused_reads_are_no_outage() {
     for status in [403, 404] {
-        let api = Scripted::refusing(100, status, |id| id != 77);
+        let api = FakeApi::refusing(100, status, |id| id != 77);
         let outcome = api.poller().poll().await;
         assert_eq!(
             outcome.failure(),
@@ -396,7 +292,7 @@ async fn refused_reads_are_no_outage() {
 
 #[tokio::test(start_paused = true)]
 async fn every_429_is_an_outage_only_at_the_lowest_pace() {
-    let api = Scripted::new(100, |id, _| if id.is_some() { 429 } else { OK });
+    let api = FakeApi::answering(100, |id, _| if id.is_some() { 429 } else { OK });
     let mut poller = api.poller();
     for poll in 0..3 {
         let outcome = poller.poll().await;
@@ -412,7 +308,7 @@ async fn every_429_is_an_outage_only_at_the_lowest_pace() {
 
 #[tokio::test(start_paused = true)]
 async fn in_the_second_part_failures_only_leave_the_rest_to_the_next_poll() {
-    let api = Scripted::refusing(140, 500, |id| (21..=120).contains(&id));
+    let api = FakeApi::refusing(140, 500, |id| (21..=120).contains(&id));
     let mut poller = api.poller();
     polls::<12>(&mut poller).await;
     let mut requested = BTreeSet::new();
@@ -432,7 +328,7 @@ async fn a_poll_that_read_nothing_is_an_outage_unless_its_listing_was_complete()
         (OK, PollFailure::Repositories),
     ] {
         for languages in [1, 500] {
-            let api = Scripted::new(
+            let api = FakeApi::answering(
                 3,
                 move |id, _| if id.is_some() { languages } else { listing },
             );
@@ -447,7 +343,7 @@ async fn a_poll_that_read_nothing_is_an_outage_unless_its_listing_was_complete()
 
 #[tokio::test(start_paused = true)]
 async fn an_outage_of_all_languages_stays_one_once_all_have_failed() {
-    let api = Scripted::new(60, |id, _| if id.is_some() { 500 } else { OK });
+    let api = FakeApi::answering(60, |id, _| if id.is_some() { 500 } else { OK });
     let mut poller = api.poller();
     for outcome in polls::<12>(&mut poller).await {
         assert_eq!(outcome.failure(), Some(PollFailure::Unavailable));
@@ -456,7 +352,7 @@ async fn an_outage_of_all_languages_stays_one_once_all_have_failed() {
 
 #[tokio::test(start_paused = true)]
 async fn a_proxy_that_answers_404_to_everything_is_an_outage_of_few_requests() {
-    let api = Scripted::new(60, |_, _| OK);
+    let api = FakeApi::answering(60, |_, _| OK);
     let mut poller = api.poller();
     poller.poll().await;
     api.requested();
@@ -469,7 +365,7 @@ async fn a_proxy_that_answers_404_to_everything_is_an_outage_of_few_requests() {
 
 #[tokio::test(start_paused = true)]
 async fn a_poll_after_an_outage_is_not_called_limited() {
-    let api = Scripted::new(60, |_, _| OK);
+    let api = FakeApi::answering(60, |_, _| OK);
     let mut poller = api.poller();
     assert!(poller.poll().await.is_success());
     api.answer(|_, _| 503);
@@ -489,10 +385,10 @@ async fn whatever_can_be_read_is_read_within_a_few_polls() {
         (|id| id % 2 == 0) as fn(u64) -> bool,
     ] {
         for status in [0, 403, 500] {
-            let api = Scripted::refusing(100, status, which);
+            let api = FakeApi::refusing(100, status, which);
             let mut poller = api.poller();
             polls::<6>(&mut poller).await;
-            let reads = &api.server().reads;
+            let reads = api.reads();
             assert!(
                 (1..=100).all(|id| which(id) || reads[&id] > 0),
                 "{status} {reads:?}"
@@ -506,13 +402,13 @@ async fn a_hold_of_up_to_five_minutes_delays_a_poll() {
     for (seconds, ends) in [(300, false), (301, true)] {
         for status in [429, 503, 500, 404] {
             let mut is_refused = false;
-            let api = Scripted::new(5, move |id, _| {
+            let api = FakeApi::answering(5, move |id, _| {
                 if id == Some(3) && !std::mem::replace(&mut is_refused, true) {
                     return status;
                 }
                 OK
             });
-            api.server().hold = Some(Duration::from_secs(seconds));
+            api.responses().hold = Some(Duration::from_secs(seconds));
             let outcome = api.poller().poll().await;
             let holds = [429, 503].contains(&status);
             let is_held = outcome.failure() == Some(PollFailure::Held);
@@ -526,7 +422,7 @@ async fn a_hold_of_up_to_five_minutes_delays_a_poll() {
 #[tokio::test(start_paused = true)]
 async fn a_refused_key_and_a_forbidden_listing_end_the_poll_at_once() {
     for (status, of_listing, requests) in [(401, false, 12), (401, true, 1), (403, true, 1)] {
-        let api = Scripted::new(50, move |id, _| {
+        let api = FakeApi::answering(50, move |id, _| {
             if id.is_none() == of_listing {
                 status
             } else {
@@ -545,7 +441,7 @@ async fn a_refused_key_and_a_forbidden_listing_end_the_poll_at_once() {
 
 #[tokio::test(start_paused = true)]
 async fn an_api_that_is_dead_for_a_weekend_gets_few_requests() {
-    let api = Scripted::new(300, |_, _| OK);
+    let api = FakeApi::answering(300, |_, _| OK);
     let mut poller = api.poller();
     assert!(poller.poll().await.is_success());
     api.answer(|_, _| 500);

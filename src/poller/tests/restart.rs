@@ -104,18 +104,6 @@ async fn only_polls_that_failed_count_as_failing_not_the_time_without_a_process(
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_first_listing_after_a_restart_confirms_removals() {
-    let mut bench = Bench::new();
-    bench.poll().await;
-    bench.change(|api| api.pages = vec![vec![(3, "o/c")]]);
-    bench.poll().await;
-    assert_eq!(bench.poller.snapshot().unconfirmed, 2);
-    bench.restart(START);
-    bench.poll().await;
-    assert_eq!(bench.shown(), "3:fresh");
-}
-
-#[tokio::test(start_paused = true)]
 async fn the_oldest_attempt_comes_first_after_a_restart_too() {
     for is_restarted in [false, true] {
         let mut bench = Bench::new();

@@ -6,10 +6,7 @@ use super::{
 };
 use crate::{
     api::{Pace, RequestFailure, Session},
-    domain::{
-        Completion, Language, LanguageList, Listing, Next, Page, Reason, ReportedLanguage,
-        Repository, RepositoryId, Stop,
-    },
+    domain::{LanguageList, Next, Page, Reason, RepositoryId, Stop},
 };
 use reqwest::StatusCode;
 use std::{
@@ -240,30 +237,20 @@ impl World {
     fn page(&mut self, after: Option<RepositoryId>) -> Page {
         let after = after.map_or(0, RepositoryId::get);
         let entries = self.account.range(after + 1..).take(PAGE);
-        let (mut listing, mut next) = (Listing::default(), Next::End);
-        for (id, account) in entries {
-            let id = RepositoryId::new(*id).unwrap();
-            next = Next::After(id);
-            self.read.pages.insert(id.get(), account.name.clone());
-            listing.add(Arc::new(Repository {
-                id,
-                name: account.name.as_str().into(),
-                private: Some(false),
-                created_at: None,
-            }));
+        let entries = entries.map(|(id, account)| (*id, account.name.as_str()));
+        let page = api::page(entries, Some(self.right_time()));
+        for repository in page.listing.repositories.values() {
+            let (id, name) = (repository.id.get(), repository.name.to_string());
+            self.read.pages.insert(id, name);
         }
         self.is_clock_compared = true;
-        if next == Next::End {
+        if page.next == Next::End {
             self.read.is_open = false;
             self.read.is_complete = true;
             let pages = std::mem::take(&mut self.read.pages);
             self.model.complete(pages, self.read.filters);
         }
-        Page {
-            listing,
-            next,
-            sent_at: Some(self.right_time()),
-        }
+        page
     }
 
     fn languages(&mut self, id: RepositoryId) -> Result<LanguageList, RequestFailure> {
@@ -271,17 +258,7 @@ impl World {
             return Err(status(404, None));
         };
         let said = account.languages.clone();
-        let languages = said.iter().map(|(code, completion)| ReportedLanguage {
-            language: Arc::new(Language {
-                code: (*code).into(),
-                name: "".into(),
-            }),
-            completion: completion.and_then(Completion::new),
-        });
-        let list = LanguageList {
-            languages: languages.collect(),
-            ..LanguageList::default()
-        };
+        let list = api::languages(said.iter().map(|(code, completion)| (*code, *completion)));
         *self.reads.entry(id.get()).or_default() += 1;
         let (scale, now) = (self.read.scale, self.now());
         self.model.said(id.get(), said, scale, now);
