@@ -159,44 +159,45 @@ fn lifecycle_is_enabled_with_and_without_a_value() {
     );
 }
 
+/// An argument that belongs to no option may be the key.
 #[test]
-fn a_key_on_the_command_line_is_refused_and_not_repeated() {
-    for words in [
-        &["--api.key", "s3cret"][..],
-        &["--api.key=s3cret"],
-        &["once", "--api.key=s3cret"],
+fn a_refused_argument_is_answered_with_its_remedy_and_not_repeated() {
+    let key = "the list of processes would show it; write --api.key-file, or set \
+               TRANSLATION_EXPORTER_API__KEY";
+    for (words, remedy) in [
+        (&["--api.key", "s3cret"][..], key),
+        (&["--api.key=s3cret"], key),
+        (&["once", "--api.key=s3cret"], key),
+        (
+            &["check-config", "--web.enable-lifecycle", "s3cret"],
+            "--OPTION=VALUE",
+        ),
+        (&["--output", "table"], "write `once --output`"),
+        (&["--output=table", "once"], "write `once --output`"),
+        (&["--poll.intervall", "3s"], "--poll.interval"),
+        (&["--api.page-size=3"], "api.page_size has no option"),
+        (
+            &["--api.page-size=3"],
+            "TRANSLATION_EXPORTER_API__PAGE_SIZE",
+        ),
+        (&["--web.config_file=x"], "write --web.config.file\n"),
+        (
+            &["check-config", "--web.config-file=x"],
+            "write --web.config.file\n",
+        ),
+        (
+            &["--web.listen_addresses=x"],
+            "write --web.listen-address\n",
+        ),
+        (&["--api.key_file=x"], "write --api.key-file\n"),
+        (&["--api.base_url=x"], "write --api.base-url\n"),
     ] {
         let error = read(words).unwrap_err();
-        let remedy = "the list of processes would show it; write --api.key-file, or set \
-                      TRANSLATION_EXPORTER_API__KEY";
         assert!(
             error.contains(remedy) && !error.contains("s3cret"),
             "{error}"
         );
     }
-}
-
-#[test]
-fn an_option_before_its_command_is_refused_with_the_remedy() {
-    for words in [&["--output", "table"][..], &["--output=table", "once"]] {
-        let error = read(words).unwrap_err();
-        assert!(error.contains("write `once --output`"), "{error}");
-    }
-}
-
-#[test]
-fn an_argument_of_no_option_may_be_the_key_and_is_not_repeated() {
-    let error = read(&["check-config", "--web.enable-lifecycle", "s3cret"]).unwrap_err();
-    assert!(
-        error.contains("--OPTION=VALUE") && !error.contains("s3cret"),
-        "{error}"
-    );
-}
-
-#[test]
-fn an_unknown_option_suggests_the_nearest() {
-    let error = read(&["--poll.intervall", "3s"]).unwrap_err();
-    assert!(error.contains("--poll.interval"), "{error}");
 }
 
 #[test]
@@ -245,28 +246,4 @@ fn version_reads_like_that_of_a_prometheus_exporter() {
         "{text}"
     );
     assert!(text.contains("\n  rustc version:    "), "{text}");
-}
-
-#[test]
-fn the_error_for_a_key_without_an_option_says_where_it_goes() {
-    let error = read(&["--api.page-size=3"]).unwrap_err();
-    assert!(error.contains("api.page_size has no option"), "{error}");
-    assert!(
-        error.contains("TRANSLATION_EXPORTER_API__PAGE_SIZE"),
-        "{error}"
-    );
-}
-
-#[test]
-fn the_error_for_an_option_in_the_spelling_of_its_key_gives_the_option() {
-    for (word, remedy) in [
-        ("--web.config_file=x", "write --web.config.file\n"),
-        ("--web.config-file=x", "write --web.config.file\n"),
-        ("--web.listen_addresses=x", "write --web.listen-address\n"),
-        ("--api.key_file=x", "write --api.key-file\n"),
-        ("--api.base_url=x", "write --api.base-url\n"),
-    ] {
-        let error = read(&["check-config", word]).unwrap_err();
-        assert!(error.contains(remedy), "{error}");
-    }
 }

@@ -3,7 +3,6 @@
 
 mod compressed;
 mod golden;
-mod own;
 mod tables;
 
 use super::*;
@@ -71,14 +70,10 @@ fn starting() -> PollStatus {
     }
 }
 
-fn failure() -> Failure {
-    Failure::new("the API failed", "wait", at(0))
-}
-
 fn read_failure() -> Failure {
     Failure {
         reason: Some(Reason::ServerError),
-        ..failure()
+        ..Failure::new("the API failed", "wait", at(0))
     }
 }
 

@@ -97,22 +97,6 @@ fn links_add_the_url_of_a_repository() {
 }
 
 #[test]
-fn a_fall_is_shown_for_7_days_and_a_resting_language_has_none() {
-    let shown_after = |days: i64, target: f64| {
-        let known = languages(0, vec![fallen("de", 10.0, 0, 0)]);
-        let mut snapshot = snapshot(vec![shown(1, "a/b", Condition::Fresh(known))]);
-        snapshot.taken_at = at(days * 86_400_000 - 1);
-        snapshot.targets = Arc::new(Targets(vec![entry(&[], &[], target, "")]));
-        let text = fixed_text(&publication(snapshot, polled()));
-        samples(&text, "translation_fallen").concat()
-    };
-    let de = r#"translation_fallen_from_ratio{repo="a/b",language="de"} 0.92"#;
-    assert_eq!(shown_after(7, 1.0), de);
-    assert_eq!(shown_after(8, 1.0), "");
-    assert_eq!(shown_after(7, 0.0), "");
-}
-
-#[test]
 fn before_the_end_of_the_first_poll_polls_and_data_are_absent() {
     let text = fixed_text(&publication(snapshot(Vec::new()), starting()));
     for absent in [
@@ -193,48 +177,39 @@ fn a_code_has_the_name_that_the_first_repository_gives_it() {
 
 #[test]
 fn a_scale_is_suspect_while_everything_reported_is_at_most_1() {
-    let suspect = |completions: &[f64], scale: f64| {
-        let records = (0..)
-            .zip(completions)
-            .map(|(n, value)| record(&format!("l{n}"), "", Some(*value), 0))
-            .collect();
-        let mut snapshot = snapshot(vec![shown(
-            1,
-            "a/b",
-            Condition::Fresh(languages(0, records)),
-        )]);
+    for (completions, scale, expected) in [
+        ([Some(0.0), Some(0.4), Some(1.0)], 100.0, 1),
+        ([Some(0.0), Some(0.4), Some(1.5)], 100.0, 0),
+        ([Some(0.0); 3], 100.0, 0),
+        ([Some(0.4); 3], 1.0, 0),
+        ([None; 3], 100.0, 0),
+    ] {
+        let [de, fr, it] = completions;
+        let read = testing::read(1, "a/b", &[("de", de), ("fr", fr), ("it", it)]);
+        let mut snapshot = snapshot(vec![read]);
         snapshot.completion_scale = scale;
         let text = fixed_text(&publication(snapshot, polled()));
-        samples(&text, "translation_exporter_completion_scale_suspect")
-            .concat()
-            .ends_with(" 1")
-    };
-    assert!(suspect(&[0.0, 0.4, 1.0], 100.0));
-    assert!(!suspect(&[0.0, 0.4, 1.5], 100.0), "one is above 1");
-    assert!(!suspect(&[0.0, 0.0], 100.0), "nothing is above 0");
-    assert!(!suspect(&[0.4], 1.0), "the scale is 1");
-    assert!(!suspect(&[], 100.0), "nothing is reported");
+        let name = "translation_exporter_completion_scale_suspect";
+        assert_eq!(samples(&text, name), [format!("{name} {expected}")]);
+    }
 }
 
 #[test]
-fn stale_data_have_problems_for_a_day_unless_their_scale_is_suspect() {
-    let problems = |completion, hours: i64| {
-        let languages = languages(
-            0,
-            vec![record("de", "German", Some(completion), -700_000_000)],
+fn openmetrics_names_a_counter_and_ends_with_eof_and_text_names_its_samples() {
+    let instruments = Instruments::new(Some("/metrics"));
+    for (format, name, end) in [
+        (Format::OpenMetrics, "translation_exporter_polls", "# EOF\n"),
+        (Format::Text, "translation_exporter_polls_total", ""),
+    ] {
+        let text = own(format, &instruments);
+        let family = format!(
+            "# HELP {name} Polls of the API that have ended.\n# TYPE {name} counter\n\
+             translation_exporter_polls_total 0\n"
         );
-        let failure = Some(read_failure());
-        let stale = Condition::Stale { languages, failure };
-        let mut snapshot = snapshot(vec![shown(1, "a/b", stale)]);
-        snapshot.taken_at = at(hours * 3_600_000);
-        let text = fixed_text(&publication(snapshot, polled()));
-        samples(&text, "translation_problem").concat()
-    };
-    let series =
-        r#"translation_problem_timestamp_seconds{repo="a/b",language="de",kind="stalled"}"#;
-    assert_eq!(problems(50.0, 24), format!("{series} -700000.0"));
-    assert_eq!(problems(50.0, 25), "");
-    assert_eq!(problems(0.5, 24), "");
+        assert!(text.contains(&family), "{text}");
+        let (_, after) = text.split_at(text.find("# EOF").unwrap_or(text.len()));
+        assert_eq!(after, end);
+    }
 }
 
 /// Returns the samples of `text` whose metrics `expected` has as well. The expected texts show how
