@@ -19,7 +19,7 @@ PATIENCE = 120  # seconds: far longer than anything here should take
 
 
 def wait_for(what, condition, patience=PATIENCE):
-    """What `condition` returns once that is true; network errors count as not yet true."""
+    """Returns the value of `condition` once that is true; network errors count as not yet true."""
     deadline = time.monotonic() + patience
     while True:
         with contextlib.suppress(OSError):

@@ -14,7 +14,7 @@ EXAMPLE = re.compile(r"https?://(localhost|EXPORTER|[^/]*example\.com)\b")
 
 
 def anchors(text):
-    """What GitHub calls the headings of a document."""
+    """The names of the headings of a document in addresses, as GitHub forms them."""
     headings = re.findall(r"(?m)^#+ +(.*)$", re.sub(r"(?ms)^```.*?^```", "", text))
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 

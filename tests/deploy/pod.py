@@ -22,7 +22,7 @@ from harness import PATIENCE, wait_for
 import api as https_api
 
 KEY, NEXT_KEY = "first-of-two-keys", "second-of-two-keys"
-# What Kubernetes sets in every container, and what it would add for a Service of this name if service links were on.
+# The variables that Kubernetes sets in every container, and those of a Service of this name, as if service links were on.
 INJECTED = {
     "HOSTNAME": "translation-exporter-0",
     "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",

@@ -1,4 +1,4 @@
-"""What a container runtime does to a process, as far as a machine without one can: own mounts and network, another root, a user
+"""A container runtime, as far as a machine without one can play it: own mounts and network, another root, a user
 without privileges, no way to gain any."""
 
 import contextlib

@@ -335,7 +335,7 @@ def test_the_alert_of_an_absent_job_comes_with_the_scrape():
     to_text, computed = {"targetLabel": "job", "replacement": "l10n"}, {"targetLabel": "job", "sourceLabels": ["team"]}
     (rule,) = rules_of(merged(alone, {"serviceMonitor": {"relabelings": [computed, to_text]}}))
     assert 'job="l10n"' in rule["expr"], rule
-    # What the job will be is not known here.
+    # The name of the job is not known here.
     assert rules_of(merged(alone, {"serviceMonitor": {"relabelings": [to_text, computed]}})) == []
     (rule,) = rules_of(merged(alone, {"prometheusRule": {"overrides": {ABSENT: {"expr": "up == 0", "for": "1h"}}}}))
     assert (rule["for"], rule["expr"]) == ("1h", "up == 0"), rule

@@ -27,7 +27,7 @@ class Hook(http.server.BaseHTTPRequestHandler):
         self.server.received.append((self.path.strip("/"), body))
         self.send_response(200)
         self.end_headers()
-        # What Slack answers.
+        # Slack answers so.
         self.wfile.write(b"ok")
 
     def log_message(self, *_):

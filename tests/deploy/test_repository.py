@@ -1,4 +1,4 @@
-"""What the repository itself holds: workflows, the Dockerfile and the crate."""
+"""The repository itself: workflows, the Dockerfile and the crate."""
 
 import re
 import subprocess

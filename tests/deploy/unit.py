@@ -116,7 +116,7 @@ def main():
     calls = set(re.findall(r"(?m)^\d+ +(\w+)\(", (manager.folder / "strace").read_text()))
     (manager.folder / "system-calls").write_text("\n".join(sorted(calls)) + "\n")
 
-    # What the README says of TLS, in the two blocks below that word.
+    # TLS as the README configures it, in the two blocks below that word.
     said = pathlib.Path(readme).read_text().partition("**TLS**")[2]
     unit, web = re.findall(r"(?s)```(?:ini|yaml)\n(.*?)```", said)[:2]
     for name, values in settings(unit).items():

@@ -48,7 +48,7 @@ def serve(tmp_path, certificate, exporter):
 
 @pytest.fixture
 def curl(tmp_path):
-    """What curl writes out about a request; the body goes into a file."""
+    """Returns the value that curl writes out about a request; the body goes into a file."""
 
     def ask(url, *arguments, show="http_code"):
         command = ["curl", "--silent", "--output", "body", "--max-time", "10", "--write-out", f"%{{{show}}}", *arguments, url]
