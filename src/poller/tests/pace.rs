@@ -111,6 +111,7 @@ async fn most_requests_to_a_limited_api_are_not_refused() {
     let api = FakeApi::answering(60, limit(2.0, 503));
     let mut poller = api.poller();
     polls::<2>(&mut poller).await;
+    assert!(poller.status().slowed_to.is_some_and(|rate| rate <= 2.5));
     api.requested();
     polls::<6>(&mut poller).await;
     let requests = std::mem::take(&mut api.responses().scripted);
@@ -123,25 +124,6 @@ async fn most_requests_to_a_limited_api_are_not_refused() {
         "{refused} of {}",
         requests.len()
     );
-}
-
-#[tokio::test(start_paused = true)]
-async fn the_pace_is_back_minutes_after_the_limit_is_gone() {
-    let api = FakeApi::answering(100, limit(0.5, 429));
-    let mut poller = api.poller();
-    polls::<2>(&mut poller).await;
-    assert!(poller.status().slowed_to.is_some_and(|rate| rate <= 1.0));
-    api.answer(|_, _| OK);
-    let start = Instant::now();
-    while api.pace.slowed().is_some() {
-        assert_eq!(poller.poll().await.read, 100);
-    }
-    assert!(
-        start.elapsed() < Duration::from_secs(5 * 60),
-        "{:?}",
-        start.elapsed()
-    );
-    assert!(poller.poll().await.duration < Duration::from_secs(11));
 }
 
 #[tokio::test(start_paused = true)]
@@ -211,19 +193,14 @@ async fn each_failed_poll_costs_a_repository_one_attempt() {
 
 #[tokio::test(start_paused = true)]
 async fn a_final_failure_is_not_repeated() {
-    for (status, requests) in [(403, 1), (404, 1), (400, 1), (301, 1), (1, 1)] {
+    let is_final = [301, 400, 403, 404, 1].map(|status| (status, 1));
+    let others = [0, 408, 425, 429, 500, 501, 502, 503, 504].map(|status| (status, 4));
+    for (status, attempts) in is_final.into_iter().chain(others) {
         let api = FakeApi::refusing(30, status, |id| id == 1);
         api.poller().poll().await;
         let requested = api.requested();
         let asked = requested.iter().filter(|id| **id == Some(1)).count();
-        assert_eq!(asked, requests, "{status}");
-    }
-    for status in [0, 408, 425, 429, 500, 501, 502, 503, 504] {
-        let api = FakeApi::refusing(30, status, |id| id == 1);
-        api.poller().poll().await;
-        let requested = api.requested();
-        let asked = requested.iter().filter(|id| **id == Some(1)).count();
-        assert_eq!(asked, 4, "{status}");
+        assert_eq!(asked, attempts, "{status}");
     }
 }
 
@@ -291,18 +268,23 @@ async fn refused_reads_are_no_outage() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn every_429_is_an_outage_only_at_the_lowest_pace() {
-    let api = FakeApi::answering(100, |id, _| if id.is_some() { 429 } else { OK });
-    let mut poller = api.poller();
-    for poll in 0..3 {
-        let outcome = poller.poll().await;
-        assert_eq!(
-            outcome.failure(),
-            Some(PollFailure::Unavailable),
-            "{outcome:?}"
+async fn an_outage_of_all_languages_stays_one_of_few_requests() {
+    for (repositories, status, most) in [(60, 500, 60), (100, 429, 50)] {
+        let api = FakeApi::answering(
+            repositories,
+            move |id, _| if id.is_some() { status } else { OK },
         );
-        let requests = api.requested().len();
-        assert!(poll == 0 || requests <= 50, "{requests} requests");
+        let mut poller = api.poller();
+        for poll in 0..12 {
+            let failure = poller.poll().await.failure();
+            assert_eq!(failure, Some(PollFailure::Unavailable), "{status}");
+            let requests = api.requested().len();
+            assert!(
+                poll == 0 || requests <= most,
+                "{status}: {requests} requests"
+            );
+            pass(1).await;
+        }
     }
 }
 
@@ -338,15 +320,6 @@ async fn a_poll_that_read_nothing_is_an_outage_unless_its_listing_was_complete()
                 assert_eq!(outcome.failure(), Some(failure), "{outcome:?}");
             }
         }
-    }
-}
-
-#[tokio::test(start_paused = true)]
-async fn an_outage_of_all_languages_stays_one_once_all_have_failed() {
-    let api = FakeApi::answering(60, |id, _| if id.is_some() { 500 } else { OK });
-    let mut poller = api.poller();
-    for outcome in polls::<12>(&mut poller).await {
-        assert_eq!(outcome.failure(), Some(PollFailure::Unavailable));
     }
 }
 

@@ -174,32 +174,6 @@ fn absurd_changes_and_long_lists_of_them_fit_the_markdown() {
     assert!(text.contains("de <0% -999 |"), "{text}");
 }
 
-#[test]
-fn no_change_is_named_or_denied_where_it_is_unknown() {
-    let (mut snapshot, since) = compared();
-    let since = Some(Arc::new(since));
-    let text = |snapshot: &Snapshot| {
-        let report = Report {
-            since: since.clone(),
-            ..report(snapshot, &poll(0))
-        };
-        table(&report, plain(80))
-    };
-    snapshot.repositories = vec![failed(1, "acme/app", "GET 1: 404", "wait")];
-    let unread = text(&snapshot);
-    assert!(
-        unread.contains("de of acme/gone became unlisted"),
-        "{unread}"
-    );
-    assert!(!unread.contains("of acme/app became"), "{unread}");
-    snapshot.repositories = vec![read(1, "acme/app", &[("de", Some(1.0))])];
-    let suspect = text(&snapshot);
-    let is_judged = ["became ready", "became unready"]
-        .iter()
-        .any(|words| suspect.contains(words));
-    assert!(!is_judged, "{suspect}");
-}
-
 /// Returns the changes since `earlier` in the table, without their heading.
 fn changes(earlier: &str, selection: &Selection, now: Vec<Shown>) -> Vec<String> {
     let since = Since::parse(earlier.as_bytes(), selection).unwrap();
@@ -211,14 +185,22 @@ fn changes(earlier: &str, selection: &Selection, now: Vec<Shown>) -> Vec<String>
 }
 
 #[test]
+fn an_unread_repository_has_no_changes() {
+    let unread = vec![failed(1, "acme/app", "GET 1: 404", "wait")];
+    let changes = changes(EARLIER, &Selection::default(), unread);
+    let gone = ["1 became unlisted", "de of acme/gone became unlisted"];
+    assert_eq!(changes, gone);
+}
+
+#[test]
 fn nothing_is_compared_across_a_suspect_scale() {
     let all = Selection::default();
     let at = |completion| vec![read(1, "acme/app", &[("de", completion)])];
     let of = |completion| json_of(&report(&snapshot(at(completion)), &poll(0)));
     let (suspect, ready) = (of(Some(1.0)), of(Some(100.0)));
     assert!(suspect.contains("\"scale_suspect\": true"), "{suspect}");
-    assert_eq!(changes(&suspect, &all, at(Some(100.0))), ["none seen"]);
     for (earlier, now) in [(&suspect, Some(100.0)), (&ready, Some(1.0))] {
+        assert_eq!(changes(earlier, &all, at(now)), ["none seen"]);
         let report = Report {
             since: Some(Arc::new(parse(earlier).unwrap())),
             ..report(&snapshot(at(now)), &poll(0))

@@ -100,21 +100,21 @@ impl World {
     }
 
     fn check_outcome(&self, snapshot: &Snapshot, last: &PollOutcome, found: &mut Vec<String>) {
-        let read = self.reads.len();
+        let read = self.poll.reads.len();
         let of = self.model.polled.len();
         if last.read != read || last.of != Some(of) || last.failed + read > of {
             found.push(format!("{read} of {of} were read, and counted {last:?}"));
         }
-        let is_success = self.is_listing_complete() && read == of;
+        let is_success = self.poll.is_listed && read == of;
         if last.is_success() != is_success {
             found.push(format!("a success is {is_success}: {last:?}"));
         }
-        if last.is_listed != self.is_listing_complete() {
+        if last.is_listed != self.poll.is_listed {
             found.push(format!("the listing is misjudged: {last:?}"));
         }
         for shown in &snapshot.repositories {
             let label = shown.condition.label();
-            let is_read = self.reads.contains_key(&shown.repository.id.get());
+            let is_read = self.poll.reads.contains_key(&shown.repository.id.get());
             if is_read && label == "failing" || last.is_success() && label == "pending" {
                 found.push(format!("{} is {label}", shown.repository.id));
             }
@@ -123,7 +123,7 @@ impl World {
 
     fn check_next_poll(&mut self, next: Timestamp, status: &PollStatus, found: &mut Vec<String>) {
         let now = self.now();
-        let ended = *self.ended.get_or_insert_with(Instant::now);
+        let ended = *self.poll.ended.get_or_insert_with(Instant::now);
         let held = status.held_until.map_or(Duration::ZERO, |at| at.since(now));
         let latest = status.interval.saturating_sub(ended.elapsed()).max(held);
         let wait = next.since(now);
@@ -169,7 +169,7 @@ impl World {
                 self.now().since(last.time)
             };
             let is_stale = shown.condition.label() == "stale";
-            let is_read = self.reads.contains_key(&id);
+            let is_read = self.poll.reads.contains_key(&id);
             if is_stale && age <= STALE_AFTER
                 || !is_stale && !is_read && age > STALE_AFTER + SHOWN_WITHIN
             {

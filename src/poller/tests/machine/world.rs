@@ -55,15 +55,22 @@ pub struct Account {
     pub languages: BTreeMap<&'static str, Option<f64>>,
 }
 
-/// The listing of the poll under way.
+/// The poll under way, or the last one.
 #[derive(Debug, Default)]
-struct Read {
+pub struct Polling {
     filters: Filters,
     scale: f64,
+    key: u32,
+    /// The entries of the listing, which is open until its end or the first read.
     pages: BTreeMap<u64, String>,
     is_open: bool,
-    is_complete: bool,
-    key: u32,
+    pub is_listed: bool,
+    requests: usize,
+    /// The number of successful reads of each repository.
+    pub reads: BTreeMap<u64, usize>,
+    /// The key was refused.
+    pub has_refused_key: bool,
+    pub ended: Option<Instant>,
 }
 
 #[derive(Debug)]
@@ -85,16 +92,9 @@ pub struct World {
     pub requests: Vec<Instant>,
     /// The number of polls that have begun.
     pub polls: usize,
-    /// The number of requests and of successful reads in the poll under way, or in the last one.
-    pub in_poll: usize,
-    pub reads: BTreeMap<u64, usize>,
     answered: Vec<Instant>,
     held_until: Option<Instant>,
-    /// The end of the last poll.
-    pub ended: Option<Instant>,
-    /// The key was refused in the poll under way, or in the last one.
-    pub has_refused_key: bool,
-    read: Read,
+    pub poll: Polling,
 }
 
 impl World {
@@ -112,13 +112,9 @@ impl World {
             violations: Vec::new(),
             requests: Vec::new(),
             polls: 0,
-            in_poll: 0,
-            reads: BTreeMap::new(),
             answered: Vec::new(),
             held_until: None,
-            ended: None,
-            has_refused_key: false,
-            read: Read::default(),
+            poll: Polling::default(),
         }
     }
 
@@ -146,15 +142,11 @@ impl World {
         START.saturating_add(self.begun.elapsed())
     }
 
-    pub fn is_listing_complete(&self) -> bool {
-        self.read.is_complete
-    }
-
     /// Takes in the listing of the last poll, if it broke off.
     pub fn end_listing(&mut self) {
-        if std::mem::take(&mut self.read.is_open) {
-            let pages = std::mem::take(&mut self.read.pages);
-            self.model.incomplete(pages, self.read.filters);
+        if std::mem::take(&mut self.poll.is_open) {
+            let pages = std::mem::take(&mut self.poll.pages);
+            self.model.incomplete(pages, self.poll.filters);
         }
     }
 
@@ -162,7 +154,7 @@ impl World {
     pub fn start(&mut self, filters: Filters) {
         self.held_until = None;
         self.is_clock_compared = false;
-        self.ended = None;
+        self.poll.ended = None;
         self.model.process += 1;
         self.model.restart(filters);
     }
@@ -173,10 +165,10 @@ impl World {
             self.violation("a request was sent in a hold");
         }
         self.requests.push(now);
-        self.in_poll += 1;
+        self.poll.requests += 1;
         // Each page and each repository has four attempts.
         let most = 4 * (self.account.len() + self.model.polled.len() + 10);
-        if self.in_poll > most {
+        if self.poll.requests > most {
             self.violation(&format!("a poll has more than {most} requests"));
         }
         // Two more than ten a second: a permit may catch up, and a restart has a new pace.
@@ -184,7 +176,7 @@ impl World {
         if tenth.is_some_and(|tenth| now - self.requests[tenth] < Duration::from_secs(1)) {
             self.violation("more than ten requests in a second");
         }
-        self.read.key
+        self.poll.key
     }
 
     fn trouble(&self, repository: Option<u64>, is_second_page: bool) -> Option<How> {
@@ -201,7 +193,7 @@ impl World {
     fn failure(&mut self, how: How, key: u32) -> Option<RequestFailure> {
         let now = Instant::now();
         if self.is_revoked || key != self.key {
-            self.has_refused_key = true;
+            self.poll.has_refused_key = true;
             return Some(status(401, None));
         }
         Some(match how {
@@ -241,14 +233,14 @@ impl World {
         let page = api::page(entries, Some(self.right_time()));
         for repository in page.listing.repositories.values() {
             let (id, name) = (repository.id.get(), repository.name.to_string());
-            self.read.pages.insert(id, name);
+            self.poll.pages.insert(id, name);
         }
         self.is_clock_compared = true;
         if page.next == Next::End {
-            self.read.is_open = false;
-            self.read.is_complete = true;
-            let pages = std::mem::take(&mut self.read.pages);
-            self.model.complete(pages, self.read.filters);
+            self.poll.is_open = false;
+            self.poll.is_listed = true;
+            let pages = std::mem::take(&mut self.poll.pages);
+            self.model.complete(pages, self.poll.filters);
         }
         page
     }
@@ -259,8 +251,8 @@ impl World {
         };
         let said = account.languages.clone();
         let list = api::languages(said.iter().map(|(code, completion)| (*code, *completion)));
-        *self.reads.entry(id.get()).or_default() += 1;
-        let (scale, now) = (self.read.scale, self.now());
+        *self.poll.reads.entry(id.get()).or_default() += 1;
+        let (scale, now) = (self.poll.scale, self.now());
         self.model.said(id.get(), said, scale, now);
         Ok(list)
     }
@@ -313,7 +305,7 @@ impl Seen {
         let answer = match world.failure(how, key) {
             Some(failure) => {
                 let is_forbidden = failure.status == Some(StatusCode::FORBIDDEN);
-                world.has_refused_key |= repository.is_none() && is_forbidden;
+                world.poll.has_refused_key |= repository.is_none() && is_forbidden;
                 Err(failure)
             }
             None => answer(&mut world),
@@ -332,16 +324,12 @@ impl Api for Seen {
         let mut world = self.world();
         world.end_listing();
         world.polls += 1;
-        world.in_poll = 0;
-        world.ended = None;
-        world.has_refused_key = false;
-        world.reads.clear();
-        world.read = Read {
+        world.poll = Polling {
             filters: self.filters,
             scale: self.scale,
             is_open: true,
             key: world.key,
-            ..Read::default()
+            ..Polling::default()
         };
         Ok(self.clone())
     }

@@ -19,12 +19,6 @@ struct Diagnosis {
     wrong: Vec<&'static str>,
 }
 
-/// Checks that a process claims nothing about single repositories before it has polled.
-fn check_first_poll(diagnosis: &mut Diagnosis) {
-    let is_any_named = diagnosis.failing() > 0;
-    diagnosis.expect("no repository has failed yet", !is_any_named);
-}
-
 impl Diagnosis {
     fn expect(&mut self, claim: &'static str, holds: bool) {
         if !holds {
@@ -45,12 +39,6 @@ impl Diagnosis {
             .max()
             .unwrap_or_default()
     }
-
-    fn says(&self, words: &str) -> bool {
-        self.findings
-            .iter()
-            .any(|finding| finding.what.contains(words))
-    }
 }
 
 impl World {
@@ -70,11 +58,14 @@ impl World {
         };
         self.check_data(snapshot, &mut diagnosis);
         let stale = snapshot.count(|condition| condition.label() == "stale");
-        let is_said = diagnosis.says("stale and no longer shown");
+        let is_said = diagnosis.of(DataStale).is_some();
         let is_due = stale > 0 && status.last.is_some();
         diagnosis.expect("stale data are named", is_said || !is_due);
         match &status.last {
-            None => check_first_poll(&mut diagnosis),
+            None => {
+                let is_any_named = diagnosis.failing() > 0;
+                diagnosis.expect("no repository has failed yet", !is_any_named);
+            }
             Some(last) if status.next_poll_at.is_some() => {
                 self.check_last_poll(last, &mut diagnosis);
             }
@@ -105,15 +96,18 @@ impl World {
     }
 
     fn check_last_poll(&self, last: &PollOutcome, diagnosis: &mut Diagnosis) {
-        let unread = self.model.polled.len() - self.reads.len();
-        let is_well = self.is_listing_complete() && unread == 0;
+        let unread = self.model.polled.len() - self.poll.reads.len();
+        let is_well = self.poll.is_listed && unread == 0;
         let kinds = [ApiKey, PollsFailing, DataStale];
         let is_told = kinds.iter().any(|kind| diagnosis.of(*kind).is_some());
         diagnosis.expect("the last poll failed", is_told != is_well);
         let is_all_well = diagnosis.headline.starts_with("The last poll read every");
         diagnosis.expect("all is well", !is_all_well || is_well);
         let is_refused = diagnosis.of(ApiKey).is_some();
-        diagnosis.expect("the key is refused", is_refused == self.has_refused_key);
+        diagnosis.expect(
+            "the key is refused",
+            is_refused == self.poll.has_refused_key,
+        );
         // An outage leaves unknown which repositories would have failed by themselves.
         let expected = if last.is_outage() { 0 } else { unread };
         let is_counted = diagnosis.failing() == expected;
