@@ -304,35 +304,21 @@ impl Exporter {
     fn apply(&mut self, event: &Event) {
         let world = Arc::clone(&self.world);
         let mut world = world.lock().unwrap();
-        let chosen = |world: &World, place: usize| {
-            let place = place.checked_rem(world.account.len())?;
-            world.account.keys().nth(place).copied()
-        };
         match *event {
-            Event::Completion(place, code, to) => {
-                if let Some(id) = chosen(&world, place) {
-                    let languages = &mut world.account.get_mut(&id).unwrap().languages;
-                    languages.insert(CODES[code], to.map(f64::from));
-                }
-            }
-            Event::DropLanguage(place, code) => {
-                if let Some(id) = chosen(&world, place) {
-                    let languages = &mut world.account.get_mut(&id).unwrap().languages;
-                    languages.remove(CODES[code]);
-                }
-            }
+            Event::Completion(place, code, to) => world.change(place, |account| {
+                account.languages.insert(CODES[code], to.map(f64::from));
+            }),
+            Event::DropLanguage(place, code) => world.change(place, |account| {
+                account.languages.remove(CODES[code]);
+            }),
             Event::Remove(place) => {
-                if let Some(id) = chosen(&world, place) {
-                    self.removed.extend(world.account.remove_entry(&id));
-                }
+                let id = world.chosen(place);
+                let removed = id.and_then(|id| world.account.remove_entry(&id));
+                self.removed.extend(removed);
             }
-            Event::Rename(place) => {
-                if let Some(id) = chosen(&world, place) {
-                    world.account.get_mut(&id).unwrap().name += "0";
-                }
-            }
+            Event::Rename(place) => world.change(place, |account| account.name += "0"),
             Event::Recreate(place) => {
-                if let Some(id) = chosen(&world, place) {
+                if let Some(id) = world.chosen(place) {
                     let account = world.account.remove(&id).unwrap();
                     world.account.insert(self.next_id, account);
                     self.next_id += 1;

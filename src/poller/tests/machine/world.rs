@@ -118,6 +118,19 @@ impl World {
         }
     }
 
+    /// Returns the id of a repository by its place among those that there are.
+    pub fn chosen(&self, place: usize) -> Option<u64> {
+        let place = place.checked_rem(self.account.len())?;
+        self.account.keys().nth(place).copied()
+    }
+
+    /// Changes the repository at a place.
+    pub fn change(&mut self, place: usize, change: impl FnOnce(&mut Account)) {
+        if let Some(id) = self.chosen(place) {
+            change(self.account.get_mut(&id).unwrap());
+        }
+    }
+
     pub fn violation(&mut self, what: &str) {
         let at = self.begun.elapsed().as_secs_f64();
         self.violations.push(format!("at {at:.3} s: {what}"));
