@@ -121,12 +121,19 @@ def test_each_query_finds_what_it_should_also_in_an_outage_and_without_the_expor
     def scraped(what):
         wait_for(what, lambda: server.now(f"count_over_time({what}[5m]) > 2"))
 
+    def reload(**poll):
+        (tmp_path / "config.yaml").write_text(json.dumps(CONFIG | {"poll": poll}))
+        account.process.send_signal(signal.SIGHUP)
+        wait_for("the reload", lambda: account.value("translation_exporter_poll_interval_seconds") == int(poll["interval"][:-1]))
+
     scraped("translation_fallen_from_ratio")
     healthy = answers(server)
+    # The outage begins between two polls: one in the middle of a poll would add a reason.
+    reload(interval="3600s")
+    wait_for("the end of the poll", lambda: account.value("translation_exporter_poll_started_timestamp_seconds") is None)
     api.command("status", 500)
+    reload(interval="1s", stale_after="2s")
     scraped('translation_exporter_api_requests_total{code="500"}')
-    (tmp_path / "config.yaml").write_text(json.dumps(CONFIG | {"poll": {"interval": "1s", "stale_after": "2s"}}))
-    account.process.send_signal(signal.SIGHUP)
     wait_for("nothing is shown", lambda: not server.now("translation_ready"))
     wait_for("polls have failed", lambda: server.now('translation_exporter_problem{kind="polls_failing"} == 1'))
     outage = answers(server)
