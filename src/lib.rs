@@ -35,7 +35,8 @@
 //!   `tests/rules/test_kinds.py`.
 //! - **A key of the configuration**: its definition in `config/keys.rs`, its field in
 //!   `config/sections.rs`, the code that uses it; for a text also its parser in `config/values.rs`
-//!   and its pattern in `config/keys/tests.rs`. A new key changes snapshots of `tests/config`
+//!   and its pattern in `config/keys/tests.rs`; `tests/fuzz/corpus/configuration/whole`. A new key
+//!   changes snapshots of `tests/config`
 //!   (`INSTA_UPDATE=always cargo test --test config`).
 //! - **An output of `once`**: its file in `report/`, its name in `cli.rs`, its case in
 //!   `commands/output.rs`; finally `deploy/once.md` and `tests/blackbox/hostile_names.rs`.

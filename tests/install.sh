@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Installs what the tests need and puts it on the PATH; tests/run.sh sources it. What is there already costs a second.
+# Installs what the tests need and puts it on the PATH; tests/run.sh sources it. An installed package costs no time.
 # tests/package.json and tests/requirements.txt name the packages of npm and PyPI, the latter with all dependencies.
 
 tools=${CARGO_TARGET_DIR:-$PWD/target}/tools

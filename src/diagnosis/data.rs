@@ -150,7 +150,7 @@ pub(super) fn shape(document: &Document) -> Option<Finding> {
     let last = status.last.as_ref();
     let listing = last.and_then(PollOutcome::cut_short);
     let listing = listing.map(|failure| (Operation::ListRepositories, failure));
-    // What answers in an outage need not be the API.
+    // In an outage, a proxy may answer in place of the API.
     let failures = failures.chain(listing).filter(|_| !status.is_outage());
     let responses = failures.filter_map(|(operation, failure)| {
         let reason = failure.reason?;

@@ -20,8 +20,8 @@ pub struct ProblemLog(BTreeMap<ProblemKind, Present>);
 /// A kind of problem that is present.
 #[derive(Debug)]
 struct Present {
-    /// The moment of the first call that had it, and how long it had lasted then. Both stay right
-    /// when the first answer of the API corrects a wrong clock.
+    began: Timestamp,
+    /// The moment of the first call that had it, and the time for which it had lasted then.
     seen: Moment,
     lasted: Duration,
     repositories: usize,
@@ -30,8 +30,11 @@ struct Present {
 }
 
 impl Present {
-    fn began(&self, now: Moment) -> Timestamp {
-        self.seen.seen_from(now).saturating_sub(self.lasted)
+    /// Returns for how long the problem has lasted. When the clock has been set meanwhile, the
+    /// dates say too much, or the timer does.
+    fn duration(&self, now: Moment) -> Duration {
+        let timed = self.lasted + (now.monotonic - self.seen.monotonic);
+        now.wall.since(self.began).min(timed)
     }
 }
 
@@ -42,13 +45,18 @@ impl ProblemLog {
     pub fn observe(&mut self, findings: &mut [Finding], now: Moment) {
         let mut seen = BTreeSet::new();
         for finding in findings {
-            let present = self.0.entry(finding.kind).or_insert(Present {
-                seen: now,
-                lasted: now.wall.since(finding.since.unwrap_or(now.wall)),
-                repositories: 0,
-                logged: None,
+            let present = self.0.entry(finding.kind).or_insert_with(|| {
+                let began = finding.since.unwrap_or(now.wall);
+                Present {
+                    began,
+                    seen: now,
+                    lasted: now.wall.since(began),
+                    repositories: 0,
+                    logged: None,
+                }
             });
-            finding.since.get_or_insert(present.began(now));
+            let first_seen = present.seen.seen_from(now);
+            finding.since.get_or_insert(first_seen.min(now.wall));
             // The worst finding of a kind comes first, and speaks for the others.
             if !seen.insert(finding.kind) {
                 continue;
@@ -64,7 +72,7 @@ impl ProblemLog {
             let lasts = seen.contains(kind);
             let end = kind.definition().end.filter(|_| present.logged.is_some());
             if !lasts && let Some(end) = end {
-                tracing::info!(after = %Rough(now.wall.since(present.began(now))), "{end}");
+                tracing::info!(after = %Rough(present.duration(now)), "{end}");
             }
             lasts
         });

@@ -241,16 +241,6 @@ impl Languages {
         };
         (languages, continued(departed, gone))
     }
-
-    /// Returns the code of the first language that fell with this response, and its completions
-    /// before and after.
-    pub fn fallen(&self) -> Option<(&str, f64, f64)> {
-        self.records.iter().find_map(|record| {
-            let (fall, now) = (record.past.as_ref()?.fall?, record.completion()?);
-            let fallen = (&*record.language.code, fall.completion.get(), now.get());
-            (fall.at == self.read_at).then_some(fallen)
-        })
-    }
 }
 
 /// Returns the records that follow `before`. Unchanged ones stay shared with the published

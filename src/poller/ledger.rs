@@ -222,12 +222,14 @@ impl Ledger {
         polled.chain(gone).sum()
     }
 
-    /// Records the languages read from a repository, and logs the end of its failure.
+    /// Records the languages read from a repository. Logs the end of its failure, and the falls of
+    /// languages that are not `excluded`.
     pub fn succeeded(
         &mut self,
         id: RepositoryId,
         list: LanguageList,
         scale: f64,
+        excluded: &GlobSet,
         now: Moment,
         log: &mut PollLog,
     ) {
@@ -253,9 +255,10 @@ impl Ledger {
         let departed = self.gone.remove(&id).unwrap_or(departed);
         let before = before.unwrap_or_default();
         let held = before.len() + departed.len();
+        let was = Arc::clone(&before);
         let (languages, departed) = Languages::after(before, departed, languages, scale, now.wall);
         self.languages = self.languages + languages.records.len() + departed.len() - held;
-        log.fallen(repo, &languages);
+        log.fallen(repo, &was, &languages.records, excluded);
         known.kept.languages = Some(Arc::new(languages));
         known.kept.departed = departed;
         known.read_at = Some(now.monotonic);

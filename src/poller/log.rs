@@ -1,7 +1,8 @@
 //! The log of a poll: one line for each kind of news.
 
-use crate::domain::{Defects, Failure, polling::PollOutcome, record::Languages};
-use std::collections::BTreeMap;
+use crate::domain::{Defects, Failure, polling::PollOutcome, record::Record};
+use globset::GlobSet;
+use std::{collections::BTreeMap, sync::Arc};
 
 /// The news of a poll: how often each message applies, and the first example.
 #[derive(Debug, Default)]
@@ -49,11 +50,33 @@ impl PollLog {
         }
     }
 
-    /// Notes that completions of a repository, which was just read, fell.
-    pub fn fallen(&mut self, repo: &str, languages: &Languages) {
-        if let Some((code, from, to)) = languages.fallen() {
-            let example = || format!("{repo}: {code} from {from} to {to}");
-            note(&mut self.good, "completions fell", example);
+    /// Notes the completions of a repository that have fallen, except those of `excluded`
+    /// languages.
+    pub fn fallen(
+        &mut self,
+        repo: &str,
+        before: &Arc<[Record]>,
+        now: &Arc<[Record]>,
+        excluded: &GlobSet,
+    ) {
+        if Arc::ptr_eq(before, now) {
+            return;
+        }
+        for Record {
+            language, known, ..
+        } in &**now
+        {
+            let code = &language.code;
+            let same = before.binary_search_by(|record| record.language.code.cmp(code));
+            let before = same.ok().and_then(|same| before[same].known);
+            if let (Some(before), Some(known)) = (before, known)
+                && known.completion < before.completion
+                && !excluded.is_match(&**code)
+            {
+                let (from, to) = (before.completion.get(), known.completion.get());
+                let example = || format!("{repo}: {code} from {from} to {to}");
+                note(&mut self.good, "completions fell", example);
+            }
         }
     }
 

@@ -314,8 +314,12 @@ impl<'a, A: Api> Poll<'a, A> {
             Ok(list) => {
                 self.failures.remove(&id);
                 poller.progress.send_modify(|poll| poll.read += 1);
-                let (scale, log) = (self.settings.completion_scale, &mut self.log);
-                poller.ledger.succeeded(id, list, scale, now, log);
+                let (scale, excluded) = (
+                    self.settings.completion_scale,
+                    &self.settings.excluded_languages,
+                );
+                let (ledger, log) = (&mut poller.ledger, &mut self.log);
+                ledger.succeeded(id, list, scale, excluded, now, log);
                 Ok(())
             }
             Err(failure) => {

@@ -123,6 +123,22 @@ fn csv_has_a_record_for_each_language_and_no_formula() {
     }
 }
 
+#[test]
+fn the_page_and_its_file_show_names_as_text() {
+    let api = hostile();
+    let exporter = Setup::for_api(&api).set("poll.interval", "1h").start();
+    exporter.wait_until_fresh(COUNT);
+    let pages = [once(&api, "html"), exporter.get("/").text()];
+    for (html, output) in pages.iter().zip(["once --output html", "/"]) {
+        assert_shows_text_alone(output, html);
+        let lower = html.to_lowercase();
+        for tag in ["<script", "<img", "<!-- !", "href=\"javascript"] {
+            assert!(!lower.contains(tag), "{output}: {tag}");
+        }
+        assert!(html.contains("&#60;script&#62;"), "{output}: {html}");
+    }
+}
+
 /// Returns the values of a text member.
 fn names<'a>(objects: &'a [Value], member: &str) -> BTreeSet<&'a str> {
     let texts = objects

@@ -41,7 +41,7 @@ def test_a_key_file_that_hangs_does_not_delay_the_end(api, exporter, tmp_path):
     key = tmp_path / "key"
     key.write_text(FakeApi.KEY)
     started = exporter(api=api, api__key="", api__key_file=key, api__timeout="100ms", poll__interval="1s").wait_for_poll()
-    # Whoever opens the file hangs while this process holds a lease on it, for which Linux allows 45 s.
+    # An open of the file hangs while this process holds a lease on it, for which Linux allows 45 s.
     before = signal.signal(signal.SIGIO, signal.SIG_IGN)
     try:
         with open(key, "r+") as file:

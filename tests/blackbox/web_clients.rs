@@ -39,7 +39,7 @@ impl Web {
     }
 
     fn tls(&self) -> TlsStream {
-        tls::connect(self.exporter.address, &self.root, &["h2", "http/1.1"])
+        tls::connect(self.exporter.address, &self.root, &["http/1.1"])
     }
 }
 
@@ -131,6 +131,28 @@ fn a_flood_of_wrong_passwords_stops_no_scrape_and_takes_one_log_line() {
         lines[0].contains("client=127.0.0.1") && lines[0].contains("password"),
         "{lines:?}"
     );
+}
+
+#[test]
+fn a_scrape_that_waits_for_its_password_outlives_520_idle_connections() {
+    let hash = bcrypt::hash("correct", 10).unwrap();
+    let users = format!("basic_auth_users: {{alice: \"{hash}\"}}\n");
+    let web = Web::start(&Api::of(1), &users);
+    let ask = |password: &str| {
+        let header = format!("authorization: {}\r\n", authorization("alice", password));
+        let mut stream = connect(web.exporter.address);
+        stream
+            .write_all(get("/metrics", &header).as_bytes())
+            .unwrap();
+        stream
+    };
+    // The first verification delays the second one.
+    let _wrong = ask("wrong");
+    let mut waiting = ask("correct");
+    let _idle: Vec<_> = (0..520).map(|_| connect(web.exporter.address)).collect();
+    let mut begin = [0; 12];
+    waiting.read_exact(&mut begin).unwrap();
+    assert_eq!(&begin, b"HTTP/1.1 200");
 }
 
 #[test]

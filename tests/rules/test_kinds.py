@@ -128,7 +128,7 @@ def entries_of_another_shape(driven):
     driven.api.put(*REPOSITORIES)
 
 
-# Whoever may write everything, as root in a container, cannot replace a folder by a file either.
+# Not even root can replace a folder by a file.
 @situation("state_not_saved", "TranslationStateNotSaved")
 def a_state_that_cannot_be_written(driven):
     # It exists for a moment while the exporter writes.

@@ -161,6 +161,8 @@ async fn a_refused_reload_does_not_delay_a_web_configuration_change() {
 #[tokio::test(start_paused = true)]
 async fn a_web_configuration_file_counts_once_two_reads_agree_and_never_if_it_is_empty() {
     let bench = Bench::start();
+    // No file is written at the moment of a read.
+    sleep(Duration::from_secs(1)).await;
     for burst in [2000, 3000, 4000] {
         bench.write("web.yml", &limit(burst));
         sleep(CHECK_EVERY).await;
@@ -174,6 +176,37 @@ async fn a_web_configuration_file_counts_once_two_reads_agree_and_never_if_it_is
     assert!(bench.description().contains("4000"));
     bench.write("web.yml", &limit(4000));
     bench.settle().await;
+    assert_eq!(bench.refused(), None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_renewed_certificate_and_authority_take_effect_without_being_asked() {
+    let bench = Bench::start();
+    let authority = Certificates::new();
+    let renew = |authority: &Certificates| {
+        let issued = authority.issue(&["localhost"]);
+        bench.write("server.pem", &issued.pem);
+        bench.write("server.key", &issued.key);
+    };
+    renew(&authority);
+    bench.write("ca.pem", &authority.pem);
+    bench.write(
+        "web.yml",
+        "tls_server_config: {cert_file: server.pem, key_file: server.key, \
+         client_auth_type: RequireAndVerifyClientCert, client_ca_file: ca.pem}",
+    );
+    bench.settle().await;
+    let mut active = bench.server.file().digest.clone();
+    for file in ["server", "ca"] {
+        match file {
+            "server" => renew(&authority),
+            _ => bench.write("ca.pem", &Certificates::new().pem),
+        }
+        bench.settle().await;
+        let renewed = bench.server.file().digest.clone();
+        assert!(renewed != active, "{file}");
+        active = renewed;
+    }
     assert_eq!(bench.refused(), None);
 }
 
@@ -227,11 +260,12 @@ async fn a_reload_that_takes_too_long_is_repeated_without_being_asked() {
         },
         bench.reload()
     );
-    assert!(refused.unwrap_err().contains("--config.file"));
+    // The thread must not wait for ever, so assertions come later.
     let late = format!("{valid}poll: {{interval: 7m}}\n");
     fs::write(&path, late).unwrap();
     fs::remove_file(&path).unwrap();
     fs::write(&path, valid).unwrap();
+    assert!(refused.unwrap_err().contains("--config.file"));
     // The clock stands still until the thread has read the pipe.
     sleep(Duration::from_millis(1)).await;
     let interval = bench.polling.borrow().interval;

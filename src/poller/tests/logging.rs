@@ -353,13 +353,13 @@ async fn completions_that_fall_are_logged_once() {
     let mut bench = Bench::of(3, |_| true);
     bench.poll().await;
     let log = Log::collect();
-    bench.change(|api| api.completions = (1..=3).map(|id| (id, 0.0)).collect());
-    for _ in 0..2 {
+    for completion in [40.0, 40.0, 30.0, 35.0] {
+        bench.change(|api| api.completions = (1..=3).map(|id| (id, completion)).collect());
         pass(5).await;
         bench.poll().await;
     }
-    let line = "completions fell count=3 first=\"o/001: de from 50 to 0\"";
-    assert_eq!(log.take(), [line]);
+    let line = |fall| format!("completions fell count=3 first=\"o/001: de {fall}\"");
+    assert_eq!(log.take(), ["from 50 to 40", "from 40 to 30"].map(line));
 }
 
 #[tokio::test(start_paused = true)]

@@ -279,10 +279,12 @@ async fn an_outage_of_all_languages_stays_one_of_few_requests() {
             let failure = poller.poll().await.failure();
             assert_eq!(failure, Some(PollFailure::Unavailable), "{status}");
             let requests = api.requested().len();
-            assert!(
-                poll == 0 || requests <= most,
-                "{status}: {requests} requests"
-            );
+            if poll == 0 {
+                // A row of 429 ends a poll only at the lowest pace.
+                assert!(requests > 21, "{status}: {requests} requests");
+            } else {
+                assert!(requests <= most, "{status}: {requests} requests");
+            }
             pass(1).await;
         }
     }
