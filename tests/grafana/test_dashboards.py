@@ -16,7 +16,7 @@ FALLEN = (1, "acme/app", {"de": 100, "fr": 50, "ja": 92, "it": 20})
 ROWS = re.findall(r"^\| (.+) \|$", (Path(__file__).parent / "expected.md").read_text(), re.MULTILINE)[1:]
 EXPECTED = {tuple(cells[:3]): tuple(cells[3:]) for cells in (row.split(" | ") for row in ROWS)}
 CONFIG = {
-    "poll": {"interval": "1s"},
+    "poll": {"interval": "5s"},
     "links": {"repository": "https://example.com/{id}"},
     "targets": [
         {"languages": ["fr"], "ratio": 0.9, "due": "2020-02-29"},
@@ -127,13 +127,14 @@ def test_each_query_finds_what_it_should_also_in_an_outage_and_without_the_expor
         wait_for("the reload", lambda: account.value("translation_exporter_poll_interval_seconds") == int(poll["interval"][:-1]))
 
     scraped("translation_fallen_from_ratio")
+    wait_for("a further poll", lambda: server.now('increase(translation_exporter_api_requests_total{code="200"}[5m]) > 0'))
     healthy = answers(server)
     # The outage begins between two polls: one in the middle of a poll would add a reason.
     reload(interval="3600s")
     wait_for("the end of the poll", lambda: account.value("translation_exporter_poll_started_timestamp_seconds") is None)
     api.command("status", 500)
-    reload(interval="1s", stale_after="2s")
-    scraped('translation_exporter_api_requests_total{code="500"}')
+    reload(interval="5s", stale_after="10s")
+    wait_for("failures", lambda: server.now('increase(translation_exporter_api_requests_total{code="500"}[5m]) > 0'))
     wait_for("nothing is shown", lambda: not server.now("translation_ready"))
     wait_for("polls have failed", lambda: server.now('translation_exporter_problem{kind="polls_failing"} == 1'))
     outage = answers(server)
