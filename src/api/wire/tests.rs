@@ -288,8 +288,10 @@ fn an_absent_field_is_zero_only_with_omits_zeros() {
 fn defects_are_counted_and_the_first_is_described() {
     let body = format!("[{}0]", "0,".repeat(999));
     let bad = [page(&body).listing.bad, languages(&body).bad];
-    for bad in bad {
+    for mut bad in bad {
         assert_eq!(bad.to_string(), "not_an_object: 1000, the first in entry 1");
+        bad.append(page("[0]").listing.bad);
+        assert_eq!(bad.all().len(), 1001);
     }
 }
 

@@ -25,6 +25,15 @@ async fn one_empty_listing_removes_nothing_and_a_second_does() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_listing_that_lacks_just_half_removes_it_at_once() {
+    let mut bench = Bench::of(4, |_| true);
+    bench.poll().await;
+    bench.change(|api| api.list(2, |_| true));
+    bench.poll().await;
+    assert_eq!(bench.shown(), "1:fresh 2:fresh");
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_incomplete_listing_renames_and_removes_nothing_and_all_are_polled() {
     let mut bench = Bench::new();
     bench.poll().await;

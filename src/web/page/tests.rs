@@ -336,6 +336,7 @@ async fn the_worst_problems_come_first() {
     assert!(words.contains(figures), "{words:.900}");
     let filters = "all overdue at risk regressed stalled";
     assert!(words.contains(filters), "{words}");
+    assert!(words.contains("2 days overdue"), "{words}");
 }
 
 #[tokio::test(start_paused = true)]
