@@ -205,7 +205,7 @@ def watch(prometheus, tmp_path):
         for minutes, seconds in (
             (r"interval: \d+m", "interval: 1s"),
             (r" for: \d+[mh]", " for: 1s"),
-            (r" keep_firing_for: \d+h", " keep_firing_for: 1s"),
+            (r" keep_firing_for: \d+[mh]", " keep_firing_for: 1s"),
             (r"\[(15m|1d)\]", "[3s]"),
         ):
             rules, count = re.subn(minutes, seconds, rules)
