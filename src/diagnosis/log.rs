@@ -21,19 +21,18 @@ pub struct ProblemLog(BTreeMap<ProblemKind, Present>);
 #[derive(Debug)]
 struct Present {
     began: Timestamp,
-    /// The moment of the first call that had it, and the time for which it had lasted then.
+    /// The moment of the first call that had it.
     seen: Moment,
-    lasted: Duration,
     repositories: usize,
     /// The severity in the log; `None` while the number of repositories still changes.
     logged: Option<Severity>,
 }
 
 impl Present {
-    /// Returns for how long the problem has lasted. When the clock has been set meanwhile, the
-    /// dates say too much, or the timer does.
+    /// Returns the duration of the problem by dates or by a timer, whichever is shorter: a clock
+    /// that was set meanwhile makes one of them too long.
     fn duration(&self, now: Moment) -> Duration {
-        let timed = self.lasted + (now.monotonic - self.seen.monotonic);
+        let timed = self.seen.wall.since(self.began) + (now.monotonic - self.seen.monotonic);
         now.wall.since(self.began).min(timed)
     }
 }
@@ -45,15 +44,11 @@ impl ProblemLog {
     pub fn observe(&mut self, findings: &mut [Finding], now: Moment) {
         let mut seen = BTreeSet::new();
         for finding in findings {
-            let present = self.0.entry(finding.kind).or_insert_with(|| {
-                let began = finding.since.unwrap_or(now.wall);
-                Present {
-                    began,
-                    seen: now,
-                    lasted: now.wall.since(began),
-                    repositories: 0,
-                    logged: None,
-                }
+            let present = self.0.entry(finding.kind).or_insert(Present {
+                began: finding.since.unwrap_or(now.wall),
+                seen: now,
+                repositories: 0,
+                logged: None,
             });
             let first_seen = present.seen.seen_from(now);
             finding.since.get_or_insert(first_seen.min(now.wall));

@@ -222,14 +222,13 @@ impl Ledger {
         polled.chain(gone).sum()
     }
 
-    /// Records the languages read from a repository. Logs the end of its failure, and the falls of
-    /// languages that are not `excluded`.
+    /// Records the languages read from a repository. Logs the end of its failure, and the loss of
+    /// all completions.
     pub fn succeeded(
         &mut self,
         id: RepositoryId,
         list: LanguageList,
         scale: f64,
-        excluded: &GlobSet,
         now: Moment,
         log: &mut PollLog,
     ) {
@@ -258,7 +257,7 @@ impl Ledger {
         let was = Arc::clone(&before);
         let (languages, departed) = Languages::after(before, departed, languages, scale, now.wall);
         self.languages = self.languages + languages.records.len() + departed.len() - held;
-        log.fallen(repo, &was, &languages.records, excluded);
+        log.lost(repo, &was, &languages.records);
         known.kept.languages = Some(Arc::new(languages));
         known.kept.departed = departed;
         known.read_at = Some(now.monotonic);

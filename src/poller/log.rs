@@ -1,8 +1,7 @@
 //! The log of a poll: one line for each kind of news.
 
 use crate::domain::{Defects, Failure, polling::PollOutcome, record::Record};
-use globset::GlobSet;
-use std::{collections::BTreeMap, sync::Arc};
+use std::collections::BTreeMap;
 
 /// The news of a poll: how often each message applies, and the first example.
 #[derive(Debug, Default)]
@@ -50,33 +49,17 @@ impl PollLog {
         }
     }
 
-    /// Notes the completions of a repository that have fallen, except those of `excluded`
-    /// languages.
-    pub fn fallen(
-        &mut self,
-        repo: &str,
-        before: &Arc<[Record]>,
-        now: &Arc<[Record]>,
-        excluded: &GlobSet,
-    ) {
-        if Arc::ptr_eq(before, now) {
-            return;
-        }
-        for Record {
-            language, known, ..
-        } in &**now
-        {
-            let code = &language.code;
-            let same = before.binary_search_by(|record| record.language.code.cmp(code));
-            let before = same.ok().and_then(|same| before[same].known);
-            if let (Some(before), Some(known)) = (before, known)
-                && known.completion < before.completion
-                && !excluded.is_match(&**code)
-            {
-                let (from, to) = (before.completion.get(), known.completion.get());
-                let example = || format!("{repo}: {code} from {from} to {to}");
-                note(&mut self.good, "completions fell", example);
-            }
+    /// Notes that all completions of a repository have fallen to 0: the service has lost them.
+    pub fn lost(&mut self, repo: &str, before: &[Record], now: &[Record]) {
+        let completion = |record: &Record| record.known.map(|known| known.completion.get());
+        let had_some = before
+            .iter()
+            .filter_map(completion)
+            .any(|before| before > 0.0);
+        let has_none = |record: &Record| completion(record).is_some_and(|now| now <= 0.0);
+        if had_some && !now.is_empty() && now.iter().all(has_none) {
+            let what = "all completions of the repository fell to 0";
+            note(&mut self.bad, what, || repo.to_owned());
         }
     }
 

@@ -314,12 +314,8 @@ impl<'a, A: Api> Poll<'a, A> {
             Ok(list) => {
                 self.failures.remove(&id);
                 poller.progress.send_modify(|poll| poll.read += 1);
-                let (scale, excluded) = (
-                    self.settings.completion_scale,
-                    &self.settings.excluded_languages,
-                );
-                let (ledger, log) = (&mut poller.ledger, &mut self.log);
-                ledger.succeeded(id, list, scale, excluded, now, log);
+                let (scale, log) = (self.settings.completion_scale, &mut self.log);
+                poller.ledger.succeeded(id, list, scale, now, log);
                 Ok(())
             }
             Err(failure) => {

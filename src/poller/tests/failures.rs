@@ -100,8 +100,7 @@ async fn a_million_translations_are_too_many_departed_ones_included() {
         languages: list(&["fr"]),
         ..LanguageList::default()
     };
-    let (excluded, log) = (&GlobSet::empty(), &mut PollLog::default());
-    ledger.succeeded(id, languages, 100.0, excluded, now, log);
+    ledger.succeeded(id, languages, 100.0, now, &mut PollLog::default());
     assert!(!ledger.has_room(id, &list(&["it"])), "de departed");
     assert!(
         ledger.has_room(id, &list(&["de", "fr"])),

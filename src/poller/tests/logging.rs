@@ -349,17 +349,20 @@ async fn a_failure_of_a_repository_is_logged_once_despite_an_outage() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn completions_that_fall_are_logged_once() {
+async fn the_loss_of_all_completions_is_logged_once() {
     let mut bench = Bench::of(3, |_| true);
     bench.poll().await;
     let log = Log::collect();
-    for completion in [40.0, 40.0, 30.0, 35.0] {
+    // New text makes completions fall, which is not logged.
+    for completion in [40.0, 0.0, 0.0, 35.0] {
         bench.change(|api| api.completions = (1..=3).map(|id| (id, completion)).collect());
         pass(5).await;
         bench.poll().await;
     }
-    let line = |fall| format!("completions fell count=3 first=\"o/001: de {fall}\"");
-    assert_eq!(log.take(), ["from 50 to 40", "from 40 to 30"].map(line));
+    bench.change(|api| api.without_languages = true);
+    bench.poll().await;
+    let line = "all completions of the repository fell to 0 count=3 first=\"o/001\"";
+    assert_eq!(log.take(), [line]);
 }
 
 #[tokio::test(start_paused = true)]
