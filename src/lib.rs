@@ -39,7 +39,7 @@
 //!   changes snapshots of `tests/config`
 //!   (`INSTA_UPDATE=always cargo test --test config`).
 //! - **An output of `once`**: its file in `report/`, its name in `cli.rs`, its case in
-//!   `commands/output.rs`; finally `deploy/once.md` and `tests/blackbox/hostile_names.rs`.
+//!   `commands/output.rs`; finally `docs/reports.md` and `tests/blackbox/hostile_names.rs`.
 //! - **An operation of the API** crosses the modules in the order of "How one value travels", from
 //!   [`domain::Operation`] on. `state/format.rs` preserves it; `demo.rs` and the tests serve it.
 #![forbid(unsafe_code)]

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Writes every generated file: tables in deploy/*.md, the schemas of the configuration and of the chart's values, the fuzzer's state file,
+# Writes every generated file: tables in docs/*.md, the schemas of the configuration and of the chart's values, the fuzzer's state file,
 # and the Kubernetes manifests, which need the Helm that tests/install.sh installs.
 set -euo pipefail
 

@@ -2,7 +2,7 @@
 //!
 //! Variables, options, help, suggestions, parsers and hints come from the definitions, and so do
 //! the JSON Schemas of the file and of the chart's values, and the table of keys in
-//! deploy/configuration.md, which `tests/generate.sh` writes.
+//! docs/configuration.md, which `tests/generate.sh` writes.
 
 use super::values::{
     LANGUAGES, RATIO, REPOSITORIES,
@@ -23,7 +23,7 @@ pub struct Key {
     pub takes: Takes,
     /// The default as a user would write it; empty if there is none.
     pub default: &'static str,
-    /// The meaning, in the Markdown of deploy/configuration.md, which adds the bounds.
+    /// The meaning, in the Markdown of docs/configuration.md, which adds the bounds.
     pub meaning: &'static str,
     /// The option that sets the key, with its dashes; empty if there is none.
     pub flag: &'static str,

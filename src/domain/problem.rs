@@ -1,7 +1,7 @@
 //! The kinds of problems, each defined once.
 //!
 //! A kind's definition supplies its series of `translation_exporter_problem`, its row in the table
-//! of `deploy/metrics.md`, and its line in the log when the problem ends.
+//! of `docs/metrics.md`, and its line in the log when the problem ends.
 
 /// The severity of a finding or a kind of problem; the worst comes first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

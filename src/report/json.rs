@@ -1,7 +1,7 @@
 //! The JSON of `once` and of `/translations.json`, version 1: one definition for both.
 //!
 //! Within a version, members may be added, but are never removed or renamed and never change their
-//! meaning. `deploy/translations.schema.json` describes them.
+//! meaning. `docs/translations.schema.json` describes them.
 //!
 //! The document is encoded repository by repository, each on a line: the whole text of a large
 //! account would take several times the memory of its snapshot.

@@ -582,7 +582,7 @@ fn assert_described(value: &Value, schema: &Value, definitions: &Value) {
 
 #[test]
 fn the_schema_describes_the_json() {
-    let schema = include_str!("../../deploy/translations.schema.json");
+    let schema = include_str!("../../docs/translations.schema.json");
     let schema: Value = serde_json::from_str(schema).unwrap();
     let document = serde_json::from_str(include_str!("tests/version_1.json")).unwrap();
     assert_described(&document, &schema, &schema["$defs"]);

@@ -171,7 +171,7 @@ mod tests {
                 answer.send(Ok(())).unwrap();
             }
         });
-        let docs = include_str!("../../deploy/configuration.md");
+        let docs = include_str!("../../docs/configuration.md");
         let (_, table) = docs.split_once("| path | methods |").unwrap();
         let rows = table.lines().skip(2);
         let mut paths = BTreeSet::from(["other".to_owned()]);

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 #[test]
 fn the_table_of_outputs_is_what_once_offers() {
-    let page = include_str!("../../deploy/once.md");
+    let page = include_str!("../../docs/reports.md");
     let (_, table) = page.split_once("| `--output` |").unwrap();
     let rows = table.lines().skip(2).take_while(|row| row.starts_with('|'));
     let outputs = rows.flat_map(|row| row.split('|').nth(1).unwrap().split(", "));

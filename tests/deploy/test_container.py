@@ -80,7 +80,7 @@ def test_a_pod_is_probed_gets_a_rotated_key_and_restarts_from_its_volume(name, i
 
 
 def test_the_unit_notifies_reloads_and_reads_its_credentials(program, built, tmp_path):
-    service, readme = ROOT / "deploy/systemd/translation-exporter.service", ROOT / "deploy/README.md"
+    service, readme = ROOT / "deploy/systemd/translation-exporter.service", ROOT / "docs/install.md"
     sandboxed("unit.py", str(program), service, readme, str(tmp_path / "unit"), built / "examples/fake-api")
     calls = set((tmp_path / "unit/system-calls").read_text().split())
     filters = {name: system_calls(name) for name in ("@system-service", "@default", "@privileged", "@resources")}

@@ -192,7 +192,7 @@ def test_each_kind_with_an_alert_has_a_situation():
     rules = [rule for group in yaml.safe_load(ALERTS.read_text())["groups"] for rule in group["rules"]]
     found = {rule["alert"]: "|".join(re.findall(r'\bkind=~?"(.+?)"', rule["expr"])).split("|") for rule in rules}
     watched = {(kind, alert) for alert, kinds in found.items() for kind in kinds if kind}
-    listed = set(re.findall(r"(?m)^\| `(\w+)` \| .*warning \| (\w+) \|", (ROOT / "deploy/metrics.md").read_text()))
+    listed = set(re.findall(r"(?m)^\| `(\w+)` \| .*warning \| (\w+) \|", (ROOT / "docs/metrics.md").read_text()))
     assert listed and listed <= watched == {(kind, alert) for _, kind, alert, _ in (one.values for one in SITUATIONS)}
 
 

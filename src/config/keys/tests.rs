@@ -1,4 +1,4 @@
-//! The schemas of file and chart, and the table in deploy/configuration.md, generated from keys.
+//! The schemas of file and chart, and the table in docs/configuration.md, generated from keys.
 //!
 //! The schema is as lenient as the program: null is not set, and another layer may set a key that
 //! the file lacks. It is stricter in one point: other programs read a text such as `010` as a
@@ -9,8 +9,8 @@ use crate::testing::assert_generated;
 use serde_json::{Map, Value};
 use std::fs;
 
-const SCHEMA: &str = "deploy/config.schema.json";
-const DOCS: &str = "deploy/configuration.md";
+const SCHEMA: &str = "docs/config.schema.json";
+const DOCS: &str = "docs/configuration.md";
 const TABLE: &str = "| key | default | meaning and bounds |\n|---|---|---|\n";
 
 /// Returns the default as the table shows it.
@@ -209,7 +209,7 @@ fn schema() -> Value {
     })
 }
 
-/// Returns deploy/configuration.md with the table of keys as they are.
+/// Returns docs/configuration.md with the table of keys as they are.
 fn docs() -> String {
     let mut rows = Vec::new();
     for key in KEYS {

@@ -29,7 +29,7 @@ const UNUSED: [&str; 13] = [
     "process_virtual_memory_max_bytes",
 ];
 
-const PAGE: &str = "deploy/metrics.md";
+const PAGE: &str = "docs/metrics.md";
 
 /// Returns `page` with these rows in the table under `heading`.
 fn with_table(page: &str, heading: &str, rows: &[String]) -> String {
