@@ -105,6 +105,12 @@ impl Totals {
         self.all > 0 && self.ready == self.all
     }
 
+    /// Returns the share of the translations that are ready; `None` if there are none.
+    pub fn ready_ratio(self) -> Option<f64> {
+        let part = |count| u32::try_from(count).map_or(f64::INFINITY, f64::from);
+        (self.all > 0).then(|| part(self.ready) / part(self.all))
+    }
+
     /// Counts the translations that are not ready.
     pub fn behind(&self) -> usize {
         self.all - self.ready

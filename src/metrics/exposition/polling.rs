@@ -109,6 +109,21 @@ fn encode_totals(document: &Document, to: &mut DescriptorEncoder<'_>) -> fmt::Re
             })
         },
     )?;
+    let totals = document.totals;
+    gauges(
+        to,
+        "translation_exporter_translations",
+        "Shown translations (languages of repositories), each in one state: ready, behind, unknown \
+         (no completion is known) or resting (a target of 0)",
+        [
+            ("ready", totals.ready),
+            ("behind", totals.behind() - totals.unknown),
+            ("unknown", totals.unknown),
+            ("resting", totals.resting),
+        ]
+        .map(|(state, count)| ([("state", state)], count)),
+        Some,
+    )?;
     let languages = document.rows.iter().filter_map(Row::listed);
     gauge(
         to,

@@ -13,7 +13,9 @@ use std::{collections::BTreeSet, fs};
 
 /// The metrics that no dashboard and no alert reads, because the diagnosis or another metric says
 /// the same.
-const UNUSED: [&str; 13] = [
+const UNUSED: [&str; 15] = [
+    "translation_language_ready_ratio",
+    "translation_exporter_translations",
     "translation_exporter_poll_started_timestamp_seconds",
     "translation_exporter_last_poll_timestamp_seconds",
     "translation_exporter_languages",
