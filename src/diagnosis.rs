@@ -143,9 +143,10 @@ pub fn problems(findings: &[Finding]) -> BTreeMap<ProblemKind, Severity> {
 }
 
 fn wrong_clock(WrongClock { machine, api }: WrongClock) -> Finding {
-    let what = "The clock of this machine is wrong; the API's clock is used instead";
-    let hint = "set the clock of this machine; if it is right, tell the API's operators";
-    let detail = format!("this machine's clock says {machine}, the API's {api}");
+    let what = "This machine's clock and the API's differ by more than an hour";
+    let hint = "set the clock of this machine, whose time is used; if it is right, tell the API's \
+                operators";
+    let detail = format!("this machine's says {machine}, the API's {api}");
     Finding {
         detail: Some(detail.into()),
         ..Finding::new(ProblemKind::ClockWrong, what, hint)

@@ -23,10 +23,9 @@ pub use response::{
 
 pub use thresholds::Thresholds;
 
-use crate::support::clock::{Moment, Timestamp};
+use crate::support::clock::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::{fmt, num::NonZeroU64, sync::Arc};
-use tokio::time::Instant;
 
 /// The id of a repository: a positive 64-bit signed integer (API specification 2.1, 4.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -127,8 +126,6 @@ pub struct Failure {
     pub reason: Option<Reason>,
     /// The start of the series of consecutive failures that this one belongs to.
     pub since: Timestamp,
-    /// The same moment on the clock of this process; `None` if it lies before the start.
-    pub began: Option<Instant>,
 }
 
 impl Failure {
@@ -138,35 +135,14 @@ impl Failure {
             hint: hint.into(),
             reason: None,
             since,
-            began: Some(Instant::now()),
         }
     }
 
     /// Dates the failure to the start of the failure `before` it, if there was one.
     #[must_use]
     pub fn continuing(self, before: Option<&Self>) -> Self {
-        let Some(before) = before else {
-            return self;
-        };
-        let now = self.start();
-        Self {
-            since: now.map_or(before.since, |now| before.since_seen_from(now)),
-            began: before.began,
-            ..self
-        }
-    }
-
-    /// Returns the start, even if the clock was wrong then.
-    pub fn since_seen_from(&self, now: Moment) -> Timestamp {
-        let start = self.start();
-        start.map_or(self.since, |start| start.seen_from(now))
-    }
-
-    fn start(&self) -> Option<Moment> {
-        Some(Moment {
-            wall: self.since,
-            monotonic: self.began?,
-        })
+        let since = before.map_or(self.since, |before| before.since);
+        Self { since, ..self }
     }
 }
 

@@ -64,12 +64,9 @@ pub struct Poller<A> {
     publish: Publish,
     /// The part of the status that lasts from poll to poll.
     status: PollStatus,
-    /// The start of the poll under way.
-    began: Option<Instant>,
+    is_polling: bool,
     /// The progress of the poll under way, or of the last one.
     progress: watch::Sender<PollOutcome>,
-    /// The end of the last request, or the start of the poll.
-    silent_since: Instant,
     /// The start of the next poll, while the poller waits for it.
     next_poll: Option<Instant>,
 }
@@ -85,7 +82,7 @@ impl<A: Api> Poller<A> {
         publish: Publish,
     ) -> Self {
         let state = state.unwrap_or_default();
-        let now = clock.moment();
+        let now = clock.now();
         let status = PollStatus {
             last_success_at: state.last_success_at,
             failing_since: state.failing_since,
@@ -94,7 +91,7 @@ impl<A: Api> Poller<A> {
         let mut ledger = Ledger::restore(state);
         // The process that saved the state may have had other filters.
         let (restored, log) = (ledger.repositories(), &mut PollLog::default());
-        ledger.select(&restored, &settings.borrow().filter, now.wall, log);
+        ledger.select(&restored, &settings.borrow().filter, now, log);
         Self {
             settings,
             clock,
@@ -103,9 +100,8 @@ impl<A: Api> Poller<A> {
             saver,
             publish,
             status,
-            began: None,
+            is_polling: false,
             progress: watch::Sender::default(),
-            silent_since: now.monotonic,
             next_poll: None,
         }
     }
@@ -117,43 +113,54 @@ impl<A: Api> Poller<A> {
 
     pub fn snapshot(&self) -> Snapshot {
         self.ledger
-            .snapshot(&self.settings.borrow(), self.clock.moment())
+            .snapshot(&self.settings.borrow(), self.clock.now())
     }
 
     pub fn status(&self) -> PollStatus {
-        let now = self.clock.moment();
+        let now = self.clock.now();
         let settings = self.settings.borrow();
-        // The clock may have been set since these moments.
-        let was = |at: Instant| now.wall.saturating_sub(now.monotonic - at);
         let mut status = PollStatus {
             interval: settings.interval,
             stale_after: settings.stale_after,
-            running: self.began.map(|began| PollOutcome {
-                since: was(began),
-                silent_since: was(self.silent_since),
-                ..self.progress.borrow().clone()
-            }),
-            next_poll_at: self.next_poll.map(|at| now.wall_at(at)),
+            running: self.is_polling.then(|| self.progress.borrow().clone()),
+            next_poll_at: self.next_poll.map(|at| self.clock.at(at)),
             held_until: settings
                 .api
                 .pace()
                 .held_until()
-                .map(|until| now.wall_at(until)),
+                .map(|until| self.clock.at(until)),
             zeros: self.ledger.zeros(),
             languages_gone: self
                 .ledger
-                .languages_gone(&settings.excluded_languages, now.wall),
+                .languages_gone(&settings.excluded_languages, now),
             defects: self.ledger.defects(),
             has_data: self.ledger.has_data(),
             state_is_kept: self.saver.is_some(),
-            wrong_clock: self.clock.wrong(),
             ..self.status.clone()
         };
         // The clock may have been set back since.
-        if let Some(last) = &mut status.last {
-            last.ended_at = last.ended_at.min(now.wall);
+        let PollStatus {
+            running,
+            last,
+            last_success_at,
+            failing_since,
+            ..
+        } = &mut status;
+        let dates = [last_success_at, failing_since].into_iter().flatten();
+        let polls = running
+            .iter_mut()
+            .chain(last)
+            .flat_map(|poll| [&mut poll.since, &mut poll.silent_since, &mut poll.ended_at]);
+        for at in dates.chain(polls) {
+            *at = now.min(*at);
         }
         status
+    }
+
+    /// Notes that a request has ended.
+    fn heard(&self) {
+        let now = self.clock.now();
+        self.progress.send_modify(|poll| poll.silent_since = now);
     }
 
     fn publish(&self) {

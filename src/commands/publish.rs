@@ -112,8 +112,8 @@ fn diagnose(
     instruments: &Instruments,
     log: &mut ProblemLog,
 ) -> Arc<Current> {
-    let now = Clock::system().moment();
-    let mut findings = diagnosis::findings(&document, &instruments.facts(), now.wall);
+    let now = Clock::system().now();
+    let mut findings = diagnosis::findings(&document, &instruments.facts(), now);
     log.observe(&mut findings, now);
     instruments.judged(diagnosis::problems(&findings));
     Arc::new(Current {

@@ -70,11 +70,10 @@ impl Reloader {
                     None => continue,
                 },
             };
-            let now = Clock::system().moment();
+            let now = Clock::system().now();
             let hint = "correct it, then reload; the web configuration file needs no reload, \
                         because the exporter notices changes of it";
-            let outcome =
-                outcome.map_err(|error| Failure::new(format!("{error:#}"), hint, now.wall));
+            let outcome = outcome.map_err(|error| Failure::new(format!("{error:#}"), hint, now));
             if let Err(Failure { what, .. }) = &outcome {
                 tracing::error!(
                     error = &**what,

@@ -3,15 +3,9 @@
 use super::Finding;
 use crate::{
     domain::{ProblemKind, Severity},
-    support::{
-        clock::{Moment, Timestamp},
-        humanize::Rough,
-    },
+    support::{clock::Timestamp, humanize::Rough},
 };
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    time::Duration,
-};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The log of problems: it logs when each kind begins, when its severity changes and when it ends.
 #[derive(Debug, Default)]
@@ -20,38 +14,26 @@ pub struct ProblemLog(BTreeMap<ProblemKind, Present>);
 /// A kind of problem that is present.
 #[derive(Debug)]
 struct Present {
+    /// Its beginning, or the time of the first call that had it.
     began: Timestamp,
-    /// The moment of the first call that had it.
-    seen: Moment,
     repositories: usize,
     /// The severity in the log; `None` while the number of repositories still changes.
     logged: Option<Severity>,
-}
-
-impl Present {
-    /// Returns the duration of the problem by dates or by a timer, whichever is shorter: a clock
-    /// that was set meanwhile makes one of them too long.
-    fn duration(&self, now: Moment) -> Duration {
-        let timed = self.seen.wall.since(self.began) + (now.monotonic - self.seen.monotonic);
-        now.wall.since(self.began).min(timed)
-    }
 }
 
 impl ProblemLog {
     /// Logs the changes since the last call. Dates the findings whose beginning is unknown to the
     /// time at which they were first seen. A finding that counts repositories waits until two
     /// calls in a row have the same count; changes of the count after its line are not logged.
-    pub fn observe(&mut self, findings: &mut [Finding], now: Moment) {
+    pub fn observe(&mut self, findings: &mut [Finding], now: Timestamp) {
         let mut seen = BTreeSet::new();
         for finding in findings {
             let present = self.0.entry(finding.kind).or_insert(Present {
-                began: finding.since.unwrap_or(now.wall),
-                seen: now,
+                began: finding.since.unwrap_or(now),
                 repositories: 0,
                 logged: None,
             });
-            let first_seen = present.seen.seen_from(now);
-            finding.since.get_or_insert(first_seen.min(now.wall));
+            finding.since.get_or_insert(present.began.min(now));
             // The worst finding of a kind comes first, and speaks for the others.
             if !seen.insert(finding.kind) {
                 continue;
@@ -67,7 +49,7 @@ impl ProblemLog {
             let lasts = seen.contains(kind);
             let end = kind.definition().end.filter(|_| present.logged.is_some());
             if !lasts && let Some(end) = end {
-                tracing::info!(after = %Rough(present.duration(now)), "{end}");
+                tracing::info!(after = %Rough(now.since(present.began)), "{end}");
             }
             lasts
         });

@@ -118,7 +118,7 @@ pub struct PollStatus {
     pub has_data: bool,
     /// True if the progress clock survives a restart.
     pub state_is_kept: bool,
-    /// `None` while the clock of the machine agrees with the API's.
+    /// The clocks of the machine and of the API at the last response with a date, if they differ.
     pub wrong_clock: Option<WrongClock>,
 }
 

@@ -114,9 +114,8 @@ problem_kinds! {
          removal",
         Some("no removal waits for confirmation");
     ClockWrong: "clock_wrong", None,
-        "this machine's clock and the API's differ by more than an hour; the API's time is \
-         used",
-        Some("the clock of this machine is right again");
+        "this machine's clock and the API's differ by more than an hour",
+        Some("the clocks of this machine and of the API agree again");
     LogLinesDropped: "log_lines_dropped", None,
         "lines of the log were dropped within the last 15 minutes",
         Some("all lines of the log are written again");

@@ -154,7 +154,7 @@ impl Listing {
 pub struct Page {
     pub listing: Listing,
     pub next: Next,
-    /// The header Date: the time of the response by the API's clock.
+    /// The headers Date and Age: the time of the response by the API's clock.
     pub sent_at: Option<Timestamp>,
 }
 

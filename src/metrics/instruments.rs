@@ -10,7 +10,7 @@ use super::encode;
 use crate::{
     domain::{Defect, Failure, Operation, PollFailure, ProblemKind, Reason, Severity},
     support::{
-        clock::{Clock, Moment, Timestamp},
+        clock::{Clock, Timestamp},
         lock::lock,
         logging,
     },
@@ -69,9 +69,9 @@ pub struct Facts {
     /// The start of a daemon; `None` for a single poll whose metrics are printed. They say nothing
     /// of reloads, and have no `process_*`: these would collide with the metrics of the program
     /// that exposes the text, such as the node exporter.
-    started: Option<Moment>,
+    started: Option<Timestamp>,
     /// The time at which the active configuration was loaded; `None` since the start.
-    loaded_at: Option<Moment>,
+    loaded_at: Option<Timestamp>,
     /// The problems that the diagnosis has found.
     problems: BTreeMap<ProblemKind, Severity>,
 }
@@ -94,7 +94,7 @@ impl Instruments {
             tls_handshake_failures: Counters::default(),
             http_requests: Counters::default(),
             facts: Mutex::new(Facts {
-                started: telemetry_path.map(|_| Clock::system().moment()),
+                started: telemetry_path.map(|_| Clock::system().now()),
                 ..Facts::default()
             }),
         };
@@ -215,7 +215,7 @@ impl Instruments {
 
     /// Records that a configuration was loaded or refused at `at`, by a reload or because a file
     /// changed.
-    pub(crate) fn config_loaded(&self, result: Result<(), Failure>, at: Moment) {
+    pub(crate) fn config_loaded(&self, result: Result<(), Failure>, at: Timestamp) {
         let mut facts = lock(&self.facts);
         if result.is_ok() {
             facts.loaded_at = Some(at);
@@ -235,11 +235,9 @@ impl Instruments {
 
     /// Returns the current facts.
     pub(crate) fn facts(&self) -> Facts {
-        let mut facts = lock(&self.facts);
-        facts.see_from(Clock::system().moment());
         Facts {
             log_lines_dropped: logging::lines_dropped(),
-            ..facts.clone()
+            ..lock(&self.facts).clone()
         }
     }
 
@@ -248,27 +246,6 @@ impl Instruments {
         let mut text = String::new();
         encode::encode(Arc::clone(self), &mut text);
         text
-    }
-}
-
-impl Facts {
-    /// Corrects times that were recorded while the clock was wrong, once: a time computed at each
-    /// scrape differs by milliseconds, so that one start would look like many.
-    fn see_from(&mut self, now: Moment) {
-        for at in [&mut self.started, &mut self.loaded_at]
-            .into_iter()
-            .flatten()
-        {
-            at.wall = at.seen_from(now);
-        }
-        let failures = [
-            &mut self.reload_refused,
-            &mut self.state_not_saved,
-            &mut self.state_discarded,
-        ];
-        for failure in failures.into_iter().flatten() {
-            failure.since = failure.since_seen_from(now);
-        }
     }
 }
 

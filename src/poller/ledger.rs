@@ -16,7 +16,7 @@ use crate::{
         snapshot::{Condition, Shown, Snapshot},
     },
     state::SavedState,
-    support::clock::{DAY, Moment, Timestamp},
+    support::clock::{DAY, Timestamp},
 };
 use globset::GlobSet;
 use std::{
@@ -39,8 +39,7 @@ pub const MOST_LANGUAGES: usize = 1_000_000;
 struct Polled {
     /// The part that the state file keeps.
     kept: SavedRepository,
-    /// The time at which this process read the languages. It gives them an age that does not depend
-    /// on jumps of the wall clock.
+    /// The time at which this process read the languages.
     read_at: Option<Instant>,
     /// The failure of the last read, if it failed. Only one that the log names has a reason: an
     /// outage is logged as one.
@@ -96,10 +95,7 @@ impl Ledger {
             let failure = kept.failing_since.map(|since| {
                 let what = "its last read before the restart failed";
                 let hint = "nothing to do: it is read again soon";
-                Failure {
-                    began: None,
-                    ..Failure::new(what, hint, since)
-                }
+                Failure::new(what, hint, since)
             });
             let polled = Polled {
                 kept,
@@ -229,7 +225,7 @@ impl Ledger {
         id: RepositoryId,
         list: LanguageList,
         scale: f64,
-        now: Moment,
+        now: Timestamp,
         log: &mut PollLog,
     ) {
         let Some(known) = self.polled.get_mut(&id) else {
@@ -255,12 +251,12 @@ impl Ledger {
         let before = before.unwrap_or_default();
         let held = before.len() + departed.len();
         let was = Arc::clone(&before);
-        let (languages, departed) = Languages::after(before, departed, languages, scale, now.wall);
+        let (languages, departed) = Languages::after(before, departed, languages, scale, now);
         self.languages = self.languages + languages.records.len() + departed.len() - held;
         log.lost(repo, &was, &languages.records);
         known.kept.languages = Some(Arc::new(languages));
         known.kept.departed = departed;
-        known.read_at = Some(now.monotonic);
+        known.read_at = Some(Instant::now());
         known.kept.failures = 0;
         known.kept.failing_since = None;
     }
@@ -294,12 +290,12 @@ impl Ledger {
 
     /// Returns whether the languages of a repository are older than `limit` and the last poll did
     /// not read them. A poll may take longer than `limit`.
-    fn is_stale(&self, known: &Polled, limit: Duration, now: Moment) -> bool {
+    fn is_stale(&self, known: &Polled, limit: Duration, now: Timestamp) -> bool {
         let is_of_last_poll = known.read_at.is_some_and(|at| Some(at) >= self.last_poll);
         !is_of_last_poll && known.age(now) > Some(limit)
     }
 
-    pub fn snapshot<A>(&self, settings: &Settings<A>, now: Moment) -> Snapshot {
+    pub fn snapshot<A>(&self, settings: &Settings<A>, now: Timestamp) -> Snapshot {
         let excluded = &settings.excluded_languages;
         let polled = self.polled.values();
         let mut repositories: Vec<_> = polled
@@ -313,7 +309,7 @@ impl Ledger {
             .collect();
         repositories.sort_unstable_by(|a, b| a.repository.name.cmp(&b.repository.name));
         Snapshot {
-            taken_at: now.wall,
+            taken_at: now,
             repositories,
             filtered: self.filtered,
             unnamed: self.unnamed,
@@ -345,22 +341,17 @@ impl Polled {
         }
     }
 
-    /// Returns the age of the languages. If another process read them, their age depends on the
-    /// wall clock.
-    fn age(&self, now: Moment) -> Option<Duration> {
+    fn age(&self, now: Timestamp) -> Option<Duration> {
         let languages = self.kept.languages.as_ref()?;
-        Some(match self.read_at {
-            Some(read_at) => now.monotonic - read_at,
-            None => now.wall.since(languages.read_at),
-        })
+        Some(now.since(languages.read_at))
     }
 
-    fn show(&self, excluded: &GlobSet, is_stale: bool, now: Moment) -> Shown {
+    fn show(&self, excluded: &GlobSet, is_stale: bool, now: Timestamp) -> Shown {
         let mut failure = self.failure.clone();
         let mut languages = self.kept.languages.clone();
         // No failure is shown in the future.
         if let Some(failure) = &mut failure {
-            failure.since = failure.since.min(now.wall);
+            failure.since = failure.since.min(now);
         }
         let is_excluded = |record: &Record| excluded.is_match(&*record.language.code);
         if let Some(languages) = &mut languages

@@ -12,7 +12,7 @@ use crate::{
         Defect, Failure, LanguageList, Listing, Next, Operation, Page, PollFailure, Reason,
         RepositoryId, Stop, polling::PollOutcome,
     },
-    support::humanize::repositories,
+    support::{clock::WrongClock, humanize::repositories},
 };
 use futures_util::{StreamExt, stream::FuturesUnordered};
 use std::{collections::BTreeMap, mem::take, pin::pin, sync::Arc, time::Duration};
@@ -37,8 +37,13 @@ impl<A: Api> Poller<A> {
     pub async fn poll(&mut self) -> PollOutcome {
         let settings = Arc::clone(&self.settings.borrow_and_update());
         let began = Instant::now();
-        (self.began, self.silent_since, self.next_poll) = (Some(began), began, None);
-        self.progress.send_replace(PollOutcome::default());
+        (self.is_polling, self.next_poll) = (true, None);
+        let since = self.clock.now();
+        self.progress.send_replace(PollOutcome {
+            since,
+            silent_since: since,
+            ..PollOutcome::default()
+        });
         if self.status.last.is_none() {
             self.publish();
         }
@@ -132,7 +137,7 @@ impl<'a, A: Api> Poll<'a, A> {
         let pace = self.settings.api.pace();
         status.slowed_to = pace.slowed().filter(|_| pace.is_refused_since(began));
         status.last = Some(outcome.clone());
-        poller.began = None;
+        poller.is_polling = false;
         poller.instruments.poll_ended(outcome.failure());
         if outcome.duration > self.settings.interval {
             poller.instruments.poll_overruns.inc();
@@ -192,7 +197,8 @@ impl<'a, A: Api> Poll<'a, A> {
         loop {
             let page = self.read_page(session, after).await?;
             if let Some(sent_at) = page.sent_at {
-                self.poller.clock.compare(sent_at);
+                let machine = self.poller.clock.now();
+                self.poller.status.wrong_clock = WrongClock::compare(machine, sent_at);
             }
             listing.append(page.listing);
             let shown = listing.count();
@@ -236,7 +242,7 @@ impl<'a, A: Api> Poll<'a, A> {
         let mut attempt = 1;
         loop {
             let page = self.wait_for(session.list_repositories(after)).await;
-            self.poller.silent_since = Instant::now();
+            self.poller.heard();
             let failure = match page {
                 Ok(page) => return Ok(page),
                 Err(failure) => failure,
@@ -290,7 +296,7 @@ impl<'a, A: Api> Poll<'a, A> {
                 }
             };
             if let Some((fetch, result)) = self.wait_for(completed).await {
-                self.poller.silent_since = Instant::now();
+                self.poller.heard();
                 self.poller.ledger.attempted(fetch.id);
                 let result = result.and_then(|list| self.admit(fetch.id, list));
                 let is_lowest = settings.api.pace().is_lowest();
@@ -309,7 +315,7 @@ impl<'a, A: Api> Poll<'a, A> {
         is_final: bool,
     ) -> Result<(), Stop> {
         let poller = &mut *self.poller;
-        let now = poller.clock.moment();
+        let now = poller.clock.now();
         match result {
             Ok(list) => {
                 self.failures.remove(&id);
@@ -321,7 +327,7 @@ impl<'a, A: Api> Poll<'a, A> {
             Err(failure) => {
                 poller.progress.send_modify(|poll| {
                     poll.failed += usize::from(is_final);
-                    poll.failure = Some(failure.dated(now.wall));
+                    poll.failure = Some(failure.dated(now));
                 });
                 let stop = self.stop_for(Operation::ListLanguages, &failure);
                 self.failures.insert(id, failure);

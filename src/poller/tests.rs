@@ -2,6 +2,7 @@
 
 use super::*;
 mod api;
+mod clock;
 mod failures;
 mod listing;
 mod logging;
@@ -11,7 +12,6 @@ mod pace;
 mod publication;
 mod restart;
 mod staleness;
-mod wrong_clock;
 
 use crate::{
     domain::{Failure, PollFailure},

@@ -3,14 +3,12 @@
 //! The wall clock is for timestamps, which are shown and compared across restarts. Durations are
 //! measured with tokio's monotonic clock.
 
-use super::lock::lock;
 use jiff::{
     SignedDuration,
     civil::{DateTime, datetime},
 };
-use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
-use std::{fmt, sync::Mutex, time::Duration};
+use std::{fmt, time::Duration};
 use tokio::time::Instant;
 
 pub const DAY: Duration = Duration::from_secs(24 * 60 * 60);
@@ -56,11 +54,6 @@ impl Timestamp {
         Duration::from_millis(u64::try_from(millis).unwrap_or(0))
     }
 
-    /// Returns whether clocks that show these times agree.
-    fn agrees_with(self, other: Self) -> bool {
-        self.since(other).max(other.since(self)) <= AGREEMENT
-    }
-
     /// Subtracts `duration`, down to the smallest timestamp.
     pub fn saturating_sub(self, duration: Duration) -> Self {
         Self(self.0.saturating_sub(millis(duration)))
@@ -88,22 +81,27 @@ impl fmt::Display for Timestamp {
 }
 
 /// The largest difference of two clocks that agree: more than networks, leap seconds and sloppy
-/// clocks cause, and far less than matters to a progress clock.
+/// clocks cause.
 const AGREEMENT: Duration = Duration::from_secs(60 * 60);
 
-/// The clock of the machine, corrected by the API's: while the two differ by more than an hour, the
-/// API's is the time. A machine without a clock battery therefore records no wrong time. Cheap to
-/// copy.
-#[derive(Clone, Copy)]
-pub struct Clock {
-    /// Returns the uncorrected time.
-    machine: &'static (dyn Fn() -> Timestamp + Sync),
-    /// Returns the time since some start, which no one can set. It goes on while the machine
-    /// sleeps, as its clock does.
-    uptime: &'static (dyn Fn() -> Duration + Sync),
-    /// The API's time at an uptime.
-    reference: &'static Mutex<Option<(Timestamp, Duration)>>,
+/// Two clocks that differ by more than an hour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WrongClock {
+    pub machine: Timestamp,
+    pub api: Timestamp,
 }
+
+impl WrongClock {
+    /// Compares the clock of the machine with the API's; `None` if they agree.
+    pub fn compare(machine: Timestamp, api: Timestamp) -> Option<Self> {
+        let difference = machine.since(api).max(api.since(machine));
+        (difference > AGREEMENT).then_some(Self { machine, api })
+    }
+}
+
+/// The clock of the machine, which tests can set. Cheap to copy.
+#[derive(Clone, Copy)]
+pub struct Clock(&'static (dyn Fn() -> Timestamp + Sync));
 
 impl fmt::Debug for Clock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -111,89 +109,26 @@ impl fmt::Debug for Clock {
     }
 }
 
-/// The reference of [`Clock::system`]. The mutex keeps its two times together.
-static REFERENCE: Mutex<Option<(Timestamp, Duration)>> = Mutex::new(None);
-
-/// Two clocks that differ.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct WrongClock {
-    pub machine: Timestamp,
-    pub api: Timestamp,
-}
-
-/// One moment on both clocks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Moment {
-    /// The time for timestamps. It can jump.
-    pub wall: Timestamp,
-    /// The time for durations within this process. It never jumps.
-    pub monotonic: Instant,
-}
-
-impl Moment {
-    /// Returns the wall-clock time of this moment. If the clock of `now` shows that the recorded
-    /// time is more than an hour wrong, the time is counted back from `now`.
-    pub fn seen_from(self, now: Self) -> Timestamp {
-        let elapsed = now.monotonic.saturating_duration_since(self.monotonic);
-        let corrected = now.wall.saturating_sub(elapsed);
-        if corrected.agrees_with(self.wall) {
-            self.wall
-        } else {
-            corrected
-        }
-    }
-
-    /// Returns the wall-clock time of `later`, unless the wall clock is set before it.
-    pub fn wall_at(self, later: Instant) -> Timestamp {
-        self.wall.saturating_add(later - self.monotonic)
-    }
-}
-
 impl Clock {
-    /// Returns the clock of the system. All such clocks share one reference.
     pub fn system() -> Self {
-        Self {
-            machine: &|| Timestamp::from_millis(jiff::Timestamp::now().as_millisecond()),
-            uptime: &|| {
-                let uptime = clock_gettime(ClockId::Boottime);
-                Duration::try_from(uptime).unwrap_or_default()
-            },
-            reference: &REFERENCE,
-        }
+        Self(&|| Timestamp::from_millis(jiff::Timestamp::now().as_millisecond()))
     }
 
-    /// Returns the corrected time.
     pub fn now(self) -> Timestamp {
-        self.wrong()
-            .map_or_else(|| (self.machine)(), |wrong| wrong.api)
+        (self.0)()
     }
 
-    pub fn moment(self) -> Moment {
-        Moment {
-            wall: self.now(),
-            monotonic: Instant::now(),
-        }
-    }
-
-    /// Takes note of the API's clock, which shows `api` now.
-    pub fn compare(self, api: Timestamp) {
-        *lock(self.reference) = Some((api, (self.uptime)()));
-    }
-
-    /// Returns both times if the machine's clock and the API's differ by more than an hour.
-    pub fn wrong(self) -> Option<WrongClock> {
-        let (api, uptime) = (*lock(self.reference))?;
-        let machine = (self.machine)();
-        let api = api.saturating_add((self.uptime)().saturating_sub(uptime));
-        (!machine.agrees_with(api)).then_some(WrongClock { machine, api })
+    /// Returns the time that the clock will show at `later`, unless it is set before.
+    pub fn at(self, later: Instant) -> Timestamp {
+        self.now()
+            .saturating_add(later.saturating_duration_since(Instant::now()))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const START: Timestamp = Timestamp::from_millis(1_700_000_000_000);
+    use std::sync::atomic::{AtomicI64, Ordering};
 
     impl Clock {
         /// Returns a clock that shows `start` now and follows tokio's clock, which may be paused.
@@ -202,74 +137,24 @@ mod tests {
         }
 
         /// Returns a clock that showed `start` at `origin`, and is ahead by some milliseconds.
-        pub fn ahead_by(
-            origin: Instant,
-            start: Timestamp,
-            ahead_by: &'static std::sync::atomic::AtomicI64,
-        ) -> Self {
-            let machine = move || {
+        pub fn ahead_by(origin: Instant, start: Timestamp, ahead_by: &'static AtomicI64) -> Self {
+            Self(Box::leak(Box::new(move || {
                 let right = start.saturating_add(origin.elapsed());
-                let ahead_by = ahead_by.load(std::sync::atomic::Ordering::Relaxed);
-                Timestamp::from_millis(right.as_millis() + ahead_by)
-            };
-            Self {
-                machine: Box::leak(Box::new(machine)),
-                uptime: Box::leak(Box::new(move || origin.elapsed())),
-                reference: Box::leak(Box::default()),
-            }
+                Timestamp::from_millis(right.as_millis() + ahead_by.load(Ordering::Relaxed))
+            })))
         }
-
-        /// Sets the clock of the machine.
-        pub fn set(&mut self, now: Timestamp) {
-            let set_at = Instant::now();
-            self.machine = Box::leak(Box::new(move || now.saturating_add(set_at.elapsed())));
-        }
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn clocks_agree_up_to_an_hour() {
-        let hour = AGREEMENT;
-        let more = hour + Duration::from_millis(1);
-        for api in [START.saturating_sub(hour), START.saturating_add(hour)] {
-            let clock = Clock::following_tokio(START);
-            clock.compare(api);
-            assert_eq!((clock.now(), clock.wrong()), (START, None));
-        }
-        for api in [START.saturating_sub(more), START.saturating_add(more)] {
-            let clock = Clock::following_tokio(START);
-            clock.compare(api);
-            let machine = START;
-            assert_eq!(
-                (clock.now(), clock.wrong()),
-                (api, Some(WrongClock { machine, api }))
-            );
-        }
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_clock_that_steps_shows_the_time_of_the_api_at_once() {
-        let mut clock = Clock::following_tokio(START);
-        clock.compare(START);
-        for wrong in [
-            Timestamp::from_millis(0),
-            Timestamp::from_millis(4_070_908_800_000),
-        ] {
-            clock.set(wrong);
-            tokio::time::advance(Duration::from_secs(60)).await;
-            assert!(clock.wrong().is_some());
-        }
-        assert_eq!(clock.now(), START.saturating_add(Duration::from_secs(120)));
-        clock.set(START.saturating_add(Duration::from_secs(121)));
-        assert_eq!(clock.wrong(), None);
     }
 
     #[test]
-    fn the_uptime_of_the_system_moves() {
-        let clock = Clock::system();
-        let before = (clock.uptime)();
-        while (clock.uptime)() == before {
-            std::thread::yield_now();
+    fn clocks_agree_up_to_an_hour() {
+        let (now, hour) = (Timestamp::from_millis(1_700_000_000_000), AGREEMENT);
+        let more = hour + Duration::from_millis(1);
+        for api in [now.saturating_sub(hour), now.saturating_add(hour)] {
+            assert_eq!(WrongClock::compare(now, api), None);
         }
-        assert!((clock.uptime)() > before);
+        for api in [now.saturating_sub(more), now.saturating_add(more)] {
+            let wrong = WrongClock { machine: now, api };
+            assert_eq!(WrongClock::compare(now, api), Some(wrong));
+        }
     }
 }

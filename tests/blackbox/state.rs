@@ -333,42 +333,6 @@ fn a_stdout_that_nobody_reads_does_not_keep_once_from_being_stopped() {
     process.wait_for_line(&["stopped by SIGTERM"]);
 }
 
-/// Returns the header Date of a clock that is so many seconds ahead.
-fn http_date(ahead: i64) -> String {
-    let time = jiff::Timestamp::now() + jiff::SignedDuration::from_secs(ahead);
-    time.strftime("%a, %d %b %Y %H:%M:%S GMT").to_string()
-}
-
-#[test]
-fn once_with_a_wrong_clock_saves_the_time_of_the_api() {
-    let day = 86_400;
-    for (ahead, is_wrong) in [
-        (60 * 366 * day, true),
-        (-50 * 366 * day, true),
-        (3000, false),
-    ] {
-        let api = Api::start([Repo::new(1, "owner/one")]);
-        let kept = Kept::new();
-        api.set_clock(&http_date(ahead));
-        let once = kept.setup(&api).arguments(&["once"]).run();
-        assert_eq!(once.code, Some(0));
-        let warning = "The clock of this machine is wrong";
-        assert_eq!(once.stderr.contains(warning), is_wrong, "{}", once.stderr);
-        let state: serde_json::Value =
-            serde_json::from_slice(&fs::read(&kept.path).unwrap()).unwrap();
-        let read = &state["state"]["repositories"][0]["languages"];
-        for at in [
-            &read["read_at"],
-            &read["records"][0]["known"]["progress_at"],
-        ] {
-            let ahead_by = at.as_f64().unwrap() / 1000.0 - now();
-            let expected = if is_wrong { ahead } else { 0 };
-            let expected = i32::try_from(expected).unwrap();
-            assert!((ahead_by - f64::from(expected)).abs() < 60.0, "{ahead_by}");
-        }
-    }
-}
-
 #[test]
 fn without_a_state_file_the_log_says_that_restarts_reset_the_clock() {
     Setup::for_api(&Api::of(1))

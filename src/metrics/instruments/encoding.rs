@@ -22,9 +22,7 @@ impl Collector for Instruments {
         self.encode_state_writes(&mut encoder)?;
         self.encode_web(&mut encoder)?;
         let started = facts.started;
-        started.map_or(Ok(()), |started| {
-            process::encode(started.wall, &mut encoder)
-        })
+        started.map_or(Ok(()), |started| process::encode(started, &mut encoder))
     }
 }
 
@@ -137,7 +135,7 @@ fn encode_start(facts: &Facts, to: &mut DescriptorEncoder<'_>) -> fmt::Result {
         to,
         "translation_exporter_start_time_seconds",
         "Time at which this exporter started",
-        facts.started.map(|at| at.wall.as_seconds()),
+        facts.started.map(Timestamp::as_seconds),
     )
 }
 
@@ -153,7 +151,7 @@ fn encode_configuration(facts: &Facts, to: &mut DescriptorEncoder<'_>) -> fmt::R
         to,
         "translation_exporter_config_last_reload_success_timestamp_seconds",
         "Time at which the active configuration was loaded",
-        (facts.loaded_at.or(facts.started)).map(|at| at.wall.as_seconds()),
+        (facts.loaded_at.or(facts.started)).map(Timestamp::as_seconds),
     )?;
     gauge(
         to,

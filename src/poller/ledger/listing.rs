@@ -44,7 +44,6 @@ impl Ledger {
         self.has_data = true;
         self.unnamed = nameless.len();
         self.filtered = 0;
-        // Without an answer of the API, a clock that is ahead would forget all records.
         let polled = self.polled.values_mut().map(|one| &mut one.kept.departed);
         for departed in self.gone.values_mut().chain(polled) {
             if !departed.iter().all(|record| record.is_kept(now)) {
@@ -123,11 +122,8 @@ impl Ledger {
         for (id, known) in before {
             log.removed(&known.kept.repository.name);
             if let Some(languages) = known.kept.languages {
-                // After their last read, even if the clock is wrong before the first listing of a
-                // process.
-                let left_at = now.max(languages.read_at);
                 let gone = languages.records.iter().chain(&*known.kept.departed);
-                let gone = gone.filter_map(|one| one.departed(left_at));
+                let gone = gone.filter_map(|one| one.departed(now));
                 self.gone.insert(id, gone.collect());
             }
         }

@@ -86,7 +86,7 @@ async fn a_million_translations_are_too_many_departed_ones_included() {
     saved.gone = [(RepositoryId::new(9).unwrap(), gone.into())].into();
     let mut ledger = Ledger::restore(saved);
     ledger.order(&GlobSet::empty());
-    let (id, now) = (RepositoryId::new(1).unwrap(), Clock::system().moment());
+    let id = RepositoryId::new(1).unwrap();
     let list = |codes: &[&str]| -> Vec<_> {
         let reported = |code: &&str| ReportedLanguage {
             language: testing::record(code, None).language,
@@ -100,7 +100,7 @@ async fn a_million_translations_are_too_many_departed_ones_included() {
         languages: list(&["fr"]),
         ..LanguageList::default()
     };
-    ledger.succeeded(id, languages, 100.0, now, &mut PollLog::default());
+    ledger.succeeded(id, languages, 100.0, START, &mut PollLog::default());
     assert!(!ledger.has_room(id, &list(&["it"])), "de departed");
     assert!(
         ledger.has_room(id, &list(&["de", "fr"])),

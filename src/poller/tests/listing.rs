@@ -107,8 +107,6 @@ async fn an_absence_of_less_than_thirty_days_keeps_the_clock() {
         bench.poll().await;
         for _ in 0..days {
             pass(24 * 60).await;
-            let now = bench.poller.clock.now();
-            bench.change(|api| api.sent_at = Some(now));
             bench.poll().await;
         }
         bench.change(|api| api.pages.push(vec![(3, "o/renamed")]));
@@ -206,4 +204,19 @@ async fn languages_that_left_listed_repositories_are_named_for_a_day() {
     bench.restart(bench.poller.clock.now());
     pass(24 * 60).await;
     assert_eq!(bench.poller.status().languages_gone.len(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_listing_forgets_departed_languages_of_a_repository_that_cannot_be_read() {
+    for (days, kept) in [(29, 1), (30, 0)] {
+        let mut bench = Bench::new();
+        bench.poll().await;
+        bench.change(|api| api.without_languages = true);
+        bench.poll().await;
+        bench.change(|api| api.completions.clear());
+        bench.restart(START.saturating_add(24 * days * HOUR));
+        bench.poll().await;
+        let departed = &bench.saved().repositories[0].departed;
+        assert_eq!(departed.len(), kept, "{days} days");
+    }
 }

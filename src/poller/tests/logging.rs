@@ -4,7 +4,6 @@ use super::*;
 use crate::{
     diagnosis::{ProblemLog, findings},
     domain::{Defect, Defects, ProblemKind, document::Document},
-    support::clock::Moment,
 };
 use std::{cell::RefCell, fmt::Write as _, sync::Once};
 use tracing::{Event, Level, Subscriber, field::Visit};
@@ -195,34 +194,14 @@ async fn an_outage_of_two_hours_logs_three_lines_and_so_does_its_end() {
     );
 }
 
-#[tokio::test(start_paused = true)]
-async fn an_outage_that_began_under_a_wrong_clock_is_logged_with_its_duration() {
-    let mut bench = Bench::of(3, |_| true);
-    bench.restart(Timestamp::from_millis(0));
-    let mut problems = ProblemLog::default();
-    let log = Log::collect();
-    for is_unreachable in [true, true, false] {
-        bench.change(|api| {
-            (api.is_unreachable, api.listing_breaks) = (is_unreachable, is_unreachable);
-            api.sent_at = (!is_unreachable).then_some(START);
-        });
-        bench.poll().await;
-        observe(&mut problems, &bench);
-        pass(15).await;
-    }
-    let lines = log.take();
-    let end = "polls read the repositories again after=30 min";
-    assert_eq!(count(&lines, end), 1, "{lines:#?}");
-}
-
 fn document(poller: &Poller<FakeApi>) -> Document {
     Document::judge(&poller.snapshot(), poller.status(), None)
 }
 
 /// Judges and logs as the daemon does.
 fn observe(problems: &mut ProblemLog, bench: &Bench) {
-    let (poller, now) = (&bench.poller, bench.poller.clock.moment());
-    let mut findings = findings(&document(poller), &poller.instruments.facts(), now.wall);
+    let (poller, now) = (&bench.poller, bench.poller.clock.now());
+    let mut findings = findings(&document(poller), &poller.instruments.facts(), now);
     // A count has settled once it is seen twice.
     problems.observe(&mut findings, now);
     problems.observe(&mut findings, now);
@@ -283,18 +262,14 @@ fn a_certificate_that_expires_is_not_logged_as_valid() {
     let log = Log::collect();
     let instruments = Instruments::new(Some("/metrics"));
     instruments.certificate_expires(Some(START.saturating_add(Duration::from_secs(3600))));
-    let (poller, started) = (Bench::new().poller, Instant::now());
+    let poller = Bench::new().poller;
     for (hours, is_valid) in [(0, false), (2, false), (3, true)] {
-        let passed = Duration::from_secs(hours * 3600);
-        let now = Moment {
-            wall: START.saturating_add(passed),
-            monotonic: started + passed,
-        };
+        let now = START.saturating_add(HOUR * hours);
         if is_valid {
             instruments.certificate_expires(None);
         }
         let facts = instruments.facts();
-        let mut findings = findings(&document(&poller), &facts, now.wall);
+        let mut findings = findings(&document(&poller), &facts, now);
         problems.observe(&mut findings, now);
         assert_eq!(
             count(&log.take(), "the TLS certificate is renewed") > 0,
@@ -309,10 +284,7 @@ fn a_refused_reload_is_not_logged_twice() {
     let mut problems = ProblemLog::default();
     let log = Log::collect();
     let instruments = Instruments::new(Some("/metrics"));
-    instruments.config_loaded(
-        Err(Failure::new("line 3", "correct it", START)),
-        Clock::system().moment(),
-    );
+    instruments.config_loaded(Err(Failure::new("line 3", "correct it", START)), START);
     let poller = Bench::new().poller;
     let facts = instruments.facts();
     let mut findings = findings(&document(&poller), &facts, START);
@@ -321,7 +293,7 @@ fn a_refused_reload_is_not_logged_twice() {
             .iter()
             .any(|finding| finding.kind == ProblemKind::ReloadRefused)
     );
-    problems.observe(&mut findings, Clock::system().moment());
+    problems.observe(&mut findings, START);
     assert_eq!(count(&log.take(), "refused"), 0);
 }
 

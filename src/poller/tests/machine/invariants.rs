@@ -162,12 +162,7 @@ impl World {
             let Some(last) = known.and_then(|known| known.said.last()) else {
                 continue;
             };
-            // Another process' time may be wrong by an hour.
-            let age = if last.process == self.model.process {
-                last.at.elapsed()
-            } else {
-                self.now().since(last.time)
-            };
+            let age = self.now().since(last.time);
             let is_stale = shown.condition.label() == "stale";
             let is_read = self.poll.reads.contains_key(&id);
             if is_stale && age <= STALE_AFTER

@@ -19,8 +19,6 @@ pub struct Said {
     pub at: Instant,
     /// The time that the process had then.
     pub time: Timestamp,
-    /// The number of the process that heard it.
-    pub process: u32,
     pub languages: Languages,
 }
 
@@ -67,8 +65,6 @@ pub struct Model {
     pub polled: BTreeMap<u64, Known>,
     pub records: BTreeMap<Key, Record>,
     pub excluded: Option<&'static str>,
-    /// The number of the process.
-    pub process: u32,
 }
 
 impl Model {
@@ -151,7 +147,6 @@ impl Model {
             known.said.push(Said {
                 at: Instant::now(),
                 time,
-                process: self.process,
                 languages,
             });
         }
@@ -180,7 +175,6 @@ impl Model {
     pub fn forget(&mut self) {
         *self = Self {
             excluded: self.excluded,
-            process: self.process,
             ..Self::new()
         };
     }
@@ -206,7 +200,6 @@ impl Model {
                     let mut last = known.said.pop().unwrap_or_else(|| Said {
                         at: Instant::now(),
                         time: *read_at,
-                        process: self.process,
                         languages: Languages::new(),
                     });
                     last.languages.clone_from(languages);

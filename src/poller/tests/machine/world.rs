@@ -85,8 +85,8 @@ pub struct World {
     pub reloaded_at: Option<Instant>,
     /// The number of minutes by which the clock of the machine is ahead.
     pub ahead_by: i64,
-    /// The process has seen the API's clock.
-    is_clock_compared: bool,
+    /// The clocks differed at the last page that the process read.
+    pub is_clock_wrong: bool,
     pub model: Model,
     pub violations: Vec<String>,
     pub requests: Vec<Instant>,
@@ -107,7 +107,7 @@ impl World {
             is_revoked: false,
             reloaded_at: None,
             ahead_by: 0,
-            is_clock_compared: false,
+            is_clock_wrong: false,
             model: Model::new(),
             violations: Vec::new(),
             requests: Vec::new(),
@@ -136,19 +136,9 @@ impl World {
         self.violations.push(format!("at {at:.3} s: {what}"));
     }
 
-    /// Returns whether the process knows that the clock of the machine is wrong.
-    pub fn is_clock_wrong(&self) -> bool {
-        self.is_clock_compared && self.ahead_by.abs() > 60
-    }
-
-    /// Returns the time of the process: the machine's clock, unless it is known to be wrong.
+    /// Returns the time by the clock of the machine.
     pub fn now(&self) -> Timestamp {
-        let ahead_by = if self.is_clock_wrong() {
-            0
-        } else {
-            self.ahead_by
-        };
-        Timestamp::from_millis(self.right_time().as_millis() + ahead_by * 60_000)
+        Timestamp::from_millis(self.right_time().as_millis() + self.ahead_by * 60_000)
     }
 
     fn right_time(&self) -> Timestamp {
@@ -166,9 +156,8 @@ impl World {
     /// Follows the start of a process. The state keeps no hold, and polled repositories only.
     pub fn start(&mut self, filters: Filters) {
         self.held_until = None;
-        self.is_clock_compared = false;
+        self.is_clock_wrong = false;
         self.poll.ended = None;
-        self.model.process += 1;
         self.model.restart(filters);
     }
 
@@ -248,7 +237,7 @@ impl World {
             let (id, name) = (repository.id.get(), repository.name.to_string());
             self.poll.pages.insert(id, name);
         }
-        self.is_clock_compared = true;
+        self.is_clock_wrong = self.ahead_by.abs() > 60;
         if page.next == Next::End {
             self.poll.is_open = false;
             self.poll.is_listed = true;

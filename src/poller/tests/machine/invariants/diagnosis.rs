@@ -87,7 +87,7 @@ impl World {
         let is_past = since.all(|since| since <= Some(snapshot.taken_at));
         diagnosis.expect("findings begin in the past", is_past);
         let is_found = diagnosis.of(ClockWrong).is_some();
-        diagnosis.expect("the clock is judged", is_found == self.is_clock_wrong());
+        diagnosis.expect("the clock is judged", is_found == self.is_clock_wrong);
         let completions: Vec<_> = snapshot.completions().collect();
         let largest = completions.iter().copied().fold(0.0, f64::max);
         let is_suspect = largest > snapshot.completion_scale || 0.0 < largest && largest <= 1.0;

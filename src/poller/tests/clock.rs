@@ -1,0 +1,49 @@
+//! The clock of the machine: its time is recorded, and a recorded time in the future is shown as now.
+
+use super::*;
+
+/// The year 2099.
+const AHEAD: Timestamp = Timestamp::from_millis(4_070_908_800_000);
+
+#[tokio::test(start_paused = true)]
+async fn a_clock_in_the_future_is_shown_as_now_until_the_next_progress() {
+    let mut bench = Bench::new();
+    bench.restart(AHEAD);
+    bench.poll().await;
+    bench.restart(START);
+    bench.poll().await;
+    let kept = |bench: &Bench| {
+        let languages = bench.saved().repositories[0].languages.clone();
+        languages.unwrap().records[0].known.unwrap().progress_at
+    };
+    assert_eq!(kept(&bench), AHEAD);
+    let snapshot = bench.poller.snapshot();
+    let record = &snapshot.repositories[0].records()[0];
+    assert_eq!(record.last_progress(snapshot.taken_at), Some(START));
+    bench.change(|api| api.completions = vec![(1, 99.0)]);
+    bench.poll().await;
+    assert_eq!(kept(&bench), START);
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_poll_has_ended_in_the_future_when_the_clock_steps_back() {
+    let mut bench = Bench::new();
+    bench.poll().await;
+    let now = START.saturating_sub(HOUR / 2);
+    bench.poller.clock = Clock::following_tokio(now);
+    let status = bench.poller.status();
+    assert_eq!(status.last.unwrap().ended_at, now);
+    assert_eq!(status.last_success_at, Some(now));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_clock_that_differs_is_told_until_a_response_agrees() {
+    let mut bench = Bench::new();
+    for (api, differs) in [(AHEAD, true), (START, false)] {
+        bench.change(|responses| responses.sent_at = Some(api));
+        bench.poll().await;
+        let status = bench.poller.status();
+        assert_eq!(status.wrong_clock.is_some(), differs);
+        assert_eq!(status.last_success_at, Some(START));
+    }
+}
