@@ -23,13 +23,13 @@ pub struct Links {
 impl Links {
     /// Returns the URL where a repository is translated; `None` without `links.repository`.
     pub fn repository_url(&self, repository: &Repository) -> Option<String> {
-        Some(self.repository.as_ref()?.render(repository, ""))
+        self.repository.as_ref()?.render(repository, "")
     }
 
     /// Returns the URL where a language of a repository is translated; `None` without
     /// `links.language`.
     pub fn language_url(&self, repository: &Repository, code: &str) -> Option<String> {
-        Some(self.language.as_ref()?.render(repository, code))
+        self.language.as_ref()?.render(repository, code)
     }
 }
 
@@ -80,10 +80,14 @@ impl Template {
         Err(problem.to_owned())
     }
 
-    fn render(&self, repository: &Repository, code: &str) -> String {
+    /// Returns `None` if a name of dots would become a dot segment, which leads to another page;
+    /// an encoded one does, too.
+    fn render(&self, repository: &Repository, code: &str) -> Option<String> {
         let (repo, id) = (&*repository.name, repository.id.to_string());
         let (owner, name) = repo.rsplit_once('/').unwrap_or(("", repo));
-        self.fill(&[&id, repo, owner, name, code])
+        let mut parts = [owner, name, code].into_iter();
+        let has_dots = parts.any(|part| matches!(part, "." | ".."));
+        (!has_dots).then(|| self.fill(&[&id, repo, owner, name, code]))
     }
 
     /// Replaces [`PLACEHOLDERS`] with percent-encoded values, which therefore hold no placeholder.
@@ -145,6 +149,20 @@ mod tests {
             assert_eq!(links.repository_url(&repository).unwrap(), of_repository);
             assert_eq!(links.language_url(&repository, code).unwrap(), of_language);
         }
+    }
+
+    #[test]
+    fn a_name_of_dots_has_no_link() {
+        let language = Template::of_language("https://t.example.com/{owner}/{name}/{language}");
+        let links = Links {
+            repository: Template::of_repository("https://t.example.com/{owner}/{name}").ok(),
+            language: language.ok(),
+        };
+        for (name, code) in [("../a", "de"), ("a/..", "de"), ("a/.", "de"), ("a/b", "..")] {
+            assert_eq!(links.language_url(&repository(name), code), None);
+        }
+        assert_eq!(links.repository_url(&repository("a/..")), None);
+        assert!(links.language_url(&repository("a/..."), "d.").is_some());
     }
 
     #[test]

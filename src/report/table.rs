@@ -63,8 +63,16 @@ pub fn table(report: &Report, terminal: Terminal) -> String {
         }
     }
     let text = lines.join("\n");
-    let lines = text.lines().map(|line| line.trim_end().to_owned() + "\n");
-    lines.collect()
+    text.lines().map(line).collect()
+}
+
+/// Ends a line. In the log of a CI system, one that begins with `::` would be a command.
+fn line(text: &str) -> String {
+    let (blanks, rest) = text.split_at(text.len() - text.trim_start().len());
+    match rest.strip_prefix("::") {
+        Some(rest) => format!("{blanks}:\u{fffd}{}\n", rest.trim_end()),
+        None => text.trim_end().to_owned() + "\n",
+    }
 }
 
 /// Lays out the repositories, each with its unready languages on the lines below it, which fit the

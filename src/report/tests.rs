@@ -234,6 +234,13 @@ Could not be read:
 }
 
 #[test]
+fn no_line_of_the_table_is_a_command_of_a_ci_system() {
+    let repositories = vec![read(1, "acme/app", &[("::error::x", Some(10.0))])];
+    let text = shown(repositories, 40);
+    assert!(text.contains("\n  :\u{fffd}error::x 10%\n"), "{text}");
+}
+
+#[test]
 fn a_repository_without_languages_or_completions_is_labelled() {
     let expected = "\
 COMPLETION       READY    REPOSITORY

@@ -2,22 +2,31 @@
 
 use std::fmt::Write as _;
 
-/// Returns true for characters that a terminal interprets, and for invisible marks, which could
-/// make one name look like another. Joiners and variation selectors pass: many scripts and emoji
-/// need them.
+/// Returns true for characters that a terminal interprets, and for invisible ones, which could make
+/// one name look like another: Unicode's `Default_Ignorable_Code_Point`, line separators and
+/// annotations. Joiners and variation selectors pass: many scripts and emoji need them.
 pub(crate) fn is_unprintable(c: char) -> bool {
     c.is_control()
         || matches!(
             c,
             '\u{ad}'
+                | '\u{34f}'
                 | '\u{61c}'
+                | '\u{115f}'..='\u{1160}'
+                | '\u{17b4}'..='\u{17b5}'
+                | '\u{180e}'
                 | '\u{200b}'
                 | '\u{200e}'..='\u{200f}'
                 | '\u{2028}'..='\u{202e}'
                 | '\u{2060}'..='\u{206f}'
+                | '\u{3164}'
                 | '\u{feff}'
+                | '\u{ffa0}'
                 | '\u{fff0}'..='\u{fffb}'
-                | '\u{e0000}'..='\u{e007f}'
+                | '\u{1bca0}'..='\u{1bca3}'
+                | '\u{1d173}'..='\u{1d17a}'
+                | '\u{e0000}'..='\u{e00ff}'
+                | '\u{e01f0}'..='\u{e0fff}'
         )
 }
 
@@ -46,12 +55,13 @@ mod tests {
 
     #[test]
     fn invisible_characters_are_escaped_and_joiners_pass() {
-        let hidden = "\u{ad}\u{200b}\u{2066}\u{feff}\u{e0001}\
-                      \u{e0061}\u{e007f}\u{202e}\u{7}";
+        let hidden = "\u{ad}\u{180e}\u{200b}\u{2066}\u{3164}\u{feff}\u{1d173}\u{e0001}\
+                      \u{e0061}\u{e007f}\u{e0080}\u{202e}\u{7}";
         for c in hidden.chars() {
             assert!(is_unprintable(c), "U+{:04X}", u32::from(c));
         }
-        for c in "a\u{e9}\u{200c}\u{200d}\u{fe0f}\u{e0100}\u{1f600}\u{3042}\u{5d0}".chars() {
+        for c in "a\u{e9}\u{180b}\u{200c}\u{200d}\u{fe0f}\u{e0100}\u{1f600}\u{3042}\u{5d0}".chars()
+        {
             assert!(!is_unprintable(c), "U+{:04X}", u32::from(c));
         }
         assert_eq!(
