@@ -189,8 +189,8 @@ const CONFIG_FILE: &str = "config.file";
 /// The poll interval of `demo`, unless another is set.
 pub(crate) const DEMO_INTERVAL: &str = "5s";
 
-/// The complete command line, also for help, completions and a man page.
-pub fn command() -> clap::Command {
+/// Returns the complete command line.
+fn command() -> clap::Command {
     let file = Arg::new(CONFIG_FILE)
         .long(CONFIG_FILE)
         .value_name("FILE")

@@ -5,6 +5,7 @@ Tests get a server by calling the fixture, such as `exporter("demo")`; each ends
 
 import contextlib
 import os
+import platform
 import shutil
 import subprocess
 
@@ -34,6 +35,14 @@ def built():
 @pytest.fixture(scope="session")
 def program(built):
     return built / "translation-exporter"
+
+
+@pytest.fixture(scope="session")
+def static():
+    """The program as it is released: linked statically, by musl; but not optimised."""
+    target = f"{platform.machine()}-unknown-linux-musl"
+    subprocess.run(["cargo", "build", "--quiet", "--locked", "--bin", "translation-exporter", "--target", target], cwd=ROOT, check=True)
+    return TARGET / target / "debug/translation-exporter"
 
 
 @pytest.fixture

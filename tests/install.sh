@@ -48,10 +48,11 @@ kubernetes_tools() {
 
 debian prometheus=prometheus promtool=prometheus amtool=prometheus-alertmanager prometheus-node-exporter=prometheus-node-exporter \
     chromium=chromium curl=curl openssl=openssl strace=strace faketime=faketime pip3=python3-venv \
-    buildah=buildah dpkg-shlibdeps=dpkg-dev lintian=lintian mmdebstrap=mmdebstrap nginx=nginx-light \
+    buildah=buildah mmdebstrap=mmdebstrap musl-gcc=musl-tools busybox=busybox-static nginx=nginx-light \
     systemd-analyze=systemd &&
     unless python tests/requirements.txt python_packages &&
     unless npm tests/package-lock.json node_packages &&
     { { command -v helm && command -v kubectl; } >/dev/null || kubernetes_tools; } &&
     { command -v rustfmt && command -v cargo-clippy || rustup component add rustfmt clippy; } >/dev/null &&
+    { [ -d "$(rustc --print sysroot)/lib/rustlib/$(uname -m)-unknown-linux-musl" ] || rustup target add --quiet "$(uname -m)-unknown-linux-musl"; } &&
     { command -v cargo-machete >/dev/null || cargo install --quiet --locked --debug --root "$tools/cargo" cargo-machete@0.9.2; }

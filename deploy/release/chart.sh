@@ -10,8 +10,7 @@ digest=$1 folder=$(realpath --canonicalize-missing "$2")
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 staged=$(mktemp -d)
 trap 'rm -rf "$staged"' EXIT
-# The links in files/ lead out of the chart.
-cp --recursive --dereference deploy/helm/translation-exporter "$staged/"
+cp --recursive deploy/helm/translation-exporter "$staged/"
 about=$staged/translation-exporter/Chart.yaml
 
 # Chart.yaml ends with its annotations.

@@ -4,9 +4,8 @@ set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 version=$(sed -n 's/^version = "\(.*\)"$/\1/p' Cargo.toml | head -1)
-before='translation-exporter[:_]|--version |[?]ref=v|refs\/tags\/v|tag: |github@v|translation-exporter\/v|TRANSLATIONS_VERSION: v|default: v|app[.]kubernetes[.]io\/version: |^version: |^appVersion: '
-# The number of a Debian package's revision, -1, is no part of it.
-number='[0-9]+[.][0-9]+[.][0-9]+([-+][0-9A-Za-z.]*[A-Za-z][0-9A-Za-z.]*)?'
+before='translation-exporter[:-]|--version |[?]ref=v|refs\/tags\/v|tag: |github@v|translation-exporter\/v|TRANSLATIONS_VERSION: v|default: v|app[.]kubernetes[.]io\/version: |^version: |^appVersion: '
+number='[0-9]+[.][0-9]+[.][0-9]+([-+][0-9A-Za-z.]+)?'
 sed -Ei "s/($before)$number/\1$version/g" README.md docs/install.md deploy/kubernetes/README.md deploy/compose/compose.yaml \
     deploy/helm/translation-exporter/{Chart.yaml,README.md} deploy/kubernetes/{base/exporter,overlays/prometheus-operator/monitoring}.yaml \
     deploy/ci/{github/action.yml,github/example.yaml,gitlab.yml,gitlab-example.yml} deploy/{systemd,kubernetes/base}/config.yaml

@@ -1,16 +1,14 @@
 """The Helm chart: its values, and what it renders."""
 
-import http.server
 import json
 import re
 import shutil
 import subprocess
-import threading
 
 import pytest
 import yaml
 from deploy.chart import ALL_ON, BASE_URL, CHART, Refused, merged, nested, template, the
-from harness import PATIENCE, ROOT
+from harness import ROOT
 
 DIGEST = "sha256:" + 64 * "d"
 ABSENT = "TranslationExporterAbsent"
@@ -218,13 +216,10 @@ def test_what_a_parent_chart_sets_and_null_are_accepted():
     template(merged(BASE_URL, {"config": unset}))
 
 
-def test_a_copy_without_the_linked_files_is_refused_with_the_remedy(tmp_path):
-    shutil.copytree(CHART, tmp_path / "chart", symlinks=True)
-    shutil.rmtree(tmp_path / "chart/files")
-    template(BASE_URL, chart=tmp_path / "chart")
-    for section in ("prometheusRule", "dashboards"):
-        with pytest.raises(Refused, match=f"(?s){section}.*published chart"):
-            template(merged(BASE_URL, {section: {"enabled": True}}), chart=tmp_path / "chart")
+def test_rules_and_dashboards_of_the_chart_are_those_of_the_project():
+    ours = [ROOT / "deploy/prometheus/alerts.yaml", *(ROOT / "grafana/dashboards").glob("*.json")]
+    copies = {file.name: file.read_text() for file in CHART.glob("files/*/*")}
+    assert copies == {file.name: file.read_text() for file in ours}, "run tests/generate.sh"
 
 
 @pytest.mark.parametrize("file", sorted(CHART.glob("ci/*-values.yaml")), ids=lambda file: file.name)
@@ -301,7 +296,6 @@ def test_a_changed_configuration_rolls_the_pod_and_an_upgrade_is_possible(tmp_pa
     pod, rest = stateful_set({})
     changed, same = stateful_set({"config": {"api": {"page_size": 500}}})
     assert pod != changed and rest == same
-    # The links lead out of the chart.
     shutil.copytree(CHART, tmp_path / "chart")
     file = tmp_path / "chart/Chart.yaml"
     file.write_text(yaml.safe_dump(yaml.safe_load(file.read_text()) | {"version": "9.9.9", "appVersion": "9.9.9"}))
@@ -427,42 +421,3 @@ def test_helm_test_asks_the_exporter_through_its_service_as_restricted_as_it(pro
     assert alone["kind"] == "Job", alone
     switched_off = merged(ALL_ON, {"tests": {"enabled": False}})
     assert template(switched_off, hooks="") == template(switched_off)
-
-
-def test_the_weekly_digest_is_posted_as_it_was_written(tmp_path):
-    values = yaml.safe_load((CHART / "ci/digest-values.yaml").read_text())
-    objects = template(values)
-    job = the(objects, "CronJob")["spec"]["jobTemplate"]["spec"]["template"]
-    selector = the(objects, "Service")["spec"]["selector"].items()
-    assert not selector <= job["metadata"]["labels"].items(), "the Service selects the digest's pod"
-    read, send = job["spec"]["containers"]
-    exporter = the(objects, "StatefulSet")["spec"]["template"]["spec"]["containers"][0]
-    assert read["image"] == exporter["image"] and set(read["args"]) & set(exporter["args"]) == {
-        "--config.file=/etc/translation-exporter/config.yaml",
-        "--api.key-file=/var/run/secrets/translation-exporter/key",
-    }, read
-    start = 'A "quote", a \\ and a `tick`\n\n| a\tb | ü |\n|---|---|\n'
-    due = "\n### Due\n\n- **2026-12-01** (8 days left, due soon): 0 of 1 ready; de 25% of a \\| b\n"
-    markdown = start + 100 * "| c | d |\n" + due
-    received = []
-
-    class Hook(http.server.BaseHTTPRequestHandler):
-        def do_POST(self):
-            received.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
-            self.send_response(200)
-            self.end_headers()
-
-    with http.server.HTTPServer(("127.0.0.1", 0), Hook) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        for name in ("digest", "tmp", "webhook"):
-            (tmp_path / name).mkdir()
-        (tmp_path / "webhook/url").write_text(f"http://127.0.0.1:{server.server_address[1]}/hook")
-        script = re.sub(r"/(?:run/)?(digest|tmp|webhook)/", rf"{tmp_path}/\1/", send["args"][0])
-        process = subprocess.Popen([*send["command"], script])
-        assert process.poll() is None, "it did not wait for the file"
-        (tmp_path / "digest/new").write_text(markdown)
-        (tmp_path / "digest/new").rename(tmp_path / "digest/translations.md")
-        assert process.wait(PATIENCE) == 0
-        server.shutdown()
-    shown = start.replace("\t", " ") + 50 * "| c | d |\n" + "\nRepositories left out: 50.\n" + due
-    assert received == [{"text": shown}], received

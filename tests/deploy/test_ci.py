@@ -53,7 +53,7 @@ def served(program, tmp_path):
     with tarfile.open(folder / f"{name}.tar.gz", "w:gz") as archive:
         archive.add(tmp_path / "program", f"{name}/translation-exporter")
     digest = hashlib.sha256((folder / f"{name}.tar.gz").read_bytes()).hexdigest()
-    others = f"{64 * '0'}  translation-exporter_{version}-1_{ARCH}.deb\n"
+    others = f"{64 * '0'}  {name}.cdx.json\n"
     (folder / "SHA256SUMS").write_text(f"{others}{digest}  {name}.tar.gz\n")
     return folder
 

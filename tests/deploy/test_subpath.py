@@ -1,4 +1,4 @@
-"""The page under a sub-path behind nginx, which is configured as the chart's README shows."""
+"""The page under a sub-path behind nginx, which is configured as docs/install.md shows."""
 
 import html.parser
 import json
@@ -8,8 +8,7 @@ import urllib.error
 import urllib.parse
 import urllib.request
 
-from deploy.chart import CHART
-from harness import PATIENCE, running, wait_for
+from harness import PATIENCE, ROOT, running, wait_for
 
 # Where the links of the page lead besides to itself, relative to the sub-path.
 ENDPOINTS = {"", "metrics", "-/ready", "-/healthy"}
@@ -45,8 +44,8 @@ def fetch(url):
 
 
 def configuration(exporter, port, folder):
-    """nginx's own, around the README's block."""
-    (block,) = re.findall(r"(?ms)^```nginx\n(.*?)^```", (CHART / "README.md").read_text())
+    """nginx's own, around the block of docs/install.md."""
+    (block,) = re.findall(r"(?ms)^```nginx\n(.*?)^```", (ROOT / "docs/install.md").read_text())
     block = block.replace("127.0.0.1:10018", exporter)
     assert exporter in block, block
     temporary = " ".join(f"{kind}_temp_path {folder}/{kind};" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
