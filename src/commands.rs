@@ -94,7 +94,6 @@ pub fn run(cli: Cli) -> Result<(), RunError> {
     });
     // A thread that waits for a disk must not delay the exit.
     runtime.shutdown_background();
-    logging::flush();
     result
 }
 

@@ -18,10 +18,7 @@ pub use polling::{headline, progress};
 use crate::{
     domain::{Failure, ProblemKind, Severity, document::Document},
     metrics::instruments::Facts,
-    support::{
-        clock::{DAY, Timestamp, WrongClock},
-        humanize::counted,
-    },
+    support::clock::{DAY, Timestamp, WrongClock},
 };
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
@@ -30,9 +27,6 @@ const CERTIFICATE_WARNING: Duration = Duration::from_secs(14 * 24 * 60 * 60);
 
 /// The time for which a discarded state file is a problem.
 const AFTER_DISCARDED_STATE: Duration = DAY;
-
-/// The time for which a dropped line of the log is a problem: several scrapes see it.
-const AFTER_DROPPED_LINE: Duration = Duration::from_secs(15 * 60);
 
 /// A problem that exists now, in words for people.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -106,7 +100,6 @@ pub fn findings(document: &Document, facts: &Facts, now: Timestamp) -> Vec<Findi
         data::rate_limited(status),
         polling::overrun(status),
         certificate(facts, now),
-        log_lines_dropped(facts, now),
     ]
     .into_iter()
     .flatten()
@@ -175,16 +168,6 @@ fn of_facts(facts: &Facts, now: Timestamp) -> impl Iterator<Item = Finding> {
     ]
     .into_iter()
     .filter_map(|(kind, what, failure)| Some(Finding::of(kind, what, failure?)))
-}
-
-fn log_lines_dropped(facts: &Facts, now: Timestamp) -> Option<Finding> {
-    let (lines, at) = facts.log_lines_dropped?;
-    let lines = usize::try_from(lines).unwrap_or(usize::MAX);
-    let lines = counted(lines, "line of the log was", "lines of the log were");
-    let what = format!("{lines} dropped because stderr was blocked");
-    let hint = "check the program that reads stderr, such as a log driver that hangs";
-    (now.since(at) < AFTER_DROPPED_LINE)
-        .then(|| Finding::new(ProblemKind::LogLinesDropped, what, hint))
 }
 
 fn certificate(facts: &Facts, now: Timestamp) -> Option<Finding> {

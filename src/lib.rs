@@ -62,3 +62,4 @@ mod testing;
 mod web;
 
 pub use commands::{RunError, run};
+pub use support::logging::end as end_log;

@@ -14,7 +14,7 @@ use crate::{
         Server,
         web_config::{Digest, WebConfigFile},
     },
-    support::{clock::Clock, logging},
+    support::clock::Clock,
     web::{self, AppState, ReloadRequest},
 };
 use anyhow::{Context as _, ensure};
@@ -42,7 +42,6 @@ pub struct Reloader {
     pub polling: watch::Sender<Arc<Settings<Client>>>,
     pub server: Server,
     pub state: Arc<AppState>,
-    pub logs: logging::Handle,
     pub requests: mpsc::Receiver<ReloadRequest>,
     /// The content of the web configuration file that was read last.
     pub seen: Digest,
@@ -163,7 +162,6 @@ impl Reloader {
             .context("web.config_file")?;
         client.activate_rate();
         self.client = client;
-        logging::apply(&self.logs, &config.log);
         tracing::info!(changed, "the configuration was read again");
         let settings = poller_settings(&config, self.client.clone(), GlobSet::empty());
         self.polling.send_replace(settings);

@@ -75,7 +75,7 @@ struct Started {
 /// Loads the configuration, opens the files and sockets that it names, and starts all tasks.
 fn start(options: Options, announce: Option<Announce>) -> Result<Started, RunError> {
     let (config, web_file) = load(&options, Uses::All)?;
-    let logs = logging::init(&config.log, None);
+    logging::init(&config.log, None);
     let instruments = Instruments::new(Some(&config.web.telemetry_path));
     // The state file comes before the listeners, so that a second process reports the file, not the
     // port.
@@ -127,7 +127,6 @@ fn start(options: Options, announce: Option<Announce>) -> Result<Started, RunErr
         polling,
         server,
         state,
-        logs,
         requests,
         seen,
         refused: None,

@@ -206,20 +206,6 @@ fn a_finding_begins_with_its_cause() {
 }
 
 #[test]
-fn dropped_lines_of_the_log_are_a_finding_for_15_minutes() {
-    let dropped = |minutes_ago: u32| {
-        let known = Known::with(|known| {
-            let at = Timestamp::from_millis(NOW.as_millis() - i64::from(minutes_ago) * 60_000);
-            known.facts.log_lines_dropped = Some((1234, at));
-        });
-        known.findings().first().map(|finding| finding.what.clone())
-    };
-    let what = "1,234 lines of the log were dropped because stderr was blocked";
-    assert_eq!(dropped(14).as_deref(), Some(what));
-    assert_eq!(dropped(15), None);
-}
-
-#[test]
 fn no_finding_begins_in_the_future() {
     let known = Known::with(|known| {
         known.facts.state_not_saved = Some(failure());

@@ -116,9 +116,6 @@ problem_kinds! {
     ClockWrong: "clock_wrong", None,
         "this machine's clock and the API's differ by more than an hour",
         Some("the clocks of this machine and of the API agree again");
-    LogLinesDropped: "log_lines_dropped", None,
-        "lines of the log were dropped within the last 15 minutes",
-        Some("all lines of the log are written again");
 }
 
 impl ProblemKind {

@@ -12,7 +12,6 @@ use crate::{
     support::{
         clock::{Clock, Timestamp},
         lock::lock,
-        logging,
     },
 };
 use prometheus_client::metrics::{
@@ -62,8 +61,6 @@ pub struct Facts {
     pub state_not_saved: Option<Failure>,
     /// The reason why the state file was set aside at the start. It lasts until the next start.
     pub state_discarded: Option<Failure>,
-    /// The number of log lines dropped because stderr was not read, and the time of the last one.
-    pub log_lines_dropped: Option<(u64, Timestamp)>,
     /// The expiry of the served certificate; `None` without one.
     pub certificate_expires_at: Option<Timestamp>,
     /// The start of a daemon; `None` for a single poll whose metrics are printed. They say nothing
@@ -235,10 +232,7 @@ impl Instruments {
 
     /// Returns the current facts.
     pub(crate) fn facts(&self) -> Facts {
-        Facts {
-            log_lines_dropped: logging::lines_dropped(),
-            ..lock(&self.facts).clone()
-        }
+        lock(&self.facts).clone()
     }
 
     /// Encodes all instruments in OpenMetrics, without the closing `# EOF`.

@@ -74,7 +74,6 @@ impl Bench {
         };
         let reloader = Reloader {
             options,
-            logs: logging::subscriber(&config.log, drop).1,
             config,
             client,
             polling,

@@ -212,12 +212,5 @@ pub fn each_kind() -> Vec<Case> {
                 "this machine's says 1970-01-01T00:00:00Z, the API's 2026-11-21T01:30:45Z",
             ],
         ),
-        (
-            ProblemKind::LogLinesDropped,
-            Known::with(|known| {
-                known.facts.log_lines_dropped = Some((1, NOW));
-            }),
-            &["1 line of the log was dropped because stderr was blocked"],
-        ),
     ]
 }

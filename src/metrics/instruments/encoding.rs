@@ -4,7 +4,7 @@ use super::{Facts, Instruments, process};
 use crate::{
     domain::ProblemKind,
     metrics::encode::{gauge, gauges, metric},
-    support::clock::Timestamp,
+    support::{clock::Timestamp, logging::lines_dropped},
 };
 use prometheus_client::{
     collector::Collector, encoding::DescriptorEncoder, metrics::counter::ConstCounter,
@@ -188,6 +188,6 @@ fn encode_facts(facts: &Facts, to: &mut DescriptorEncoder<'_>) -> fmt::Result {
         to,
         "translation_exporter_log_lines_dropped_total",
         "Log lines that were dropped because stderr was not read",
-        &ConstCounter::new(facts.log_lines_dropped.map_or(0, |(lines, _)| lines)),
+        &ConstCounter::new(lines_dropped()),
     )
 }
