@@ -1,13 +1,18 @@
-"""The steps of the GitHub action and of GitLab's template, run as a runner would: with a stub of `gh`, which downloads a local archive,
-and one of `wget`."""
+"""The steps of the GitHub action and of GitLab's template, run where they will be: with bash, a few tools and a stub of `gh`, which
+downloads a local archive, as on a runner of one's own; and in a root that holds BusyBox alone, as Alpine's image does."""
 
+import functools
 import hashlib
+import http.server
 import json
+import os
 import platform
 import re
 import shutil
+import stat
 import subprocess
 import tarfile
+import threading
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,17 +24,15 @@ ACTION = yaml.safe_load((ROOT / "deploy/ci/github/action.yml").read_text())
 JOB = yaml.safe_load((ROOT / "deploy/ci/gitlab.yml").read_text())[".translations"]
 VERSION = ACTION["inputs"]["version"]["default"]
 
-# Each stub takes what it serves from $SERVED, and records how it was called in $CALLS.
+# What a runner of one's own has on its PATH.
+TOOLS = ["bash", "basename", "cat", "cp", "grep", "gzip", "mkdir", "mktemp", "paste", "sed", "sh", "sha256sum", "tar"]
+# Takes what it serves from $SERVED, and records how it was called in $CALLS.
 GH = """#!/bin/sh
 echo "$*" >>"$CALLS"
 case $1 in
 release) cp "$SERVED"/* . ;;
 attestation) [ -e "$3" ] && exec sh -c "$ATTESTED" ;;
 esac
-"""
-WGET = """#!/bin/sh
-echo "$*" >>"$CALLS"
-exec cp "$SERVED/${4##*/}" "$3"
 """
 DOCS = (2, "acme/docs", {"de": 62.5})
 EVIL = "evil/<img src=x>| @octocat"
@@ -43,15 +46,12 @@ def executable(path, text):
     path.chmod(0o755)
 
 
-@pytest.fixture
-def served(program, tmp_path):
-    """The archive and the checksums of a release, as package.sh and the release workflow make them; its program starts the built one."""
-    folder, version = tmp_path / "release", VERSION.removeprefix("v")
+def release(folder, program):
+    """The archive and the checksums of a release, as package.sh and the release workflow make them."""
     folder.mkdir()
-    name = f"translation-exporter-{version}.linux-{ARCH}"
-    executable(tmp_path / "program", f'#!/bin/sh\nexec "{program}" "$@"\n')
-    with tarfile.open(folder / f"{name}.tar.gz", "w:gz") as archive:
-        archive.add(tmp_path / "program", f"{name}/translation-exporter")
+    name = f"translation-exporter-{VERSION.removeprefix('v')}.linux-{ARCH}"
+    with tarfile.open(folder / f"{name}.tar.gz", "w:gz", compresslevel=1) as archive:
+        archive.add(program, f"{name}/translation-exporter")
     digest = hashlib.sha256((folder / f"{name}.tar.gz").read_bytes()).hexdigest()
     others = f"{64 * '0'}  {name}.cdx.json\n"
     (folder / "SHA256SUMS").write_text(f"{others}{digest}  {name}.tar.gz\n")
@@ -66,31 +66,15 @@ class Result(NamedTuple):
 
 
 class Runner:
-    """A folder with stubs on the PATH, and the files that were served; the key is that of the account."""
+    """A folder to work in, and the release that is served; the key is that of the account."""
 
     def __init__(self, folder, api, served):
-        (folder / "bin").mkdir(parents=True)
-        executable(folder / "bin/gh", GH)
-        executable(folder / "bin/wget", WGET)
-        self.folder, self.api, self.served, self.key, self.calls = folder, api, served, FakeApi.KEY, folder / "calls"
-        self.environment = {
-            "PATH": f"{folder}/bin:/usr/local/bin:/usr/bin:/bin",
-            "HOME": str(folder),
-            "TMPDIR": str(folder),
-            "SERVED": str(served),
-            "CALLS": str(self.calls),
-            "ATTESTED": "true",
-            "RUNNER_TEMP": str(folder),
-            "RUNNER_OS": "Linux",
-            "RUNNER_ARCH": {"amd64": "X64", "arm64": "ARM64"}[ARCH],
-            "GITHUB_OUTPUT": str(folder / "output"),
-            "GITHUB_STEP_SUMMARY": str(folder / "summary"),
-            "TRANSLATION_EXPORTER_API__REQUESTS_PER_SECOND": "0",
-        }
+        folder.mkdir(parents=True)
+        self.folder, self.api, self.served, self.key = folder, api, served, FakeApi.KEY
+        self.environment = {"TRANSLATION_EXPORTER_API__REQUESTS_PER_SECOND": "0"}
 
     def execute(self, command, script, environment):
         (self.folder / "script").write_text(script)
-        command = [*command, str(self.folder / "script")]
         done = subprocess.run(command, cwd=self.folder, env=self.environment | environment, capture_output=True, text=True)
         return done.returncode, done.stdout + done.stderr
 
@@ -99,6 +83,26 @@ class Runner:
 
 
 class GitHub(Runner):
+    def __init__(self, folder, api, served):
+        super().__init__(folder, api, served)
+        self.bin, self.calls = folder / "bin", folder / "calls"
+        self.bin.mkdir()
+        for tool in TOOLS:
+            (self.bin / tool).symlink_to(shutil.which(tool))
+        executable(self.bin / "gh", GH)
+        self.environment |= {
+            "PATH": str(self.bin),
+            "HOME": str(folder),
+            "SERVED": str(served),
+            "CALLS": str(self.calls),
+            "ATTESTED": "true",
+            "RUNNER_TEMP": str(folder),
+            "RUNNER_OS": "Linux",
+            "RUNNER_ARCH": {"amd64": "X64", "arm64": "ARM64"}[ARCH],
+            "GITHUB_OUTPUT": str(folder / "output"),
+            "GITHUB_STEP_SUMMARY": str(folder / "summary"),
+        }
+
     def run(self, page=False, **given):
         """Uses the action with these inputs."""
         given |= {"base_url": self.api.url, "api_key": self.key, "pages": str(page).lower()}
@@ -120,18 +124,31 @@ class GitHub(Runner):
         values = {f"inputs.{name}": value for name, value in inputs.items()} | {"github.token": "a-token"}
         environment = {name: re.sub(r"\$\{\{ *(\S+) *\}\}", lambda found: values[found[1]], text) for name, text in step["env"].items()}
         assert step["shell"] == "bash" and "${{" not in step["run"], step
-        return self.execute(["bash", "--noprofile", "--norc", "-eo", "pipefail"], step["run"], environment)
+        return self.execute(["bash", "--noprofile", "--norc", "-eo", "pipefail", str(self.folder / "script")], step["run"], environment)
 
 
 class GitLab(Runner):
+    """The folder is /work in a root with BusyBox and no C library. Its wget asks a server for the release."""
+
+    def __init__(self, root, api, served, address):
+        super().__init__(root / "work", api, served)
+        self.root, self.environment["PATH"] = root, "/bin"
+        for name in ("bin", "dev", "tmp"):
+            (root / name).mkdir()
+        os.mknod(root / "dev/null", 0o666 | stat.S_IFCHR, os.makedev(1, 3))
+        shutil.copy(shutil.which("busybox"), root / "bin")
+        subprocess.run(["chroot", root, "/bin/busybox", "--install", "-s", "/bin"], check=True)
+        self.address = address
+
     def run(self, page=False, **given):
         """Runs a job that extends the hidden one with these variables."""
         (self.folder / "api-key").write_text(f"{self.key}\n")
-        account = {"BASE_URL": self.api.url, "KEY_FILE": str(self.folder / "api-key")}
+        account = {"BASE_URL": self.api.url, "KEY_FILE": "/work/api-key"}
         variables = JOB["variables"] | {f"TRANSLATION_EXPORTER_API__{name}": value for name, value in account.items()}
-        variables |= {f"TRANSLATIONS_{name.upper()}": value for name, value in given.items()}
-        variables["TRANSLATIONS_PAGE"] = "public/index.html" if page else ""
-        code, log = self.execute(["sh", "-e"], "\n".join(JOB["script"]), variables)
+        variables |= {f"TRANSLATIONS_{name.upper()}": value.replace(str(self.root), "") for name, value in given.items()}
+        variables |= {"TRANSLATIONS_PAGE": "public/index.html" if page else "", "TRANSLATIONS_FROM": self.address}
+        command = [shutil.which("chroot"), str(self.root), "/bin/sh", "-c", "cd /work && exec sh -e script"]
+        code, log = self.execute(command, "\n".join(JOB["script"]), variables | {"TMPDIR": "/work"})
         beside = self.folder / ("public" if page else "")
         markdown, languages, figures = self.folder / "translations.md", self.folder / "languages.json", beside / "translations.json"
         outputs = {"languages": languages.read_text().strip()} if languages.exists() else {}
@@ -147,16 +164,30 @@ def account(api):
 
 
 @pytest.fixture
-def github(account, served, tmp_path):
-    return GitHub(tmp_path / "work", account, served)
+def github(account, program, tmp_path):
+    executable(tmp_path / "program", f'#!/bin/sh\nexec "{program}" "$@"\n')
+    return GitHub(tmp_path / "work", account, release(tmp_path / "release", tmp_path / "program"))
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
 
 
 @pytest.fixture
-def gitlab(account, served, tmp_path):
-    return GitLab(tmp_path / "work", account, served)
+def gitlab(account, static, tmp_path):
+    subprocess.run(["strip", "-o", tmp_path / "program", static], check=True)
+    (tmp_path / "served").mkdir()
+    served = release(tmp_path / "served" / VERSION, tmp_path / "program")
+    handler = functools.partial(Quiet, directory=tmp_path / "served")
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield GitLab(tmp_path / "root", account, served, f"http://127.0.0.1:{server.server_address[1]}")
+        server.shutdown()
 
 
-@pytest.fixture(params=["github", "gitlab"])
+# The template needs the static program.
+@pytest.fixture(params=["github", pytest.param("gitlab", marks=pytest.mark.slow)])
 def gate(request):
     """The action, then the template."""
     return request.getfixturevalue(request.param)
@@ -187,28 +218,28 @@ def test_a_lower_target_passes_and_the_page_calls_all_translations_ready(gate):
     assert used.code == 0 and "Ready to ship: 3 of 3 ready" in Path(used.outputs["page"], "index.html").read_text(), used.log
 
 
-def test_changes_since_an_earlier_file_are_shown(gate, account, tmp_path):
+def test_changes_since_an_earlier_file_are_shown(gate, account):
     first = gate.run(repositories="acme/*", require="0.6")
     assert first.code == 3 and "since" not in first.markdown, first.log
-    earlier = shutil.copy(first.outputs["json"], tmp_path / "earlier $(touch touched).json")
+    earlier = shutil.copy(first.outputs["json"], gate.folder / "earlier $(touch touched).json")
     account.put((1, "acme/webshop", {"de": 61, "fr": 100}))
     used = gate.run(repositories="acme/*", require="0.6", since=str(earlier))
     assert used.code == 0 and "de +21 of acme/webshop became ready" in used.markdown, used.log
-    assert list(tmp_path.rglob("touched")) == []
+    assert list(gate.folder.rglob("touched")) == []
 
 
-def test_a_path_without_an_earlier_file_is_left_out_with_a_notice(gate, tmp_path):
+def test_a_path_without_an_earlier_file_is_left_out_with_a_notice(gate):
     for path in ODD_PATHS:
         used = gate.run(repositories="acme/*", require="nothing", since=path)
         assert used.code == 0 and "There is no earlier file" in used.log, (path, used.log)
         assert "acme/docs" in used.markdown and "since" not in used.markdown, path
-    assert list(tmp_path.rglob("touched")) == []
+    assert list(gate.folder.rglob("touched")) == []
 
 
 @pytest.mark.parametrize("text", ["", "{", '{"version": 1}', "::error::x"])
-def test_a_file_that_is_no_earlier_output_is_refused(gate, tmp_path, text):
-    (tmp_path / "earlier").write_text(text)
-    used = gate.run(repositories="acme/*", require="nothing", since=str(tmp_path / "earlier"))
+def test_a_file_that_is_no_earlier_output_is_refused(gate, text):
+    (gate.folder / "earlier").write_text(text)
+    used = gate.run(repositories="acme/*", require="nothing", since=str(gate.folder / "earlier"))
     assert (used.code, used.markdown) == (2, "") and "json" not in used.outputs and "--since" in used.log, used.log
 
 
@@ -234,10 +265,11 @@ def test_a_use_that_reads_nothing_shows_no_figures_of_an_earlier_one(gate):
     assert (used.code, used.markdown) == (2, "") and "json" not in used.outputs, used.log
 
 
-def test_a_tampered_archive_is_not_unpacked(gate, served):
-    (archive,) = served.glob("*.tar.gz")
+def test_a_tampered_archive_is_not_unpacked(gate):
+    (archive,) = gate.served.glob("*.tar.gz")
     archive.write_bytes(archive.read_bytes() + b"0")
-    assert gate.run().code == 1 and not gate.unpacked()
+    used = gate.run(fail="false")
+    assert used.code == 1 and "FAILED" in used.log and not gate.unpacked(), used.log
 
 
 def heeded(log):
@@ -251,8 +283,9 @@ def heeded(log):
         ({"require": "0.3"}, 0, "true", ""),
         ({"require": "0.95"}, 3, "false", "::error::A translation is below its target"),
         ({"require": "0.95", "fail": "false"}, 0, "false", "::warning::A translation is below its target"),
-        ({"require": "nothing"}, 0, "unknown", ""),
-        ({"require": "nothing", "since": "none"}, 0, "unknown", "::notice::There is no earlier file"),
+        ({"require": "nothing"}, 0, "false", ""),
+        ({"require": "nothing", "languages": "fr"}, 0, "true", ""),
+        ({"require": "nothing", "since": "none"}, 0, "false", "::notice::There is no earlier file"),
         ({"require": "95"}, 2, "unknown", "::error::The inputs of this step are wrong"),
         ({"repositories": "acme/none"}, 1, "unknown", "::error::Not everything that was asked for"),
     ],
@@ -293,6 +326,28 @@ def test_the_action_verifies_who_built_the_archive(github):
         assert wanted in calls, calls
 
 
+def test_a_runner_without_gh_is_told_to_install_it(github):
+    (github.bin / "gh").unlink()
+    used = github.run(fail="false")
+    assert used.code == 2 and "::error::This runner has no GitHub CLI (gh)" in used.log, used.log
+
+
+def test_a_program_that_does_not_start_fails_the_step_in_any_case(github):
+    executable(github.folder.parent / "program", "#!/nowhere\n")
+    shutil.rmtree(github.served)
+    release(github.served, github.folder.parent / "program")
+    used = github.run(require="nothing", fail="false")
+    assert used.code in (126, 127) and "::error::The program could not run" in used.log and used.outputs["ready"] == "unknown", used.log
+
+
+def test_a_language_behind_tells_more_than_a_repository_that_cannot_be_read(github, account):
+    account.command("put", [{"id": 2, "name": "acme/docs", "answer": "no JSON"}])
+    used = github.run(repositories="acme/*", fail="false")
+    assert (used.code, used.outputs["ready"]) == (0, "false"), used.log
+    used = github.run(repositories="acme/*", languages="fr", fail="false")
+    assert (used.code, used.outputs["ready"]) == (0, "unknown"), used.log
+
+
 def test_the_action_takes_no_archive_of_another_version_and_none_for_another_system(github):
     used = github.run(version="v9.9.9")
     assert used.code != 0 and not github.unpacked(), used.log
@@ -307,18 +362,21 @@ def test_the_page_is_uploaded_after_a_failed_gate_too():
     assert last["with"]["path"] == "${{ steps.read.outputs.page }}"
 
 
+@pytest.mark.slow
 def test_the_template_takes_globs_separated_by_blanks_and_prints_the_figures(gitlab):
     used = gitlab.run(repositories="acme/docs acme/web*", require="nothing")
     assert "acme/docs" in used.markdown and "acme/webshop" in used.markdown and used.markdown in used.log, used.log
 
 
-def test_the_template_takes_a_checksum_in_place_of_that_beside_the_archive(gitlab, served):
+@pytest.mark.slow
+def test_the_template_takes_a_checksum_in_place_of_that_beside_the_archive(gitlab):
     assert gitlab.run(sha256=64 * "0").code not in (0, 3) and not gitlab.unpacked()
-    digest = hashlib.sha256(next(served.glob("*.tar.gz")).read_bytes()).hexdigest()
+    (gitlab.served / "SHA256SUMS").unlink()
+    digest = hashlib.sha256(next(gitlab.served.glob("*.tar.gz")).read_bytes()).hexdigest()
     assert gitlab.run(require="nothing", sha256=digest).code == 0
-    assert "SHA256SUMS" not in gitlab.calls.read_text()
 
 
+@pytest.mark.slow
 def test_the_template_compares_with_the_file_that_the_job_replaces(gitlab, account):
     gitlab.run(require="nothing")
     account.put((2, "acme/docs", {"de": 75}))

@@ -50,7 +50,9 @@ def put(api, day):
     def languages(product):
         return [{"code": code, "name": name, "completion": completion(product, code, day)} for code, name in LANGUAGES.items()]
 
-    repositories = [{"id": id, "name": f"northwind/{product}", "answer": json.dumps(languages(product))} for id, product in enumerate(PRODUCTS, 1)]
+    repositories = [
+        {"id": id, "name": f"northwind/{product}", "answer": json.dumps(languages(product))} for id, product in enumerate(PRODUCTS, 1)
+    ]
     api.command("put", [*repositories, {"id": 99, "name": "northwind/sandbox", "answer": "[]"}])
 
 
