@@ -91,23 +91,6 @@ impl Client {
             instruments,
         })
     }
-
-    /// Creates a client of the same API with another configuration. The hold and the rate stay, the
-    /// rate until [`Self::activate_rate`].
-    ///
-    /// # Errors
-    ///
-    /// Fails if the certificates cannot be used.
-    pub fn reconfigured(&self, config: &ApiConfig) -> Result<Self, SetupError> {
-        let mut client = Self::new(config, Arc::clone(&self.instruments))?;
-        client.pace = Arc::clone(&self.pace);
-        Ok(client)
-    }
-
-    /// Activates the configured rate, even for the poll under way.
-    pub fn activate_rate(&self) {
-        self.pace.configure(self.config.requests_per_second);
-    }
 }
 
 impl Api for Client {

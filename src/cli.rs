@@ -224,10 +224,6 @@ fn option(key: &Key) -> Option<Arg> {
         .global(true);
     Some(match key.takes {
         Takes::List(..) => option.action(ArgAction::Append),
-        Takes::Switch => option
-            .num_args(0..=1)
-            .require_equals(true)
-            .default_missing_value("true"),
         _ => option,
     })
 }
@@ -259,7 +255,6 @@ pub fn parse() -> Cli {
         let message = error.render().to_string();
         let message = message.trim_start_matches("error: ");
         logging::print(message);
-        logging::end();
         std::process::exit(error.exit_code())
     })
 }

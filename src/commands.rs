@@ -9,7 +9,6 @@ mod once;
 mod online;
 mod output;
 mod publish;
-mod reload;
 mod serve;
 mod stdio;
 mod stop;
@@ -94,6 +93,7 @@ pub fn run(cli: Cli) -> Result<(), RunError> {
     });
     // A thread that waits for a disk must not delay the exit.
     runtime.shutdown_background();
+    logging::flush();
     result
 }
 
@@ -121,8 +121,6 @@ fn environment() -> Vec<(OsString, OsString)> {
 enum Uses {
     /// `once` serves nothing.
     State,
-    /// A running exporter keeps its state file and addresses.
-    WebConfig,
     All,
 }
 
@@ -134,8 +132,8 @@ fn load(options: &Options, uses: Uses) -> Result<(Config, WebConfigFile), Config
         let path = Path::new(value);
         match key {
             "api.ca_file" => check_ca_file(path)?,
-            "state.file" if uses != Uses::WebConfig => StateFile::check(path)?,
-            "web.config_file" if uses != Uses::State => {
+            "state.file" => StateFile::check(path)?,
+            "web.config_file" if uses == Uses::All => {
                 web_file = WebConfigFile::load(Some(path))?;
             }
             "web.listen_addresses" if uses == Uses::All => listen::check(value.split(", "))?,

@@ -171,16 +171,6 @@ impl Config {
         }
         lines.concat()
     }
-
-    /// Returns the settings whose values differ in `new`, each with the new one. A secret never
-    /// does.
-    pub(crate) fn changes<'a>(
-        &'a self,
-        new: &'a Self,
-    ) -> impl Iterator<Item = (&'a Setting, &'a Setting)> {
-        let settings = self.settings.iter().zip(&new.settings);
-        settings.filter(|(old, new)| old.value != new.value)
-    }
 }
 
 #[cfg(test)]

@@ -161,9 +161,9 @@ fn of_facts(facts: &Facts, now: Timestamp) -> impl Iterator<Item = Finding> {
             facts.state_discarded.as_ref().filter(is_recent),
         ),
         (
-            ProblemKind::ReloadRefused,
-            "The last change of the configuration was refused; the previous one stays active",
-            facts.reload_refused.as_ref(),
+            ProblemKind::WebConfigRefused,
+            "The changed web configuration file is refused; the previous one stays active",
+            facts.web_config_refused.as_ref(),
         ),
     ]
     .into_iter()
@@ -178,7 +178,7 @@ fn certificate(facts: &Facts, now: Timestamp) -> Option<Finding> {
         _ => return None,
     };
     let what = format!("The exporter's TLS certificate {verb} at {at}");
-    let hint = "renew it; the exporter reloads the files of web.config_file when they change";
+    let hint = "renew it; the exporter notices changes of the files of web.config_file";
     Some(Finding {
         severity,
         since,

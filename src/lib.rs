@@ -62,4 +62,3 @@ mod testing;
 mod web;
 
 pub use commands::{RunError, run};
-pub use support::logging::end as end_log;

@@ -55,7 +55,7 @@ pub type Publish = Box<dyn Fn(Arc<Snapshot>, PollStatus) + Send + Sync>;
 
 /// The state of polling, and the way to publish and save it.
 pub struct Poller<A> {
-    settings: watch::Receiver<Arc<Settings<A>>>,
+    settings: Arc<Settings<A>>,
     clock: Clock,
     instruments: Arc<Instruments>,
     ledger: Ledger,
@@ -74,7 +74,7 @@ pub struct Poller<A> {
 impl<A: Api> Poller<A> {
     /// `state` is the content of the state file, if there is any.
     pub fn new(
-        settings: watch::Receiver<Arc<Settings<A>>>,
+        settings: Arc<Settings<A>>,
         state: Option<SavedState>,
         saver: Option<Saver>,
         clock: Clock,
@@ -91,7 +91,7 @@ impl<A: Api> Poller<A> {
         let mut ledger = Ledger::restore(state);
         // The process that saved the state may have had other filters.
         let (restored, log) = (ledger.repositories(), &mut PollLog::default());
-        ledger.select(&restored, &settings.borrow().filter, now, log);
+        ledger.select(&restored, &settings.filter, now, log);
         Self {
             settings,
             clock,
@@ -112,13 +112,12 @@ impl<A: Api> Poller<A> {
     }
 
     pub fn snapshot(&self) -> Snapshot {
-        self.ledger
-            .snapshot(&self.settings.borrow(), self.clock.now())
+        self.ledger.snapshot(&self.settings, self.clock.now())
     }
 
     pub fn status(&self) -> PollStatus {
         let now = self.clock.now();
-        let settings = self.settings.borrow();
+        let settings = &*self.settings;
         let mut status = PollStatus {
             interval: settings.interval,
             stale_after: settings.stale_after,
@@ -208,10 +207,8 @@ impl<A: Api> Poller<A> {
     async fn wait(&mut self, started: Instant, outcome: &PollOutcome) {
         let ended = Instant::now();
         loop {
-            let (interval, held_until) = {
-                let settings = self.settings.borrow();
-                (settings.interval, settings.api.pace().held_until())
-            };
+            let interval = self.settings.interval;
+            let held_until = self.settings.api.pace().held_until();
             let next = match outcome.cut_short() {
                 Some(_) if !self.ledger.has_languages() => ended + RETRY.min(interval),
                 Some(_) => ended + interval,
@@ -229,7 +226,6 @@ impl<A: Api> Poller<A> {
                 biased;
                 () = sleep_until(next) => {}
                 () = sleep(PUBLISH_EVERY) => self.publish(),
-                Ok(()) = self.settings.changed() => self.publish(),
             }
         }
     }

@@ -1,13 +1,13 @@
 //! A hardened HTTP server: listeners, connections, TLS, authentication, limits, and the web
-//! configuration file of Prometheus' exporter-toolkit.
+//! configuration file of Prometheus' exporter-toolkit, which it follows.
 //!
-//! The server knows nothing of the routes that it serves. A [`Server`] takes an [`axum::Router`]
-//! and a [`web_config::WebConfigFile`], both of which a reload replaces between two requests.
+//! The server knows nothing of the routes that it serves: a [`Server`] takes an [`axum::Router`],
+//! of which [`protect`] makes the part behind the web configuration file.
 
 mod accept;
-mod active;
 mod auth;
 mod connection;
+mod follower;
 mod handshake;
 mod limit;
 pub mod listen;
@@ -18,6 +18,68 @@ pub mod testing;
 pub mod web_config;
 
 pub use accept::run;
-pub use active::Server;
 pub use protection::protect;
 pub use supervisor::max_waiting;
+
+use axum::Router;
+use std::sync::Arc;
+use supervisor::{Supervisor, max_connections};
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+use web_config::WebConfigFile;
+
+/// A server that [`run`] runs. Clones share everything.
+#[derive(Clone)]
+pub struct Server {
+    router: Router,
+    /// The web configuration file under which the next request is served.
+    active: watch::Sender<Arc<WebConfigFile>>,
+    observe: Arc<dyn Fn(Event) + Send + Sync>,
+    supervisor: Arc<Supervisor>,
+    /// Cancelled to stop the server.
+    stop: CancellationToken,
+}
+
+/// An event that the owner of a server may count or report.
+pub enum Event {
+    /// A TLS handshake failed, for a reason that is a label of a metric.
+    HandshakeFailed(&'static str),
+    /// A changed web configuration file became active, or was refused.
+    FileChanged(anyhow::Result<Arc<WebConfigFile>>),
+}
+
+impl Server {
+    /// Returns a server that runs until `stop` is cancelled.
+    pub fn new(
+        router: Router,
+        file: WebConfigFile,
+        observe: impl Fn(Event) + Send + Sync + 'static,
+        stop: CancellationToken,
+    ) -> Self {
+        Self {
+            router,
+            active: watch::Sender::new(Arc::new(file)),
+            observe: Arc::new(observe),
+            supervisor: Arc::new(Supervisor::new(max_connections())),
+            stop,
+        }
+    }
+
+    /// Returns the active file for a new connection, and the time at which the connection has to
+    /// drain: none continues under a certificate or a policy that has been replaced.
+    fn admit(&self) -> (Arc<WebConfigFile>, impl Future<Output = ()>) {
+        let (mut changes, stop) = (self.active.subscribe(), self.stop.clone());
+        let file = Arc::clone(&changes.borrow_and_update());
+        let drain = async move {
+            tokio::select! {
+                _ = changes.changed() => {}
+                () = stop.cancelled() => {}
+            }
+        };
+        (file, drain)
+    }
+
+    fn file(&self) -> Arc<WebConfigFile> {
+        Arc::clone(&self.active.borrow())
+    }
+}

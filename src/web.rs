@@ -1,4 +1,4 @@
-//! The routes of the exporter: scrape, status page, probes and reload.
+//! The routes of the exporter: scrape, status page and probes.
 //!
 //! Handlers read the last publication: no request waits for a poll or calls the API. The limits of
 //! connections and responses are in [`crate::server`].
@@ -13,4 +13,4 @@ pub mod testing;
 mod translations;
 
 pub use router::router;
-pub use state::{AppState, Current, ReloadRequest};
+pub use state::{AppState, Current};

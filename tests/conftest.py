@@ -67,11 +67,11 @@ def api(start_api):
 def exporter(ends, program, tmp_path):
     """Starts the program: `exporter("demo")`, or `exporter(api=api, poll__interval="1s")` with keys of the configuration."""
 
-    def start(*arguments, api=None, scheme="http", environment=None, **keys):
+    def start(*arguments, api=None, scheme="http", address="127.0.0.1:0", environment=None, **keys):
         if api:
             keys = {"api__base_url": api.url, "api__key": FakeApi.KEY, "api__requests_per_second": 0} | keys
         variables = {f"TRANSLATION_EXPORTER_{key.upper()}": str(value) for key, value in keys.items()}
-        command = [program, *arguments, "--web.listen-address=127.0.0.1:0"]
+        command = [program, *arguments, f"--web.listen-address={address}"]
         environment = os.environ | variables | (environment or {})
         return ends.enter_context(Exporter.start(tmp_path, command, scheme, environment))
 

@@ -91,6 +91,10 @@ class Exporter:
         with running(command, log, cwd=folder, env=environment) as process:
             yield cls(process, f"{scheme}://localhost:{address(process, log).rpartition(':')[2]}", log)
 
+    def end(self):
+        self.process.terminate()
+        self.process.wait(PATIENCE)
+
     @property
     def host(self):
         return self.url.partition("://")[2]

@@ -1,5 +1,4 @@
-//! The pace of requests: their rate, and the hold that Retry-After asks for. Both outlive polls and
-//! reloads.
+//! The pace of requests: their rate, and the hold that Retry-After asks for. Both outlive polls.
 //!
 //! The API does not document its rate limit. Every [`WINDOW`] responses decide on the rate: it
 //! halves if two in five of them refused the request, with 429 or 503, and concern [`CONCERNED`]
@@ -28,9 +27,6 @@ const LOWEST: f64 = 0.5;
 /// The rate that stands for an unlimited one: the first refusals halve it, and once the rate has
 /// grown back to it, it is unlimited again.
 const UNLIMITED: f64 = 100.0;
-
-/// The time within which a waiting request follows a reload of the rate.
-const FOLLOW_WITHIN: Duration = Duration::from_secs(1);
 
 /// The delay that the next permits make up for: the timer is up to 1 ms late, and a busy machine
 /// somewhat more.
@@ -120,15 +116,6 @@ impl Pace {
         lock(&self.state)
     }
 
-    /// Changes the configured rate. A rate that refusals have lowered stays as it is.
-    pub fn configure(&self, configured: Option<f64>) {
-        let mut state = self.state();
-        let was_full = state.rate >= state.full();
-        state.configured = configured;
-        let full = state.full();
-        state.rate = if was_full { full } else { state.rate.min(full) };
-    }
-
     /// Returns the rate in requests a second, if refusals have lowered it.
     pub fn slowed(&self) -> Option<f64> {
         let state = self.state();
@@ -192,7 +179,7 @@ impl Pace {
                 let due = spaced.map_or(now, |due| (due + CATCH_UP).max(now) - CATCH_UP);
                 break *last_permit = Some(due);
             };
-            sleep_until(due.min(now + FOLLOW_WITHIN)).await;
+            sleep_until(due).await;
         }
     }
 }

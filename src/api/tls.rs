@@ -1,7 +1,7 @@
 //! The connections to the API: certificates, proxy, timeouts.
 //!
 //! Each poll reads the roots again, so that a replaced `api.ca_file` and renewed system roots are
-//! trusted without a reload. Connections use HTTP/1.1 only: over HTTP/2 all requests share one
+//! trusted without a restart. Connections use HTTP/1.1 only: over HTTP/2 all requests share one
 //! connection, and a dead connection would fail every retry.
 
 use crate::{config::ApiConfig, support::hint::SetupError};

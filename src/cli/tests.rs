@@ -139,26 +139,6 @@ fn listen_addresses_repeat_before_or_after_the_command() {
     }
 }
 
-#[test]
-fn lifecycle_is_enabled_with_and_without_a_value() {
-    let enabled = |words: &[&str]| {
-        read(words)
-            .unwrap()
-            .options
-            .flags
-            .remove("web.enable_lifecycle")
-    };
-    let typed = |value: &str| Some(value.to_owned());
-    assert_eq!(enabled(&[]), None);
-    assert_eq!(enabled(&["--web.enable-lifecycle"]), typed("true"));
-    assert_eq!(enabled(&["--web.enable-lifecycle=false"]), typed("false"));
-    assert_eq!(enabled(&["--web.enable-lifecycle", "serve"]), typed("true"));
-    assert_eq!(
-        enabled(&["serve", "--web.enable-lifecycle", "--log.level=info"]),
-        typed("true")
-    );
-}
-
 /// An argument that belongs to no option may be the key.
 #[test]
 fn a_refused_argument_is_answered_with_its_remedy_and_not_repeated() {
@@ -168,10 +148,7 @@ fn a_refused_argument_is_answered_with_its_remedy_and_not_repeated() {
         (&["--api.key", "s3cret"][..], key),
         (&["--api.key=s3cret"], key),
         (&["once", "--api.key=s3cret"], key),
-        (
-            &["check-config", "--web.enable-lifecycle", "s3cret"],
-            "--OPTION=VALUE",
-        ),
+        (&["check-config", "s3cret"], "--OPTION=VALUE"),
         (&["--output", "table"], "write `once --output`"),
         (&["--output=table", "once"], "write `once --output`"),
         (&["--poll.intervall", "3s"], "--poll.interval"),

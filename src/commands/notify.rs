@@ -1,4 +1,4 @@
-//! Notifications to systemd (`sd_notify`): ready, reloading, stopping, and heartbeats. Without
+//! Notifications to systemd (`sd_notify`): ready, stopping, and heartbeats. Without
 //! `NOTIFY_SOCKET` the functions do nothing.
 
 use sd_notify::NotifyState;
@@ -7,15 +7,6 @@ use tokio::{sync::watch, time::Instant};
 /// Reports that the exporter serves.
 pub fn ready() {
     send(&[NotifyState::Ready]);
-}
-
-/// Reports that a reload begins. [`ready`] must follow, whatever the outcome.
-pub fn reloading() {
-    // Type=notify-reload matches the notification to the reload by its time. Linux always has a
-    // monotonic clock.
-    if let Ok(now) = NotifyState::monotonic_usec_now() {
-        send(&[NotifyState::Reloading, now]);
-    }
 }
 
 /// Reports that the exporter is stopping.

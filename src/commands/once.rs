@@ -150,9 +150,8 @@ fn new_poller(
         }
         None => (None, spawn(async {})),
     };
-    // The sender can be dropped, because settings do not change during a single poll.
     let only = selection.repositories.clone();
-    let (_, settings) = watch::channel(poller_settings(config, client, only));
+    let settings = poller_settings(config, client, only);
     let poller = Poller::new(
         settings,
         state,

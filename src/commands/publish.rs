@@ -27,7 +27,7 @@ const DIAGNOSE_EVERY: Duration = Duration::from_secs(5);
 /// Starts the tasks that poll, save, encode, publish and judge; `stop` ends them. Returns the
 /// publications and the poll loop's heartbeats.
 pub fn start(
-    settings: watch::Receiver<Arc<Settings<Client>>>,
+    settings: Arc<Settings<Client>>,
     (file, state): (Option<StateFile>, Option<SavedState>),
     instruments: &Arc<Instruments>,
     stop: CancellationToken,

@@ -2,28 +2,21 @@
 
 use super::{
     RunError, Uses, api_host, demo, load, notify, off_the_runtime, open_state, poller_settings,
-    publish,
-    reload::Reloader,
-    stop::{self, StopSignals},
+    publish, stop::StopSignals,
 };
 use crate::{
     api::Client,
     config::{Config, Options},
+    domain::Failure,
     metrics::instruments::Instruments,
-    server::{self, Server, listen, web_config::WebConfigFile},
+    server::{self, Event, Server, listen, web_config::WebConfigFile},
     support::{clock::Clock, logging},
     web::{self, AppState},
 };
 use anyhow::{Context as _, anyhow};
 use globset::GlobSet;
 use std::{sync::Arc, time::Duration};
-use tokio::{
-    net::TcpListener,
-    signal::unix::SignalKind,
-    sync::{mpsc, watch},
-    task::JoinSet,
-    time::timeout,
-};
+use tokio::{net::TcpListener, task::JoinSet, time::timeout};
 use tokio_util::sync::CancellationToken;
 
 /// The time limit for all tasks to end. With the flush of the log it is 4.7 s, below the promised
@@ -35,14 +28,10 @@ pub type Announce = fn(&Config, &WebConfigFile, &[TcpListener]);
 
 /// Runs the exporter until a signal stops it. `announce` makes it the demo.
 pub async fn serve(options: Options, announce: Option<Announce>) -> Result<(), RunError> {
-    let (mut signals, hangup) = (StopSignals::listen()?, stop::listen(SignalKind::hangup())?);
+    let mut signals = StopSignals::listen()?;
     // Reading a pipe or a network disk may block forever, so signals are handled on another thread.
-    let Started {
-        stop,
-        mut tasks,
-        reloader,
-    } = tokio::select! {
-        started = off_the_runtime(move || start(options, announce)) => started?,
+    let (stop, mut tasks) = tokio::select! {
+        started = off_the_runtime(move || start(&options, announce)) => started?,
         _ = signals.received() => return Ok(()),
     };
     notify::ready();
@@ -51,7 +40,6 @@ pub async fn serve(options: Options, announce: Option<Announce>) -> Result<(), R
             Err(anyhow!("a task of the exporter ended unexpectedly; this is a bug: {ended:?}"))
         }
         _ = signals.received() => Ok(()),
-        never = reloader.run(hangup) => match never {},
     };
     notify::stopping();
     stop.cancel();
@@ -64,17 +52,13 @@ pub async fn serve(options: Options, announce: Option<Announce>) -> Result<(), R
     Ok(result?)
 }
 
-/// The running exporter.
-struct Started {
-    /// Ends all tasks.
-    stop: CancellationToken,
-    tasks: JoinSet<()>,
-    reloader: Reloader,
-}
-
-/// Loads the configuration, opens the files and sockets that it names, and starts all tasks.
-fn start(options: Options, announce: Option<Announce>) -> Result<Started, RunError> {
-    let (config, web_file) = load(&options, Uses::All)?;
+/// Loads the configuration, opens the files and sockets that it names, and starts all tasks, which
+/// the returned token ends.
+fn start(
+    options: &Options,
+    announce: Option<Announce>,
+) -> Result<(CancellationToken, JoinSet<()>), RunError> {
+    let (config, web_file) = load(options, Uses::All)?;
     logging::init(&config.log, None);
     let instruments = Instruments::new(Some(&config.web.telemetry_path));
     // The state file comes before the listeners, so that a second process reports the file, not the
@@ -90,18 +74,15 @@ fn start(options: Options, announce: Option<Announce>) -> Result<Started, RunErr
     }
 
     let (stop, mut tasks) = (CancellationToken::new(), JoinSet::new());
-    let settings = poller_settings(&config, client.clone(), GlobSet::empty());
-    let (polling, settings) = watch::channel(settings);
+    let settings = poller_settings(&config, client, GlobSet::empty());
     let kept = (state_file, state);
     let (current, alive) = publish::start(settings, kept, &instruments, stop.clone(), &mut tasks)?;
-    let (reload, requests) = mpsc::channel(1);
     let state = Arc::new(AppState {
         current,
         alive: alive.clone(),
         instruments: Arc::clone(&instruments),
-        reload,
         clock: Clock::system(),
-        settings: config.web.clone(),
+        telemetry_path: config.web.telemetry_path.clone(),
         api: announce.map_or_else(|| api_host(&config), |_| "the demo".into()),
     });
     let description = &web_file.description;
@@ -110,30 +91,28 @@ fn start(options: Options, announce: Option<Announce>) -> Result<Started, RunErr
     }
     instruments.certificate_expires(web_file.expires());
     let server = Server::new(
+        web::router(&state),
         web_file,
-        |file| web::router(&state, file),
-        move |reason| {
-            instruments.tls_handshake_failures(reason).inc();
-        },
+        move |event| observe(event, &instruments),
         stop.clone(),
     );
-    let seen = server.file().digest.clone();
-    tasks.spawn(server::run(listeners, server.clone()));
+    tasks.spawn(server::run(listeners, server));
     tasks.spawn(notify::feed_watchdog(alive));
-    let reloader = Reloader {
-        options,
-        config,
-        client,
-        polling,
-        server,
-        state,
-        requests,
-        seen,
-        refused: None,
-    };
-    Ok(Started {
-        stop,
-        tasks,
-        reloader,
-    })
+    Ok((stop, tasks))
+}
+
+/// Counts and reports an event of the server.
+fn observe(event: Event, instruments: &Instruments) {
+    match event {
+        Event::HandshakeFailed(reason) => drop(instruments.tls_handshake_failures(reason).inc()),
+        Event::FileChanged(Ok(file)) => {
+            instruments.certificate_expires(file.expires());
+            instruments.web_config_changed(Ok(()));
+        }
+        Event::FileChanged(Err(error)) => {
+            let hint = "correct it; the exporter reads it again every 30 s";
+            let failure = Failure::new(format!("{error:#}"), hint, Clock::system().now());
+            instruments.web_config_changed(Err(failure));
+        }
+    }
 }

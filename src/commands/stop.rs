@@ -4,11 +4,12 @@ use anyhow::Context as _;
 use rustix::process::Signal as Number;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// Listeners for SIGTERM and SIGINT. Once they exist, these signals no longer kill the process.
+/// Listeners for the signals that end the program. Once they exist, none kills the process.
 #[derive(Debug)]
 pub struct StopSignals {
     terminate: Signal,
     interrupt: Signal,
+    hangup: Signal,
 }
 
 impl StopSignals {
@@ -16,6 +17,7 @@ impl StopSignals {
         Ok(Self {
             terminate: listen(SignalKind::terminate())?,
             interrupt: listen(SignalKind::interrupt())?,
+            hangup: listen(SignalKind::hangup())?,
         })
     }
 
@@ -26,13 +28,14 @@ impl StopSignals {
         let signal = tokio::select! {
             _ = self.terminate.recv() => "SIGTERM",
             _ = self.interrupt.recv() => "SIGINT",
+            _ = self.hangup.recv() => "SIGHUP",
         };
         tracing::info!(signal, "stopping");
         signal
     }
 }
 
-pub fn listen(kind: SignalKind) -> anyhow::Result<Signal> {
+fn listen(kind: SignalKind) -> anyhow::Result<Signal> {
     signal(kind).context("cannot listen for signals")
 }
 

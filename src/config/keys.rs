@@ -29,8 +29,6 @@ pub struct Key {
     pub flag: &'static str,
     /// The help of the option: one line, to which the help adds the default if there is one.
     pub help: &'static str,
-    /// True if a reload cannot change the key.
-    pub needs_restart: bool,
 }
 
 /// All keys, in the order of the documentation.
@@ -42,8 +40,7 @@ pub const KEYS: &[Key] = &[
         "root of the API; https, or http if the host is loopback or `api.allow_http` is true; a \
          path prefix is kept; no user, query or fragment",
     )
-    .flag("--api.base-url", "Root of the API, https://…")
-    .needs_restart(),
+    .flag("--api.base-url", "Root of the API, https://…"),
     key(
         "api.allow_http",
         Switch,
@@ -236,8 +233,7 @@ pub const KEYS: &[Key] = &[
     .flag(
         "--state.file",
         "Preserves progress across restarts [default: none]",
-    )
-    .needs_restart(),
+    ),
     key(
         "web.listen_addresses",
         List("host:port, such as :10018 or 127.0.0.1:10018,[::1]:10018"),
@@ -245,8 +241,7 @@ pub const KEYS: &[Key] = &[
         "addresses to listen on; without a host, all IPv6 and IPv4 addresses, or all IPv4 \
          addresses of a machine without IPv6",
     )
-    .flag("--web.listen-address", "host:port; repeatable")
-    .needs_restart(),
+    .flag("--web.listen-address", "host:port; repeatable"),
     key(
         "web.telemetry_path",
         Text("a path such as /metrics, of letters, digits and -._~/"),
@@ -265,13 +260,6 @@ pub const KEYS: &[Key] = &[
         "--web.config.file",
         "TLS and authentication [default: none]",
     ),
-    key(
-        "web.enable_lifecycle",
-        Switch,
-        "false",
-        "allows PUT and POST `/-/reload`",
-    )
-    .flag("--web.enable-lifecycle", "Allow /-/reload"),
     key(
         "log.level",
         Choice(&["error", "warn", "info", "debug", "trace"]),
@@ -344,20 +332,12 @@ const fn key(
         meaning,
         flag: "",
         help: "",
-        needs_restart: false,
     }
 }
 
 impl Key {
     const fn flag(self, flag: &'static str, help: &'static str) -> Self {
         Self { flag, help, ..self }
-    }
-
-    const fn needs_restart(self) -> Self {
-        Self {
-            needs_restart: true,
-            ..self
-        }
     }
 
     /// Returns the key at a path, also one of an entry of [`TARGETS`].

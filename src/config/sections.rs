@@ -67,8 +67,6 @@ pub struct WebConfig {
     /// host:port each; without a host all addresses.
     pub(crate) listen_addresses: Vec<String>,
     pub(crate) telemetry_path: String,
-    pub(crate) config_file: Option<PathBuf>,
-    pub(crate) enable_lifecycle: bool,
 }
 
 /// Builds a struct from fields that are `None` after a mistake. Reads all fields before the first
@@ -127,12 +125,14 @@ fn sections(read: &mut Reader) -> Option<Config> {
         })
         .map(Arc::new),
         state_file: Some(read.file("state.file")),
-        web: all!(WebConfig {
-            listen_addresses: read.parse("web.listen_addresses", addresses),
-            telemetry_path: read.parse("web.telemetry_path", telemetry_path),
-            config_file: Some(read.file("web.config_file")),
-            enable_lifecycle: read.get("web.enable_lifecycle"),
-        }),
+        web: {
+            // The server loads the file.
+            read.file("web.config_file");
+            all!(WebConfig {
+                listen_addresses: read.parse("web.listen_addresses", addresses),
+                telemetry_path: read.parse("web.telemetry_path", telemetry_path),
+            })
+        },
         log: all!(LogSettings {
             level: read
                 .get("log.level")

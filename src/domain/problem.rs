@@ -91,9 +91,9 @@ problem_kinds! {
     StateDiscarded: "state_discarded", Some("TranslationStateDiscarded"),
         "the exporter started within the last day and could not use its state file",
         None;
-    ReloadRefused: "reload_refused", Some("TranslationConfigReloadFailed"),
-        "the last change of the configuration was refused",
-        None;
+    WebConfigRefused: "web_config_refused", Some("TranslationWebConfigRefused"),
+        "a changed web configuration file, or one of its files, is refused",
+        Some("the web configuration file is valid again");
     Certificate: "certificate", Some("TranslationCertificateExpiring"),
         "the served TLS certificate has expired, or expires within 14 days",
         Some("the TLS certificate is renewed");

@@ -55,20 +55,18 @@ pub struct Instruments {
 /// The facts that may need attention. A failure lasts until the same operation succeeds.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Facts {
-    /// The failure of the last reload; the active configuration is older.
-    pub reload_refused: Option<Failure>,
+    /// The refusal of a changed web configuration file; the active one is older.
+    pub web_config_refused: Option<Failure>,
     /// The failure of the last write of the state file.
     pub state_not_saved: Option<Failure>,
     /// The reason why the state file was set aside at the start. It lasts until the next start.
     pub state_discarded: Option<Failure>,
     /// The expiry of the served certificate; `None` without one.
     pub certificate_expires_at: Option<Timestamp>,
-    /// The start of a daemon; `None` for a single poll whose metrics are printed. They say nothing
-    /// of reloads, and have no `process_*`: these would collide with the metrics of the program
-    /// that exposes the text, such as the node exporter.
+    /// The start of a daemon; `None` for a single poll whose metrics are printed. They have
+    /// no `process_*`: these would collide with the metrics of the program that exposes the text,
+    /// such as the node exporter.
     started: Option<Timestamp>,
-    /// The time at which the active configuration was loaded; `None` since the start.
-    loaded_at: Option<Timestamp>,
     /// The problems that the diagnosis has found.
     problems: BTreeMap<ProblemKind, Severity>,
 }
@@ -124,7 +122,6 @@ impl Instruments {
             ("/translations.json", &["200"]),
             ("/-/healthy", &["200", "503"]),
             ("/-/ready", &["200", "503"]),
-            ("/-/reload", &["200", "403", "500"]),
             ("other", &["404"]),
         ] {
             for code in codes {
@@ -210,14 +207,9 @@ impl Instruments {
         lock(&self.facts).state_discarded = Some(failure);
     }
 
-    /// Records that a configuration was loaded or refused at `at`, by a reload or because a file
-    /// changed.
-    pub(crate) fn config_loaded(&self, result: Result<(), Failure>, at: Timestamp) {
-        let mut facts = lock(&self.facts);
-        if result.is_ok() {
-            facts.loaded_at = Some(at);
-        }
-        note(&mut facts.reload_refused, result.err());
+    /// Records that a changed web configuration file became active, or was refused.
+    pub(crate) fn web_config_changed(&self, result: Result<(), Failure>) {
+        note(&mut lock(&self.facts).web_config_refused, result.err());
     }
 
     /// Records the kinds of problems that the diagnosis has found, with their severities.

@@ -35,7 +35,7 @@ const LONGEST_HOLD: Duration = Duration::from_secs(5 * 60);
 impl<A: Api> Poller<A> {
     /// Polls once. The caller publishes afterwards, together with the time of the next poll.
     pub async fn poll(&mut self) -> PollOutcome {
-        let settings = Arc::clone(&self.settings.borrow_and_update());
+        let settings = Arc::clone(&self.settings);
         let began = Instant::now();
         (self.is_polling, self.next_poll) = (true, None);
         let since = self.clock.now();
@@ -148,7 +148,7 @@ impl<'a, A: Api> Poll<'a, A> {
         outcome
     }
 
-    /// Waits for an answer. Meanwhile publishes, saves and follows a reload. The answer is never
+    /// Waits for an answer. Meanwhile publishes and saves. The answer is never
     /// cancelled, and the other branches are cancel safe.
     async fn wait_for<T>(&mut self, answer: impl Future<Output = T>) -> T {
         let mut answer = pin!(answer);
@@ -157,7 +157,6 @@ impl<'a, A: Api> Poll<'a, A> {
                 answer = &mut answer => return answer,
                 _ = self.publications.tick() => self.poller.publish(),
                 _ = self.saves.tick() => self.poller.save(),
-                Ok(()) = self.poller.settings.changed() => self.poller.publish(),
             }
         }
     }

@@ -1,11 +1,10 @@
-//! The settings of the poller. A reload replaces them as a whole.
+//! The settings of the poller.
 
 use crate::domain::{Thresholds, filter::Filter, links::Links, targets::Targets};
 use globset::GlobSet;
 use std::{sync::Arc, time::Duration};
 
-/// The settings of the poller. A publication reads the current ones; a poll keeps the settings
-/// with which it began.
+/// The settings of the poller.
 #[derive(Debug)]
 pub struct Settings<A> {
     pub api: A,

@@ -1,6 +1,6 @@
 //! Accepts a bounded number of connections, until the server stops.
 
-use crate::server::{active::Server, connection};
+use crate::server::{Server, connection, follower::follow};
 use std::{io, time::Duration};
 use tokio::{
     net::TcpListener,
@@ -25,6 +25,10 @@ const RECOVERY_TIME: Duration = Duration::from_secs(5);
 /// Connections that are still open after that end with the runtime.
 pub async fn run(listeners: Vec<TcpListener>, server: Server) {
     let tasks = TaskTracker::new();
+    if let Some(path) = server.file().path.clone() {
+        let following = follow(path, server.clone());
+        tasks.spawn(server.stop.clone().run_until_cancelled_owned(following));
+    }
     for listener in listeners {
         let accepting = accept(listener, server.clone(), tasks.clone());
         tasks.spawn(server.stop.clone().run_until_cancelled_owned(accepting));

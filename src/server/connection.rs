@@ -3,11 +3,7 @@
 //! The [`supervisor`](super::supervisor) decides when a connection has to end. A client certificate
 //! is verified once, in the handshake.
 
-use crate::server::{
-    active::{Active, Server},
-    handshake,
-    supervisor::Connection,
-};
+use crate::server::{Server, handshake, supervisor::Connection, web_config::WebConfigFile};
 use axum::{
     BoxError,
     body::{Body, Bytes},
@@ -27,7 +23,6 @@ use tokio::{
     io::{AsyncRead, AsyncWrite},
     net::TcpStream,
 };
-use tokio_util::sync::CancellationToken;
 
 /// The size of hyper's read and write buffers. hyper accepts any head that fits and refuses one of
 /// twice the size.
@@ -59,27 +54,28 @@ async fn shake_hands_and_serve(
 ) -> Result<(), BoxError> {
     // A response is written at once, so Nagle's algorithm would only add latency.
     stream.set_nodelay(true)?;
-    let Active { file, drain, .. } = server.active();
+    let (file, drain) = server.admit();
+    let mut drain = pin!(drain);
     let Some(tls) = &file.tls else {
-        return serve_requests(stream, server, connection, drain).await;
+        return serve_requests(stream, &server, &connection, &file, drain).await;
     };
     let stream = tokio::select! {
-        shaken = handshake::shake_hands(stream, &tls.acceptor, &*server.handshake_failed) => shaken?,
-        () = drain.cancelled() => return Ok(()),
+        shaken = handshake::shake_hands(stream, &tls.acceptor, &*server.observe) => shaken?,
+        () = drain.as_mut() => return Ok(()),
     };
-    drop(file);
-    serve_requests(stream, server, connection, drain).await
+    serve_requests(stream, &server, &connection, &file, drain).await
 }
 
-/// Serves requests until the connection ends or has to drain. A draining connection finishes the
-/// request under way.
+/// Serves requests under a web configuration file, until the connection ends or has to drain. A
+/// draining connection finishes the request under way.
 async fn serve_requests(
     stream: impl AsyncRead + AsyncWrite + Unpin,
-    server: Server,
-    connection: Arc<Connection>,
-    drain: CancellationToken,
+    server: &Server,
+    connection: &Arc<Connection>,
+    file: &Arc<WebConfigFile>,
+    drain: impl Future<Output = ()>,
 ) -> Result<(), BoxError> {
-    let service = service_fn(|request| respond(&server, &connection, request));
+    let service = service_fn(|request| respond(server, connection, file, request));
     // Without a timer, hyper sets no timeout for heads, which would end idle connections too.
     let serving = http1::Builder::new()
         .max_buf_size(BUFFER)
@@ -87,7 +83,7 @@ async fn serve_requests(
     let mut serving = pin!(serving);
     tokio::select! {
         ended = serving.as_mut() => return Ok(ended?),
-        () = drain.cancelled() => {}
+        () = drain => {}
     }
     serving.as_mut().graceful_shutdown();
     Ok(serving.await?)
@@ -96,6 +92,7 @@ async fn serve_requests(
 async fn respond(
     server: &Server,
     connection: &Arc<Connection>,
+    file: &Arc<WebConfigFile>,
     request: hyper::Request<Incoming>,
 ) -> Result<Response, Infallible> {
     let under_way = connection.begin();
@@ -103,9 +100,9 @@ async fn respond(
     let (mut head, _) = request.into_parts();
     let peer = connection.peer;
     head.extensions.insert(ConnectInfo(peer));
+    head.extensions.insert(Arc::clone(file));
     let (method, uri) = (head.method.clone(), head.uri.clone());
-    // Each request takes the active router: a reload takes effect on open connections.
-    let router = TowerToHyperService::new(server.router());
+    let router = TowerToHyperService::new(server.router.clone());
     let request = Request::from_parts(head, Body::empty());
     let mut response = router.call(request).await?;
     if server.supervisor.is_full() {

@@ -1,5 +1,6 @@
 //! TLS handshakes and the reasons of their failures.
 
+use super::Event;
 use rustls::{AlertDescription as Alert, Error};
 use std::{
     io::{self, ErrorKind},
@@ -20,12 +21,11 @@ const HANDSHAKE: u8 = 22;
 
 /// Shakes hands with the client and returns the TLS stream.
 ///
-/// Passes each failure to `failed`, unless the client closed before its first byte, as TCP probes
-/// do.
+/// Each failure is an event, unless the client closed before its first byte, as TCP probes do.
 pub async fn shake_hands(
     stream: TcpStream,
     tls: &TlsAcceptor,
-    failed: &(dyn Fn(&'static str) + Send + Sync),
+    observe: &(dyn Fn(Event) + Send + Sync),
 ) -> io::Result<TlsStream<TcpStream>> {
     let handshake = async {
         let mut first = [0];
@@ -45,7 +45,7 @@ pub async fn shake_hands(
     if let Err(error) = &shaken
         && error.kind() != ErrorKind::NotConnected
     {
-        failed(reason(error));
+        observe(Event::HandshakeFailed(reason(error)));
     }
     shaken
 }

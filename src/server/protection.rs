@@ -2,28 +2,25 @@
 
 use crate::server::{limit::RateLimit, web_config::WebConfigFile};
 use axum::{
-    Router,
-    extract::{ConnectInfo, Request, State},
+    Extension, Router,
+    extract::{ConnectInfo, Request},
     http::{StatusCode, header},
-    middleware::{Next, from_fn_with_state, map_response_with_state},
+    middleware::{Next, from_fn},
     response::{IntoResponse, Response},
 };
 use std::{net::SocketAddr, sync::Arc};
 
-/// Merges `covered` routes, behind rate limit and authentication, with `open` routes.
-pub fn protect<S: Clone + Send + Sync + 'static>(
-    file: &Arc<WebConfigFile>,
-    covered: Router<S>,
-    open: Router<S>,
-) -> Router<S> {
+/// Merges `covered` routes, behind rate limit and authentication, with `open` routes. Each request
+/// is served under the web configuration file that its connection attached to it.
+pub fn protect<S: Clone + Send + Sync + 'static>(covered: Router<S>, open: Router<S>) -> Router<S> {
     covered
-        .layer(from_fn_with_state(Arc::clone(file), admit))
+        .layer(from_fn(admit))
         .merge(open)
-        .layer(map_response_with_state(Arc::clone(file), set_headers))
+        .layer(from_fn(set_headers))
 }
 
 async fn admit(
-    State(file): State<Arc<WebConfigFile>>,
+    Extension(file): Extension<Arc<WebConfigFile>>,
     ConnectInfo(peer): ConnectInfo<SocketAddr>,
     request: Request,
     next: Next,
@@ -54,7 +51,12 @@ async fn admit(
     }
 }
 
-async fn set_headers(State(file): State<Arc<WebConfigFile>>, response: Response) -> Response {
+async fn set_headers(
+    Extension(file): Extension<Arc<WebConfigFile>>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let response = next.run(request).await;
     let headers = [
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
         // Responses may be private.

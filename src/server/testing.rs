@@ -1,6 +1,6 @@
 //! The fixture of the server's tests: two routes behind a web configuration file.
 
-use super::{Server, protect, web_config::WebConfigFile};
+use super::{Event, Server, protect, web_config::WebConfigFile};
 use axum::{
     Router,
     body::Body,
@@ -8,7 +8,10 @@ use axum::{
     http::{Request, StatusCode},
     routing::get,
 };
-use std::{net::SocketAddr, path::PathBuf, sync::Arc};
+use std::{
+    net::SocketAddr,
+    sync::{Arc, Mutex},
+};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt as _;
@@ -19,67 +22,62 @@ const BODY: [u8; 12_000] = [b'x'; 12_000];
 /// A server of `/metrics`, and of `/-/healthy` without protection.
 pub struct Fixture {
     pub server: Server,
-    /// The path of the protected route from the next [`Self::reload`] on.
-    pub path: &'static str,
-    web_config: Option<PathBuf>,
+    /// The outcomes of changed web configuration files: the description of one that is active, or
+    /// why it was refused.
+    pub changes: Arc<Mutex<Vec<Result<String, String>>>>,
     folder: TempDir,
 }
 
 impl Fixture {
+    /// Serves without a web configuration file.
     pub fn new() -> Self {
-        let (path, stop) = ("/metrics", CancellationToken::new());
-        let server = Server::new(
-            WebConfigFile::default(),
-            |file| routes(path, file),
-            |_| {},
-            stop,
-        );
+        Self::serving(WebConfigFile::default(), TempDir::new().unwrap())
+    }
+
+    /// Serves under a web configuration file of this text.
+    pub fn with(text: &str) -> Self {
+        let folder = TempDir::new().unwrap();
+        let path = folder.path().join("web.yml");
+        std::fs::write(&path, text).unwrap();
+        Self::serving(WebConfigFile::load(Some(&path)).unwrap(), folder)
+    }
+
+    fn serving(file: WebConfigFile, folder: TempDir) -> Self {
+        let covered = Router::new().route("/metrics", get(|| async { &BODY[..] }));
+        let open = Router::new().route("/-/healthy", get(|| async { "healthy\n" }));
+        let changes = Arc::<Mutex<Vec<_>>>::default();
+        let seen = Arc::clone(&changes);
+        let observe = move |event| {
+            if let Event::FileChanged(outcome) = event {
+                let outcome = outcome.map(|file| file.description.clone());
+                let outcome = outcome.map_err(|error| format!("{error:#}"));
+                seen.lock().unwrap().push(outcome);
+            }
+        };
+        let router = protect(covered, open);
         Self {
-            server,
-            path,
-            web_config: None,
-            folder: TempDir::new().unwrap(),
+            server: Server::new(router, file, observe, CancellationToken::new()),
+            changes,
+            folder,
         }
     }
 
-    /// Returns a path in the folder of the web configuration file.
-    pub fn file(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
-    }
-
-    /// Writes and activates a web configuration file.
-    pub fn web_config(&mut self, text: &str) {
-        let path = self.file("web.yml");
-        std::fs::write(&path, text).unwrap();
-        self.web_config = Some(path);
-        self.reload();
-    }
-
-    /// Activates the current path and the current web configuration file.
-    pub fn reload(&mut self) {
-        let file = WebConfigFile::load(self.web_config.as_deref()).unwrap();
-        self.server.replace(file, |file| routes(self.path, file));
+    /// Writes a file into the folder of the web configuration file.
+    pub fn write(&self, name: &str, text: &str) {
+        std::fs::write(self.folder.path().join(name), text).unwrap();
     }
 
     /// Returns the status of the protected route with a header `Authorization`.
     pub async fn status(&self, authorization: &str) -> StatusCode {
-        let request = Request::get(self.path)
+        let request = Request::get("/metrics")
             .header("authorization", authorization)
-            .extension(ConnectInfo(SocketAddr::from(([127, 0, 0, 1], 1))));
-        let request = request.body(Body::empty()).unwrap();
-        self.server
-            .router()
-            .oneshot(request)
-            .await
-            .unwrap()
-            .status()
+            .extension(ConnectInfo(SocketAddr::from(([127, 0, 0, 1], 1))))
+            .extension(self.server.file())
+            .body(Body::empty())
+            .unwrap();
+        let router = self.server.router.clone();
+        router.oneshot(request).await.unwrap().status()
     }
-}
-
-fn routes(path: &str, file: &Arc<WebConfigFile>) -> Router {
-    let covered = Router::new().route(path, get(|| async { &BODY[..] }));
-    let open = Router::new().route("/-/healthy", get(|| async { "healthy\n" }));
-    protect(file, covered, open)
 }
 
 /// A certificate authority for one test.

@@ -22,7 +22,10 @@ use axum::http::HeaderMap;
 pub use files::Digest;
 use files::Files;
 use serde::Deserialize;
-use std::{collections::HashMap, path::Path};
+use std::{
+    collections::HashMap,
+    path::{Path, PathBuf},
+};
 use tls::{Tls, TlsSection};
 use yaml::or_default;
 
@@ -39,6 +42,7 @@ const HEADERS: [&str; 5] = [
 /// for no file and protects nothing.
 #[derive(Default)]
 pub struct WebConfigFile {
+    pub path: Option<PathBuf>,
     /// Tells whether the file, or one that it names, has changed.
     pub digest: Digest,
     pub is_empty: bool,
@@ -84,6 +88,7 @@ impl WebConfigFile {
         let digest = files.digest();
         let read = match read {
             Ok(file) => Ok(Self {
+                path: Some(path.to_owned()),
                 digest: digest.clone(),
                 ..file
             }),
@@ -137,6 +142,7 @@ impl WebConfigFile {
             description.push(format!("a request every {interval:?}, bursts of {burst}"));
         }
         Ok(Self {
+            path: None,
             digest: Digest::default(),
             is_empty,
             tls: section.map(|tls| Tls::new(&tls, files)).transpose()?,
@@ -157,7 +163,6 @@ impl WebConfigFile {
 mod tests {
     use super::*;
     use crate::server::testing::Certificates;
-    use std::path::PathBuf;
 
     /// Copies `tests/web/files` into `folder`, with certificates and a hash made for this
     /// run.

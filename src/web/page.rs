@@ -59,7 +59,7 @@ pub async fn show(
         let current = state.current();
         let page = Page {
             now: state.clock.now(),
-            telemetry_path: Some(&state.settings.telemetry_path),
+            telemetry_path: Some(&state.telemetry_path),
             api: &state.api,
             document: &current.document,
             chosen: &selection.of(&current.document),

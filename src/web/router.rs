@@ -1,21 +1,16 @@
 //! The routes of the exporter: one handler each.
 
 use super::{page, scrape, state::AppState, translations};
-use crate::{
-    diagnosis,
-    server::{protect, web_config::WebConfigFile},
-    support::humanize::Rough,
-};
+use crate::{diagnosis, server::protect, support::humanize::Rough};
 use axum::{
     Router,
     extract::{MatchedPath, Request, State},
     http::{Method, StatusCode, Version, header, uri::Authority},
     middleware::{Next, from_fn, from_fn_with_state},
     response::{IntoResponse, Response},
-    routing::{get, put},
+    routing::get,
 };
 use std::{sync::Arc, time::Duration};
-use tokio::sync::oneshot;
 use tower_http::{CompressionLevel, compression::CompressionLayer};
 
 /// The longest pause between heartbeats. The task that polls sends one every few seconds, even
@@ -24,7 +19,7 @@ const LONGEST_SILENCE: Duration = Duration::from_secs(60);
 
 /// Returns the routes behind the web configuration file. An orchestrator's probes need no password
 /// and pass the rate limit.
-pub fn router(state: &Arc<AppState>, file: &Arc<WebConfigFile>) -> Router {
+pub fn router(state: &Arc<AppState>) -> Router {
     let probes = Router::new()
         .route("/-/healthy", get(healthy))
         .route("/-/ready", get(ready))
@@ -33,11 +28,10 @@ pub fn router(state: &Arc<AppState>, file: &Arc<WebConfigFile>) -> Router {
         .route("/", get(page::show))
         .route("/translations.json", get(translations::show))
         .layer(CompressionLayer::new().quality(CompressionLevel::Fastest))
-        .route(&state.settings.telemetry_path, get(scrape::scrape))
-        .route("/-/reload", put(reload).post(reload))
+        .route(&state.telemetry_path, get(scrape::scrape))
         .fallback(not_found)
         .method_not_allowed_fallback(method_not_allowed);
-    protect(file, covered, probes)
+    protect(covered, probes)
         .layer(from_fn(require_host))
         .layer(from_fn_with_state(Arc::clone(state), count))
         .with_state(Arc::clone(state))
@@ -73,10 +67,7 @@ async fn require_host(request: Request, next: Next) -> Response {
 }
 
 async fn not_found(State(state): State<Arc<AppState>>) -> Response {
-    let message = format!(
-        "nothing here; see / and {}\n",
-        state.settings.telemetry_path
-    );
+    let message = format!("nothing here; see / and {}\n", state.telemetry_path);
     (StatusCode::NOT_FOUND, message).into_response()
 }
 
@@ -84,26 +75,6 @@ async fn not_found(State(state): State<Arc<AppState>>) -> Response {
 async fn method_not_allowed(method: Method) -> Response {
     let message = format!("{method} is not allowed here; see the Allow header\n");
     (StatusCode::METHOD_NOT_ALLOWED, message).into_response()
-}
-
-async fn reload(State(state): State<Arc<AppState>>) -> Response {
-    if !state.settings.enable_lifecycle {
-        let message = "reloading over HTTP is disabled; set web.enable_lifecycle, or send SIGHUP\n";
-        return (StatusCode::FORBIDDEN, message).into_response();
-    }
-    let (answer, answered) = oneshot::channel();
-    // A failed send drops `answer`, which ends the wait below.
-    state.reload.send(answer).await.ok();
-    match answered.await {
-        Ok(Ok(())) => "reloaded\n".into_response(),
-        Ok(Err(message)) => {
-            (StatusCode::INTERNAL_SERVER_ERROR, format!("{message}\n")).into_response()
-        }
-        Err(_) => {
-            let message = "the exporter is stopping\n";
-            (StatusCode::SERVICE_UNAVAILABLE, message).into_response()
-        }
-    }
 }
 
 /// Responds according to the heartbeat that also feeds systemd's watchdog.
@@ -162,15 +133,7 @@ mod tests {
 
     #[tokio::test]
     async fn the_paths_of_the_docs_are_served_by_their_methods_only() {
-        let mut fixture = Fixture::new();
-        fixture.settings.enable_lifecycle = true;
-        fixture.reload();
-        let mut reloads = fixture.reloads.take().unwrap();
-        tokio::spawn(async move {
-            while let Some(answer) = reloads.recv().await {
-                answer.send(Ok(())).unwrap();
-            }
-        });
+        let fixture = Fixture::new();
         let docs = include_str!("../../docs/configuration.md");
         let (_, table) = docs.split_once("| path | methods |").unwrap();
         let rows = table.lines().skip(2);
@@ -200,15 +163,11 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn other_paths_and_reloads_without_lifecycle_are_refused() {
+    async fn other_paths_are_not_found() {
         let fixture = Fixture::new();
-        for (request, code) in [
-            ("GET /metrics/", 404),
-            ("GET //metrics", 404),
-            ("GET /favicon.ico", 404),
-            ("POST /-/reload", 403),
-        ] {
-            assert_eq!(status(&fixture.ask(request).await), code, "{request}");
+        for path in ["/metrics/", "//metrics", "/favicon.ico", "/-/reload"] {
+            let response = fixture.ask(&format!("GET {path}")).await;
+            assert_eq!(status(&response), 404, "{path}");
         }
     }
 
@@ -230,10 +189,8 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_reload_moves_the_metrics_to_the_configured_path() {
-        let mut fixture = Fixture::new();
-        fixture.settings.telemetry_path = "/a/b.c~d//".to_owned();
-        fixture.reload();
+    async fn the_metrics_are_at_the_configured_path() {
+        let fixture = Fixture::at("/a/b.c~d//");
         assert_eq!(status(&fixture.ask("GET /a/b.c~d//").await), 200);
         let response = fixture.ask("GET /metrics").await;
         assert_eq!(status(&response), 404);
@@ -328,32 +285,6 @@ mod tests {
         );
     }
 
-    #[tokio::test]
-    async fn the_outcome_of_a_reload_is_the_response() {
-        let mut fixture = Fixture::new();
-        let mut reloads = fixture.reloads.take().unwrap();
-        fixture.settings.enable_lifecycle = true;
-        fixture.reload();
-        for (outcome, status, text) in [
-            (Ok(()), 200, "reloaded\n"),
-            (
-                Err("poll.interval: too short".to_owned()),
-                500,
-                "poll.interval: too short\n",
-            ),
-        ] {
-            let answer = async {
-                let answer = reloads.recv().await.unwrap();
-                answer.send(outcome).unwrap();
-            };
-            let (response, ()) = tokio::join!(fixture.ask("POST /-/reload"), answer);
-            assert_eq!(response.status().as_u16(), status);
-            assert_eq!(body(response).await, text);
-        }
-        drop(reloads);
-        assert_eq!(status(&fixture.ask("PUT /-/reload").await), 503);
-    }
-
     const USERS_AND_MORE: &str = "basic_auth_users: {alice: HASH}\n\
         rate_limit: {interval: 1h, burst: 2}\n\
         http_server_config: {headers: {X-Frame-Options: deny}}\n";
@@ -391,21 +322,6 @@ mod tests {
             (429, true)
         );
         assert_eq!(status(&fixture.ask("POST /-/healthy").await), 405);
-    }
-
-    #[tokio::test]
-    async fn a_reload_grants_no_new_burst() {
-        let mut fixture = protected();
-        for code in [401, 401, 429] {
-            assert_eq!(status(&fixture.ask("GET /metrics").await), code);
-        }
-        fixture.reload();
-        let response = fixture.ask("GET /metrics").await;
-        assert_eq!(status(&response), 429);
-        assert_eq!(
-            body(response).await,
-            "too many requests (rate_limit of the web configuration file)\n"
-        );
     }
 
     #[tokio::test]

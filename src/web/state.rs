@@ -1,20 +1,13 @@
 //! The state that all handlers share.
 
 use crate::{
-    config::WebConfig,
     diagnosis::Finding,
     domain::document::Document,
     metrics::{exposition::Exposition, instruments::Instruments},
     support::clock::Clock,
 };
 use std::sync::Arc;
-use tokio::{
-    sync::{mpsc, oneshot, watch},
-    time::Instant,
-};
-
-/// A reload over HTTP: the sender of its outcome, which is a message if nothing has changed.
-pub type ReloadRequest = oneshot::Sender<Result<(), String>>;
+use tokio::{sync::watch, time::Instant};
 
 /// The last publication with its diagnosis, which is renewed while document and exposition stay.
 #[derive(Debug)]
@@ -25,30 +18,20 @@ pub struct Current {
     pub findings: Vec<Finding>,
 }
 
-/// The state of all handlers. A reload replaces it by one with other settings.
-#[derive(Debug, Clone)]
+/// The state of all handlers.
+#[derive(Debug)]
 pub struct AppState {
     pub current: watch::Receiver<Arc<Current>>,
     /// The last heartbeat of the task that polls.
     pub alive: watch::Receiver<Instant>,
     pub instruments: Arc<Instruments>,
-    /// The channel for requests to `/-/reload`.
-    pub reload: mpsc::Sender<ReloadRequest>,
     pub clock: Clock,
-    pub settings: WebConfig,
+    pub telemetry_path: String,
     /// The host of the API, for people.
     pub api: Arc<str>,
 }
 
 impl AppState {
-    /// Returns the same state with other settings.
-    pub fn reconfigured(&self, settings: WebConfig) -> Arc<Self> {
-        Arc::new(Self {
-            settings,
-            ..self.clone()
-        })
-    }
-
     /// Returns the last publication with its diagnosis.
     pub fn current(&self) -> Arc<Current> {
         Arc::clone(&self.current.borrow())

@@ -1,62 +1,50 @@
 //! The fixture of the tests of the routes.
 
 use crate::{
-    config::{self, Options, WebConfig},
     diagnosis,
     domain::{document::Document, polling::PollStatus, snapshot::Snapshot},
     metrics::{exposition::Exposition, instruments::Instruments},
     support::clock::{Clock, Timestamp},
 };
 use crate::{
-    server::{Server, web_config::WebConfigFile},
+    server::web_config::WebConfigFile,
     testing,
     web::{
         router::router,
-        state::{AppState, Current, ReloadRequest},
+        state::{AppState, Current},
     },
 };
-use axum::{body::Body, extract::ConnectInfo, http::Request, response::Response};
+use axum::{Router, body::Body, extract::ConnectInfo, http::Request, response::Response};
 use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 use tempfile::TempDir;
-use tokio::{
-    sync::{mpsc, watch},
-    time::Instant,
-};
-use tokio_util::sync::CancellationToken;
+use tokio::{sync::watch, time::Instant};
 use tower::ServiceExt as _;
 
 /// The time at which tests begin.
 pub const NOW: Timestamp = Timestamp::from_millis(20_780 * 86_400_000);
 
-/// A server of the exporter's routes, with the senders of everything that it receives.
+/// The exporter's routes, with the senders of everything that they receive.
 pub struct Fixture {
-    pub server: Server,
+    router: Router,
+    /// The web configuration file under which requests are served.
+    file: Arc<WebConfigFile>,
     pub state: Arc<AppState>,
     current: watch::Sender<Arc<Current>>,
     pub alive: watch::Sender<Instant>,
-    pub reloads: Option<mpsc::Receiver<ReloadRequest>>,
     pub snapshot: Snapshot,
     status: PollStatus,
-    /// The settings that the next [`Self::reload`] activates.
-    pub settings: WebConfig,
     folder: TempDir,
 }
 
 impl Fixture {
     /// Serves an empty snapshot on /metrics.
     pub fn new() -> Self {
-        let required = [
-            ("TRANSLATION_EXPORTER_API__BASE_URL", "https://a"),
-            ("TRANSLATION_EXPORTER_API__KEY", "key"),
-        ];
-        let variables = required.map(|(name, value)| (name.into(), value.into()));
-        let defaults = config::load(&Options::default(), &variables, |_, _| Ok(()));
-        let settings = WebConfig {
-            listen_addresses: vec!["127.0.0.1:0".to_owned()],
-            ..defaults.unwrap().web
-        };
+        Self::at("/metrics")
+    }
+
+    /// Serves an empty snapshot on this path.
+    pub fn at(telemetry_path: &str) -> Self {
         let status = testing::status();
-        let (reload, reloads) = mpsc::channel(1);
         let snapshot = Snapshot {
             taken_at: NOW,
             repositories: Vec::new(),
@@ -75,27 +63,19 @@ impl Fixture {
             current: current.subscribe(),
             alive: alive.subscribe(),
             instruments: Arc::clone(&instruments),
-            reload,
             clock,
-            settings: settings.clone(),
+            telemetry_path: telemetry_path.to_owned(),
             api: "api.example.com".into(),
         });
-        let server = Server::new(
-            WebConfigFile::default(),
-            |file| router(&state, file),
-            |_| {},
-            CancellationToken::new(),
-        );
         let folder = TempDir::new().unwrap();
         Self {
-            server,
+            router: router(&state),
+            file: Arc::default(),
             state,
             current,
             alive,
-            reloads: Some(reloads),
             snapshot,
             status,
-            settings,
             folder,
         }
     }
@@ -125,15 +105,7 @@ impl Fixture {
     pub fn web_config(&mut self, text: &str) {
         let path = self.file("web.yml");
         std::fs::write(&path, text).unwrap();
-        self.settings.config_file = Some(path);
-        self.reload();
-    }
-
-    /// Activates the current settings and the current web configuration file.
-    pub fn reload(&mut self) {
-        let file = WebConfigFile::load(self.settings.config_file.as_deref()).unwrap();
-        self.state = self.state.reconfigured(self.settings.clone());
-        self.server.replace(file, |file| router(&self.state, file));
+        self.file = Arc::new(WebConfigFile::load(Some(&path)).unwrap());
     }
 
     /// Returns the response to a request such as `GET /metrics`.
@@ -150,12 +122,16 @@ impl Fixture {
     pub async fn ask_exactly(&self, line: &str, headers: &[(&str, &str)]) -> Response {
         let (method, uri) = line.split_once(' ').unwrap();
         let peer = ConnectInfo(SocketAddr::from(([127, 0, 0, 1], 1)));
-        let request = Request::builder().method(method).uri(uri).extension(peer);
+        let request = Request::builder()
+            .method(method)
+            .uri(uri)
+            .extension(peer)
+            .extension(Arc::clone(&self.file));
         let request = headers.iter().fold(request, |request, (name, value)| {
             request.header(*name, *value)
         });
-        self.server
-            .router()
+        self.router
+            .clone()
             .oneshot(request.body(Body::empty()).unwrap())
             .await
             .unwrap()

@@ -1,14 +1,8 @@
 //! Files that never respond, such as a pipe without a writer or a file on a lost network disk.
-//! Signals still end the program, both at the start and during a reload.
+//! Signals still end a start.
 
-use crate::support::{Api, Setup, eventually, http};
-use std::{
-    fs::{self, File},
-    os::unix::fs::OpenOptionsExt,
-    path::Path,
-    process::Command,
-    thread,
-};
+use crate::support::{Setup, eventually};
+use std::{fs::File, os::unix::fs::OpenOptionsExt, path::Path, process::Command};
 
 const O_NONBLOCK: i32 = 0o4000;
 
@@ -32,7 +26,7 @@ fn wait_until_it_hangs(pipe: &Path) -> File {
 
 #[test]
 fn a_signal_ends_a_start_that_hangs() {
-    for signal in ["TERM", "INT"] {
+    for signal in ["TERM", "INT", "HUP"] {
         for (arguments, ca_file) in [
             (&["serve", "--config.file=pipe"][..], ""),
             (&["demo", "--config.file=pipe"], ""),
@@ -46,27 +40,5 @@ fn a_signal_ends_a_start_that_hangs() {
             let _pipe = wait_until_it_hangs(&exporter.folder.path().join("pipe"));
             exporter.end(signal);
         }
-    }
-}
-
-#[test]
-fn a_signal_ends_a_reload_that_hangs() {
-    let api = Api::of(1);
-    for (signal, by_http) in [("TERM", false), ("INT", true)] {
-        let setup = Setup::for_api(&api).set("web.enable_lifecycle", "true");
-        let config = setup.file("config.yaml", "{}\n");
-        let mut exporter = setup.arguments(&["--config.file", &config]).start();
-        let path = exporter.folder.path().join("config.yaml");
-        fs::remove_file(&path).unwrap();
-        make_pipe(&path);
-        let address = exporter.address;
-        if by_http {
-            thread::spawn(move || http::request("POST", address, "/-/reload", &[]));
-        } else {
-            exporter.signal("HUP");
-        }
-        let _pipe = wait_until_it_hangs(&path);
-        assert_eq!(exporter.status("/-/healthy"), 200, "it serves meanwhile");
-        exporter.end(signal);
     }
 }

@@ -4,7 +4,6 @@ use crate::support::{Api, Exposition, Repo, Setup};
 use serde_json::Value;
 use std::{
     collections::{BTreeMap, BTreeSet},
-    fs,
     sync::Arc,
 };
 use tempfile::TempDir;
@@ -219,17 +218,10 @@ fn every_output_says_the_same_of_a_translation() {
 }
 
 #[test]
-fn thresholds_of_a_reload_are_judged_by_at_once() {
+fn the_metrics_name_the_same_problems() {
     let account = Account::new();
     let setup = account.setup(&[]).set("poll.interval", "1h");
-    let path = setup.file("config.yaml", &account.targets());
-    let exporter = setup.start();
-    let metrics = exporter.wait_until_fresh(1);
+    setup.file("config.yaml", &account.targets());
+    let metrics = setup.start().wait_until_fresh(1);
     assert_eq!(problems(&metrics), kinds());
-    let thresholds = "thresholds: {stalled_after: 31d, regressed_by: 0.6, at_risk_within: 1d}\n";
-    fs::write(path, thresholds.to_owned() + &account.targets()).unwrap();
-    exporter.signal("HUP");
-    let overdue = BTreeSet::from([("overdue".to_owned(), "ja".to_owned())]);
-    let metrics = exporter.wait_for("judged", |metrics| problems(metrics) == overdue);
-    assert!(metrics.polls() <= 1.0, "no further poll was needed");
 }

@@ -34,7 +34,6 @@ mod pagination;
 mod permissions;
 mod politeness;
 mod poor_machines;
-mod reload;
 mod scrapers;
 mod secrecy;
 mod slow_clients;

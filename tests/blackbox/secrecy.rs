@@ -4,14 +4,7 @@ use crate::support::{Api, Exporter, Reply, Setup, Target, api::KEY, exposition::
 
 /// Returns every output of the exporter in one text.
 fn everything_shown(exporter: &Exporter) -> String {
-    let pages = [
-        "/",
-        "/?q=owner",
-        "/-/ready",
-        "/-/healthy",
-        "/-/reload",
-        "/nothing",
-    ];
+    let pages = ["/", "/?q=owner", "/-/ready", "/-/healthy", "/nothing"];
     let pages = pages
         .map(|path| exporter.get(path))
         .map(|page| format!("{:?}\n{}", page.headers, page.text()));

@@ -21,7 +21,7 @@ fn clients_that_stall_delay_neither_scrapes_nor_the_shutdown() {
     let begins: [&[u8]; 4] = [
         b"",
         b"GET /metrics HTTP/1.1\r\nx: ",
-        b"POST /-/reload HTTP/1.1\r\nhost: a\r\ncontent-length: 1000\r\n\r\nx",
+        b"POST /metrics HTTP/1.1\r\nhost: a\r\ncontent-length: 1000\r\n\r\nx",
         b"GET /metrics HTTP/1.1\r\nhost: a\r\n\r\nGET /metrics HTTP/1.1\r\nhost: a\r\n\r\n",
     ];
     let clients: Vec<_> = (0..400)

@@ -1,13 +1,11 @@
-//! `targets` and `filter.exclude_languages`: the gate `once --require-targets`, and reloads that
-//! take effect at once.
+//! `targets` and `filter.exclude_languages`, and the gate `once --require-targets`.
 
 use crate::support::{
     Api, Exporter, Reply, Repo, Setup, Target,
     exporter::Finished,
     exposition::{CLOCK, INFO, RATIO},
-    http, until,
+    until,
 };
-use std::fs;
 
 const TARGET: &str = "translation_target_ratio";
 
@@ -220,33 +218,19 @@ fn what_was_not_read_and_an_account_without_a_language_end_with_1() {
     once(&Api::start([]), "").assert_failed(1, &["no repository has a target language"]);
 }
 
-const HOURLY: &str = "poll: {interval: 1h}\n";
-
-/// Starts an exporter that polls once an hour, with these lines at the end of its file.
-fn reloadable(api: &Api, text: &str) -> (Exporter, String) {
-    let setup = Setup::for_api(api)
-        .set("poll.interval", "")
-        .set("web.enable_lifecycle", "true");
-    let file = setup.file("config.yaml", &format!("{HOURLY}{text}"));
-    (setup.arguments(&["--config.file", &file]).start(), file)
-}
-
-fn reload(exporter: &Exporter, file: &str, text: &str) {
-    fs::write(file, format!("{HOURLY}{text}")).unwrap();
-    let response = http::request("POST", exporter.address, "/-/reload", &[]).unwrap();
-    assert_eq!(response.status, 200, "{}", response.text());
+/// Starts an exporter with this configuration file.
+fn configured(api: &Api, text: &str) -> Exporter {
+    let setup = Setup::for_api(api);
+    let file = setup.file("config.yaml", text);
+    setup.arguments(&["--config.file", &file]).start()
 }
 
 #[test]
-fn targets_and_links_of_a_reload_are_published_at_once() {
-    let api = shop();
-    let (exporter, file) = reloadable(&api, "");
-    let before = exporter.wait_until_fresh(2);
-    assert_eq!(before.count(TARGET), 0, "absent without an entry");
-    assert_eq!(before.label_values(INFO, "url"), [""; 0]);
+fn targets_and_links_are_exported() {
     let links = "links: {repository: \"https://t.example.com/{repo}\"}\n";
-    reload(&exporter, &file, &format!("{MET}{links}"));
-    let metrics = exporter.wait_for("targets", |metrics| metrics.count(TARGET) == 3);
+    let exporter = configured(&shop(), &format!("{MET}{links}"));
+    let metrics = exporter.wait_until_fresh(2);
+    assert_eq!(metrics.count(TARGET), 3);
     let of = |language| metrics.value(TARGET, &[("repo", "acme/shop"), ("language", language)]);
     assert_eq!(
         (of("fr"), of("eo"), of("de")),
@@ -254,42 +238,29 @@ fn targets_and_links_of_a_reload_are_published_at_once() {
     );
     let urls = ["docs", "shop"].map(|name| format!("https://t.example.com/acme%2F{name}"));
     assert_eq!(metrics.label_values(INFO, "url"), urls);
-    assert!(metrics.polls() <= 1.0, "no further poll was needed");
 }
 
 #[test]
 fn an_entry_that_matches_nothing_is_reported_by_page_log_and_once() {
     let api = shop();
     let text = "targets:\n  - {languages: [xx], ratio: 0.5}\n";
-    let (exporter, file) = reloadable(&api, text);
+    let exporter = configured(&api, text);
     let what = "1 entry of targets applies to no language: xx";
     exporter.wait_for_line(&["level=warn", what]);
     until("the page says it", || {
         exporter.get("/").text().contains(what)
     });
     assert!(once(&api, text).stderr.contains(what));
-    reload(&exporter, &file, "");
-    exporter.wait_for_line(&["every entry of targets applies to a language"]);
 }
 
 #[test]
-fn an_excluded_language_appears_nowhere_and_keeps_its_clock() {
-    let api = shop();
-    let (exporter, file) = reloadable(&api, "");
-    let clock = exporter.wait_until_fresh(2).clock("acme/shop", "fr");
-    assert!(clock.is_some());
-    reload(&exporter, &file, "filter: {exclude_languages: [fr, x-*]}\n");
-    let metrics = exporter.wait_for("fr to leave", |metrics| {
-        metrics.ratio("acme/shop", "fr").is_none()
-    });
+fn an_excluded_language_appears_nowhere() {
+    let exporter = configured(&shop(), "filter: {exclude_languages: [fr, x-*]}\n");
+    let metrics = exporter.wait_until_fresh(2);
+    assert_eq!(metrics.ratio("acme/shop", "fr"), None);
     assert_eq!(metrics.count(CLOCK), 3);
     let languages = metrics.value("translation_repository_languages", &[("repo", "acme/shop")]);
     assert_eq!(languages, Some(2.0));
     assert_eq!(metrics.count("translation_language_info"), 2);
     assert!(!exporter.get("/").text().contains("?language=fr"));
-    fs::write(&file, "poll: {interval: 1s}\n").unwrap();
-    exporter.signal("HUP");
-    until("fr to come back with its clock", || {
-        exporter.metrics().clock("acme/shop", "fr") == clock
-    });
 }

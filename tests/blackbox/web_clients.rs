@@ -69,8 +69,7 @@ fn scrape(mut stream: impl Read + Write) -> bool {
     let request = get("/metrics", "connection: close\r\n");
     stream.write_all(request.as_bytes()).unwrap();
     let answer = read_all(stream);
-    answer.starts_with("HTTP/1.1 200 ")
-        && answer.contains("\ntranslation_exporter_config_last_reload_successful 1\n")
+    answer.starts_with("HTTP/1.1 200 ") && answer.contains("\ntranslation_exporter_polls_total ")
 }
 
 /// Requests more than the buffers of both ends can hold, and reads only the beginning of the

@@ -10,7 +10,6 @@ use rustls::{
     pki_types::{CertificateDer, PrivateKeyDer, ServerName, pem::PemObject},
 };
 use std::{
-    fs,
     io::{Read, Write},
     net::TcpStream,
     path::PathBuf,
@@ -52,18 +51,6 @@ impl Protected {
 
     fn path(&self, name: &str) -> PathBuf {
         self.exporter.folder.path().join(name)
-    }
-
-    /// Replaces a file in one step, like configuration management does.
-    fn write(&self, name: &str, text: &str) {
-        fs::write(self.path("new"), text).unwrap();
-        fs::rename(self.path("new"), self.path(name)).unwrap();
-    }
-
-    fn reload(&self) {
-        self.exporter.signal("HUP");
-        self.exporter
-            .wait_for_line(&["the configuration was read again"]);
     }
 
     /// Opens a TLS connection that may present the certificate and trust the exporter's. The
@@ -129,26 +116,6 @@ impl Protected {
             (self.metric(name)? == value).then_some(())
         });
     }
-}
-
-#[test]
-fn a_connection_ends_when_its_certificate_was_replaced() {
-    let protected = Protected::start(TLS);
-    let mut stream = protected.connect(false, true);
-    stream
-        .write_all(b"GET /-/healthy HTTP/1.1\r\nhost: localhost\r\n\r\n")
-        .unwrap();
-    let mut answer = Vec::new();
-    while !answer.ends_with(b"healthy\n") {
-        let mut byte = [0];
-        stream.read_exact(&mut byte).unwrap();
-        answer.extend(byte);
-    }
-    let (_, [certificate, key]) = tls::identity(Certificate::Good, "localhost");
-    protected.write("server.key", &key);
-    protected.write("server.pem", &certificate);
-    protected.reload();
-    assert_eq!(stream.read(&mut [0]).unwrap(), 0, "it is closed, not reset");
 }
 
 #[test]

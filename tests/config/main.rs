@@ -138,7 +138,6 @@ fn what_is_in_force_is_shown_with_its_source_and_secrets_hidden() {
     let flags = [
         "--log.level=warn",
         "--web.listen-address=:1",
-        "--web.enable-lifecycle",
         "--web.listen-address",
         "[::1]:2",
     ];
@@ -151,7 +150,6 @@ poll.interval             2h                            TRANSLATION_EXPORTER_POL
 filter.include            acme/*, other/*               exporter.yml:7
 filter.exclude            {a,b}/*, acme/old             TRANSLATION_EXPORTER_FILTER__EXCLUDE
 web.listen_addresses      :1, [::1]:2                   --web.listen-address
-web.enable_lifecycle      true                          --web.enable-lifecycle
 log.level                 warn                          --log.level
 ";
     let output = check(Some(file), &environment, &flags);
@@ -184,7 +182,7 @@ fn null_sections_without_entries_and_empty_files_leave_the_defaults() {
     for file in [
         "",
         "# nothing\n",
-        "poll:\nweb:\n  # enable_lifecycle: true\n",
+        "poll:\nweb:\n  # telemetry_path: /\n",
         "api: {}\n",
         "poll:\n  interval:\n  stale_after: ~\n",
     ] {

@@ -2,7 +2,6 @@
 
 import json
 import re
-import signal
 import statistics
 from pathlib import Path
 
@@ -83,11 +82,21 @@ def test_links_lead_to_dashboards_and_set_their_variables():
 
 
 @pytest.fixture
-def account(api, exporter, tmp_path):
+def start(api, exporter, tmp_path):
+    """Starts an exporter with a state file; `sections` replace sections of its configuration."""
+
+    def start(address="127.0.0.1:0", **sections):
+        (tmp_path / "config.yaml").write_text(json.dumps(CONFIG | {"state": {"file": "state.json"}} | sections))
+        return exporter("--config.file=config.yaml", api=api, api__max_attempts=1, address=address)
+
+    return start
+
+
+@pytest.fixture
+def account(api, start):
     """An exporter whose API can fail, with one translation that has fallen and one that is overdue."""
     api.put(*ACCOUNT)
-    (tmp_path / "config.yaml").write_text(json.dumps(CONFIG))
-    started = exporter("--config.file=config.yaml", api=api, api__max_attempts=1)
+    started = start()
     started.wait_for_poll()
     api.put(FALLEN)
     return started
@@ -115,25 +124,19 @@ def test_a_selected_repository_shows_its_own_languages_alone(account, scraping, 
         assert {labels["language"] for labels, _ in found} == {"de", "eo", "ko"}
 
 
-def test_each_query_finds_what_it_should_also_in_an_outage_and_without_the_exporter(account, scraping, api, tmp_path):
+def test_each_query_finds_what_it_should_also_in_an_outage_and_without_the_exporter(account, scraping, api, start):
     server = scraping(account)
 
     def scraped(what):
         wait_for(what, lambda: server.now(f"count_over_time({what}[5m]) > 2"))
 
-    def reload(**poll):
-        (tmp_path / "config.yaml").write_text(json.dumps(CONFIG | {"poll": poll}))
-        account.process.send_signal(signal.SIGHUP)
-        wait_for("the reload", lambda: account.value("translation_exporter_poll_interval_seconds") == int(poll["interval"][:-1]))
-
     scraped("translation_fallen_from_ratio")
     wait_for("a further poll", lambda: server.now('increase(translation_exporter_api_requests_total{code="200"}[5m]) > 0'))
     healthy = answers(server)
     # The outage begins between two polls: one in the middle of a poll would add a reason.
-    reload(interval="3600s")
-    wait_for("the end of the poll", lambda: account.value("translation_exporter_poll_started_timestamp_seconds") is None)
+    account.end()
     api.command("status", 500)
-    reload(interval="5s", stale_after="10s")
+    account = start(account.host.replace("localhost", "127.0.0.1"), poll={"interval": "5s", "stale_after": "10s"})
     wait_for("failures", lambda: server.now('increase(translation_exporter_api_requests_total{code="500"}[5m]) > 0'))
     wait_for("nothing is shown", lambda: not server.now("translation_ready"))
     wait_for("polls have failed", lambda: server.now('translation_exporter_problem{kind="polls_failing"} == 1'))

@@ -5,6 +5,7 @@ Hours pass by libfaketime, which changes the clock of the exporter alone. src/di
 """
 
 import contextlib
+import functools
 import json
 import re
 import signal
@@ -49,7 +50,9 @@ class Driven:
         (folder / "web.yaml").write_text("tls_server_config: {cert_file: server.pem, key_file: server.key}")
         self.advance("0")
         scheme = "https" if "web" in self.settings else "http"
-        self.exporter = start("--config.file=exporter.yaml", scheme=scheme, environment=fake_time(folder / "clock", monotonic))
+        clock = fake_time(folder / "clock", monotonic)
+        self.start = functools.partial(start, "--config.file=exporter.yaml", scheme=scheme, environment=clock)
+        self.exporter = self.start()
 
     def advance(self, time):
         """Sets the clock of this exporter to that much after the time."""
@@ -59,9 +62,10 @@ class Driven:
         self.settings |= sections
         replace(self.folder / "exporter.yaml", json.dumps(self.settings))
 
-    def reload(self, **sections):
+    def restart(self, **sections):
         self.configure(**sections)
-        self.exporter.process.send_signal(signal.SIGHUP)
+        self.exporter.end()
+        self.exporter = self.start(address=self.exporter.host.replace("localhost", "127.0.0.1"))
 
 
 @situation("api_key", "TranslationApiKeyRejected")
@@ -101,9 +105,9 @@ def stale_data(driven):
 
 @situation("no_repositories", "TranslationNoRepositories")
 def filters_that_leave_nothing(driven):
-    driven.reload(filter={"exclude": ["*/*"]})
+    driven.restart(filter={"exclude": ["*/*"]})
     yield
-    driven.reload(filter={})
+    driven.restart(filter={})
 
 
 @situation("completion_scale", "TranslationScaleSuspect")
@@ -144,18 +148,18 @@ def a_damaged_state(driven):
     driven.advance("25h")
 
 
-@situation("reload_refused", "TranslationConfigReloadFailed")
-def a_mistake_in_the_configuration(driven):
-    driven.reload(poll={"interval": "often"})
+@situation("web_config_refused", "TranslationWebConfigRefused", settings={"web": {"config_file": "web.yaml"}})
+def a_mistake_in_the_web_configuration(driven):
+    right = (driven.folder / "web.yaml").read_text()
+    replace(driven.folder / "web.yaml", "tls_server_config: {}")
     yield
-    driven.reload(poll={"interval": "1s"})
+    replace(driven.folder / "web.yaml", right)
 
 
 @situation("certificate", "TranslationCertificateExpiring", settings={"web": {"config_file": "web.yaml"}})
 def a_certificate_that_expires(driven):
     yield
     driven.certificate("server", days=90)
-    driven.reload()
 
 
 @situation("stalled", "TranslationStalled")
@@ -174,18 +178,18 @@ def a_translation_that_falls(driven):
 
 @situation("overdue", "TranslationTargetMissed")
 def a_date_that_passes(driven):
-    driven.reload(targets=[{"languages": ["de"], "ratio": 0.9, "due": "2020-02-29"}])
+    driven.restart(targets=[{"languages": ["de"], "ratio": 0.9, "due": "2020-02-29"}])
     yield
-    driven.reload(targets=[])
+    driven.restart(targets=[])
 
 
 @situation("at_risk", "TranslationTargetAtRisk")
 def a_date_that_comes_near(driven):
     driven.advance("25h")
     due = time.strftime("%Y-%m-%d", time.gmtime(time.time() + 5 * 86400))
-    driven.reload(targets=[{"languages": ["de"], "ratio": 0.9, "due": due}])
+    driven.restart(targets=[{"languages": ["de"], "ratio": 0.9, "due": due}])
     yield
-    driven.reload(targets=[])
+    driven.restart(targets=[])
 
 
 def test_each_kind_with_an_alert_has_a_situation():

@@ -2,7 +2,6 @@
 
 import json
 import re
-import signal
 import subprocess
 import time
 
@@ -88,9 +87,8 @@ def test_old_versions_and_suites_and_http_2_are_refused(serve, tmp_path):
         assert bool(re.search("^New, TLSv1", said, re.MULTILINE)) == expected, options
 
 
-def test_the_five_policies_for_client_certificates_and_the_alias(serve, curl, tmp_path):
-    exporter = serve("policy", f"{TLS}}}")
-    for number, (policy, *expected) in enumerate((
+def test_the_five_policies_for_client_certificates_and_the_alias(serve, curl):
+    for policy, *expected in (
         # The client sends no certificate, a stranger's, and the authority's.
         ("NoClientCert", "200", "200", "200"),
         ("RequestClientCert", "200", "200", "200"),
@@ -98,11 +96,9 @@ def test_the_five_policies_for_client_certificates_and_the_alias(serve, curl, tm
         ("RequireClientCert", REFUSED, "200", "200"),
         ("VerifyClientCertIfGiven", "200", REFUSED, "200"),
         ("RequireAndVerifyClientCert", REFUSED, REFUSED, "200"),
-    ), 1):  # fmt: skip
+    ):  # fmt: skip
         authority = "" if policy == "NoClientCert" else ", client_ca_file: ca.pem"
-        replace(tmp_path / "policy.yml", f"{TLS}{authority}, client_auth_type: {policy}}}\n")
-        exporter.process.send_signal(signal.SIGHUP)
-        wait_for(f"the reload for {policy}", lambda number=number: exporter.log().count("the configuration was read again") == number)
+        exporter = serve(policy, f"{TLS}{authority}, client_auth_type: {policy}}}\n")
         given = ([], certificate_of("burglar"), certificate_of("prometheus"))
         assert [curl(f"{exporter.url}/metrics", *CA, *one) for one in given] == expected, policy
 
@@ -141,7 +137,6 @@ def test_prometheus_scrapes_while_certificate_and_password_change(serve, curl, c
     changing, old = time.time(), curl(f"{password.url}/metrics", *CA, show="certs")
     certificate("server", "ca", "DNS:localhost,IP:127.0.0.1")
     replace(tmp_path / "password.yml", with_users(alice="open", bob="changed"))
-    password.process.send_signal(signal.SIGHUP)
     wait_for("the new certificate", lambda: curl(f"{password.url}/metrics", *CA, show="certs") not in (old, ""))
     wait_for("the new password", lambda: curl(f"{password.url}/metrics", *CA, "--user", "bob:changed") == "200")
     assert curl(f"{password.url}/metrics", *CA, "--user", "bob:sesame") == "401"
@@ -156,21 +151,20 @@ def test_a_broken_change_is_refused_until_it_is_corrected(serve, curl, tmp_path)
     exporter = serve("tls", web)
     good = (tmp_path / "server.pem").read_text()
 
-    def taken(value):
+    def refused(value):
         def shown():
             curl(f"{exporter.url}/metrics", *CA, *ALICE)
-            return f"\ntranslation_exporter_config_last_reload_successful {value}\n" in (tmp_path / "body").read_text()
+            kind = 'translation_exporter_problem{kind="web_config_refused",severity="warning"}'
+            return f"\n{kind} {value}\n" in (tmp_path / "body").read_text()
 
-        wait_for(f"the result {value} of a reload", shown)
+        wait_for(f"the file is judged {value}", shown)
 
     for file, broken, right in (("tls.yml", "", web), ("server.pem", "nothing in here\n", good)):
         (tmp_path / file).write_text(broken)
-        exporter.process.send_signal(signal.SIGHUP)
-        taken(0)
+        refused(1)
         assert curl(f"{exporter.url}/metrics", *CA) == "401"
         assert curl(f"{exporter.url}/metrics", *CA, *ALICE) == "200"
         (tmp_path / file).write_text(right)
-        exporter.process.send_signal(signal.SIGHUP)
-        taken(1)
-    assert "is refused; the previous one stays active" in exporter.log()
+        refused(0)
+    assert "The changed web configuration file is refused; the previous one stays active" in exporter.log()
     assert not re.search(r"\$2b\$|BEGIN", exporter.log())

@@ -44,7 +44,7 @@ fn is_of_target(key: &Key) -> bool {
     key.split().0 == TARGETS.path
 }
 
-/// Returns the meaning with the bounds, and whether a reload can change the value.
+/// Returns the meaning with the bounds.
 fn described(key: &Key) -> String {
     let mut described = key.meaning.to_owned();
     if !matches!(
@@ -52,9 +52,6 @@ fn described(key: &Key) -> String {
         Switch | Text(_) | Takes::List(..) | File | Secret
     ) {
         described = format!("{described}; {}", key.takes.expected());
-    }
-    if key.needs_restart {
-        described += "; a change needs a restart";
     }
     described
 }

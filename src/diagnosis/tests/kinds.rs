@@ -143,8 +143,8 @@ pub fn each_kind() -> Vec<Case> {
             &["all progress clocks restarted"],
         ),
         (
-            ProblemKind::ReloadRefused,
-            Known::with(|known| known.facts.reload_refused = Some(failure())),
+            ProblemKind::WebConfigRefused,
+            Known::with(|known| known.facts.web_config_refused = Some(failure())),
             &["refused", "previous one"],
         ),
         (

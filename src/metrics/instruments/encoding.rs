@@ -4,7 +4,7 @@ use super::{Facts, Instruments, process};
 use crate::{
     domain::ProblemKind,
     metrics::encode::{gauge, gauges, metric},
-    support::{clock::Timestamp, logging::lines_dropped},
+    support::{clock::Timestamp, logging},
 };
 use prometheus_client::{
     collector::Collector, encoding::DescriptorEncoder, metrics::counter::ConstCounter,
@@ -16,7 +16,6 @@ impl Collector for Instruments {
         let facts = self.facts();
         encode_start(&facts, &mut encoder)?;
         encode_facts(&facts, &mut encoder)?;
-        encode_configuration(&facts, &mut encoder)?;
         self.encode_polls(&mut encoder)?;
         self.encode_requests(&mut encoder)?;
         self.encode_state_writes(&mut encoder)?;
@@ -139,28 +138,6 @@ fn encode_start(facts: &Facts, to: &mut DescriptorEncoder<'_>) -> fmt::Result {
     )
 }
 
-fn encode_configuration(facts: &Facts, to: &mut DescriptorEncoder<'_>) -> fmt::Result {
-    let is_refused = facts.reload_refused.is_some();
-    gauge(
-        to,
-        "translation_exporter_config_last_reload_successful",
-        "1 if the last configuration that was read is active, 0 if it was refused",
-        facts.started.map(|_| u64::from(!is_refused)),
-    )?;
-    gauge(
-        to,
-        "translation_exporter_config_last_reload_success_timestamp_seconds",
-        "Time at which the active configuration was loaded",
-        (facts.loaded_at.or(facts.started)).map(Timestamp::as_seconds),
-    )?;
-    gauge(
-        to,
-        "translation_exporter_tls_certificate_expiry_timestamp_seconds",
-        "Time at which the served TLS certificate expires; absent without TLS",
-        facts.certificate_expires_at.map(Timestamp::as_seconds),
-    )
-}
-
 /// Encodes the facts that may need attention.
 fn encode_facts(facts: &Facts, to: &mut DescriptorEncoder<'_>) -> fmt::Result {
     let kinds = ProblemKind::ALL.iter().flat_map(|kind| {
@@ -188,6 +165,12 @@ fn encode_facts(facts: &Facts, to: &mut DescriptorEncoder<'_>) -> fmt::Result {
         to,
         "translation_exporter_log_lines_dropped_total",
         "Log lines that were dropped because stderr was not read",
-        &ConstCounter::new(lines_dropped()),
+        &ConstCounter::new(logging::lines_dropped().map_or(0, |(lines, _)| lines)),
+    )?;
+    gauge(
+        to,
+        "translation_exporter_tls_certificate_expiry_timestamp_seconds",
+        "Time at which the served TLS certificate expires; absent without TLS",
+        facts.certificate_expires_at.map(Timestamp::as_seconds),
     )
 }

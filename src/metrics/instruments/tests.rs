@@ -55,24 +55,6 @@ fn failure() -> Failure {
 }
 
 #[test]
-fn a_refused_reload_keeps_the_time_of_the_last_good_one() {
-    let instruments = Instruments::new(Some("/metrics"));
-    let mut at = Clock::system().now();
-    instruments.config_loaded(Ok(()), at);
-    let loaded = at.as_seconds();
-    at = at.saturating_add(Duration::from_secs(60));
-    instruments.config_loaded(Err(failure()), at);
-    let name = "translation_exporter_config_last_reload_success";
-    assert_eq!(
-        samples(&instruments, name),
-        [
-            format!("{name}_timestamp_seconds {loaded:?}"),
-            format!("{name}ful 0")
-        ]
-    );
-}
-
-#[test]
 fn two_failed_saves_are_one_failure_since_the_first() {
     let instruments = Instruments::new(Some("/metrics"));
     for millis in [0, 1] {

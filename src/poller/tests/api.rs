@@ -312,7 +312,7 @@ impl<A: Api> Setup<A> {
             links: Arc::default(),
         };
         Poller::new(
-            watch::channel(Arc::new(settings)).1,
+            Arc::new(settings),
             self.saved,
             self.saver,
             Clock::following_tokio(self.start),

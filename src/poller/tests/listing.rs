@@ -170,7 +170,7 @@ async fn an_entry_without_a_name_hides_no_name_of_the_same_id() {
     let mut listing = Listing::default();
     listing.add(testing::repository(1, "o/new"));
     listing.nameless.insert(id);
-    let settings = bench.poller.settings.borrow().clone();
+    let settings = bench.poller.settings.clone();
     let ledger = &mut bench.poller.ledger;
     ledger.apply_complete(listing, &settings.filter, START, &mut PollLog::default());
     let names = ledger.repositories();

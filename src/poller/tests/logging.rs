@@ -3,7 +3,7 @@
 use super::*;
 use crate::{
     diagnosis::{ProblemLog, findings},
-    domain::{Defect, Defects, ProblemKind, document::Document},
+    domain::{Defect, Defects, document::Document},
 };
 use std::{cell::RefCell, fmt::Write as _, sync::Once};
 use tracing::{Event, Level, Subscriber, field::Visit};
@@ -277,24 +277,6 @@ fn a_certificate_that_expires_is_not_logged_as_valid() {
             "after {hours} h"
         );
     }
-}
-
-#[test]
-fn a_refused_reload_is_not_logged_twice() {
-    let mut problems = ProblemLog::default();
-    let log = Log::collect();
-    let instruments = Instruments::new(Some("/metrics"));
-    instruments.config_loaded(Err(Failure::new("line 3", "correct it", START)), START);
-    let poller = Bench::new().poller;
-    let facts = instruments.facts();
-    let mut findings = findings(&document(&poller), &facts, START);
-    assert!(
-        findings
-            .iter()
-            .any(|finding| finding.kind == ProblemKind::ReloadRefused)
-    );
-    problems.observe(&mut findings, START);
-    assert_eq!(count(&log.take(), "refused"), 0);
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,5 +1,5 @@
 //! A search for sequences of events that break the poller: changes of the account, troubles of the
-//! API, wrong clocks, reloads and restarts.
+//! API, wrong clocks and restarts.
 //!
 //! [`world`] is the API, [`model`] a map of what it said, and [`invariants`] what must hold in each
 //! publication. Sequences that once failed are tests of their own in [`regressions`].
@@ -59,8 +59,8 @@ enum Event {
     RotateKey,
     RevokeKey,
     SetClock(i64),
-    /// A reload of the filters and `api.completion_scale`.
-    Reload(Filters, u8),
+    /// A restart with other filters and another `api.completion_scale`.
+    Reconfigure(Filters, u8),
     Restart,
     Kill,
     DamageState,
@@ -112,7 +112,7 @@ fn events() -> BoxedStrategy<Event> {
         1 => Just(Event::RevokeKey),
         1 => (-600..600_i64).prop_map(Event::SetClock),
         2 => (filters, prop::sample::select(vec![50_u8, 100, 200]))
-            .prop_map(|(filters, scale)| Event::Reload(filters, scale)),
+            .prop_map(|(filters, scale)| Event::Reconfigure(filters, scale)),
         1 => Just(Event::Restart),
         1 => Just(Event::Kill),
         1 => Just(Event::DamageState),
@@ -157,7 +157,6 @@ struct Exporter {
 type LastPublication = Arc<Mutex<Option<(Arc<Snapshot>, PollStatus)>>>;
 
 struct Process {
-    settings: watch::Sender<Arc<Settings<Seen>>>,
     state: watch::Receiver<Arc<SavedState>>,
     stop: oneshot::Sender<()>,
     task: JoinHandle<()>,
@@ -247,7 +246,6 @@ impl Exporter {
     fn start(&mut self, before: SavedState) {
         let _entered = self.runtime.enter();
         self.pace = Arc::new(Pace::new(Some(RATE)));
-        let settings = watch::Sender::new(self.settings());
         let (saver, state) = Saver::in_memory(before.clone());
         let (world, last) = (Arc::clone(&self.world), Arc::clone(&self.last));
         let publish: Publish = Box::new(move |snapshot, status| {
@@ -255,7 +253,7 @@ impl Exporter {
             *last.lock().unwrap() = Some((snapshot, status));
         });
         let poller = Poller::new(
-            settings.subscribe(),
+            self.settings(),
             Some(before),
             Some(saver),
             Clock::ahead_by(self.begun, START, self.ahead_by),
@@ -269,12 +267,7 @@ impl Exporter {
             let _ = stopped.await;
         });
         let task = self.runtime.spawn(polling);
-        self.process = Some(Process {
-            settings,
-            state,
-            stop,
-            task,
-        });
+        self.process = Some(Process { state, stop, task });
     }
 
     /// Ends the process, by a signal or at once, and returns what it before.
@@ -289,11 +282,6 @@ impl Exporter {
         assert_eq!(ended.is_err(), is_killed);
         self.world().end_listing();
         SavedState::clone(&process.state.borrow())
-    }
-
-    fn now(&self) -> Instant {
-        let _entered = self.runtime.enter();
-        Instant::now()
     }
 
     fn pass(&self, seconds: u64) {
@@ -353,17 +341,11 @@ impl Exporter {
                 self.ahead_by.store(minutes * 60_000, Ordering::Relaxed);
                 self.world().ahead_by = minutes;
             }
-            Event::Reload(filters, scale) => {
+            Event::Reconfigure(filters, scale) => {
                 (self.filters, self.scale) = (filters, f64::from(scale));
-                let settings = self.settings();
-                let mut world = self.world();
-                world.model.excluded = filters.language;
-                world.reloaded_at = Some(self.now());
-                drop(world);
-                let process = self.process.as_ref().unwrap();
-                process.settings.send_replace(settings);
-                self.runtime
-                    .block_on(async { sleep(Duration::from_millis(1)).await });
+                let saved = self.end(false);
+                self.world().model.excluded = filters.language;
+                self.start(saved);
             }
             Event::Restart => {
                 let saved = self.end(false);

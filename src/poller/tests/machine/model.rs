@@ -40,7 +40,7 @@ pub struct Record {
     pub is_certain: bool,
 }
 
-/// The settings of a poller that a reload changes.
+/// The settings of a poller that a restart changes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Filters {
     /// Leaves out the repositories whose id ends with this digit.
@@ -196,7 +196,7 @@ impl Model {
                     let mut times = known.said.iter().map(|said| said.time);
                     let saved = times.rposition(|time| time == *read_at);
                     known.said.truncate(saved.map_or(0, |saved| saved + 1));
-                    // It may have been saved before a reload excluded the repository.
+                    // It may have been saved before a restart excluded the repository.
                     let mut last = known.said.pop().unwrap_or_else(|| Said {
                         at: Instant::now(),
                         time: *read_at,

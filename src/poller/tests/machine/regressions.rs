@@ -1,19 +1,9 @@
 //! Sequences that the search found.
 
 use super::{
-    Event::{Completion, Pass, Reload, Trouble},
+    Event::{Completion, Pass, Reconfigure, Trouble},
     *,
 };
-
-const GERMAN_EXCLUDED: Filters = Filters {
-    digit: None,
-    language: Some("de"),
-};
-
-#[test]
-fn a_reload_at_the_start_of_a_poll_is_taken_whole() {
-    run(&[Pass(INTERVAL), Reload(GERMAN_EXCLUDED, 100), Pass(INTERVAL)]);
-}
 
 #[test]
 fn a_repository_that_got_429_slows_down_no_later_poll() {
@@ -24,7 +14,7 @@ fn a_repository_that_got_429_slows_down_no_later_poll() {
 fn a_fall_in_the_first_poll_of_another_scale_is_noticed() {
     run(&[
         Pass(INTERVAL),
-        Reload(Filters::default(), 200),
+        Reconfigure(Filters::default(), 200),
         Completion(0, 0, Some(3)),
         Pass(INTERVAL),
     ]);

@@ -81,8 +81,6 @@ pub struct World {
     /// The current key; a session that began with another one gets 401.
     pub key: u32,
     pub is_revoked: bool,
-    /// The time of the last reload, whose publication may lag in the same instant.
-    pub reloaded_at: Option<Instant>,
     /// The number of minutes by which the clock of the machine is ahead.
     pub ahead_by: i64,
     /// The clocks differed at the last page that the process read.
@@ -105,7 +103,6 @@ impl World {
             troubles: Vec::new(),
             key: 0,
             is_revoked: false,
-            reloaded_at: None,
             ahead_by: 0,
             is_clock_wrong: false,
             model: Model::new(),

@@ -1,0 +1,179 @@
+//! The follower of the web configuration file: a content that two reads in a row agree on becomes
+//! active, so that a file that somebody is writing does not.
+
+use crate::server::{Event, Server, web_config::WebConfigFile};
+use anyhow::ensure;
+use std::{mem, path::PathBuf, sync::Arc, time::Duration};
+use tokio::{task::spawn_blocking, time::sleep};
+
+/// The interval at which the file is read, with the files that it names.
+const CHECK_EVERY: Duration = Duration::from_secs(30);
+
+/// Follows the file at `path` forever. A content that is refused changes nothing.
+pub async fn follow(path: PathBuf, server: Server) {
+    let mut seen = server.file().digest.clone();
+    let mut settled = seen.clone();
+    loop {
+        sleep(CHECK_EVERY).await;
+        let path = path.clone();
+        // The read fails only by a bug, of which the log has the panic.
+        let read = spawn_blocking(move || WebConfigFile::read(&path)).await;
+        let Ok((digest, read)) = read else { continue };
+        let is_settled = mem::replace(&mut seen, digest.clone()) == digest;
+        if is_settled && mem::replace(&mut settled, digest.clone()) != digest {
+            let accepted = read.and_then(|file| server.replace(file));
+            (server.observe)(Event::FileChanged(accepted));
+        }
+    }
+}
+
+impl Server {
+    /// Activates a web configuration file from the next request on. An unchanged file keeps its
+    /// verified passwords and the rest of its burst.
+    fn replace(&self, file: WebConfigFile) -> anyhow::Result<Arc<WebConfigFile>> {
+        let active = self.file();
+        ensure!(
+            active.is_empty || !file.is_empty,
+            "the file is empty; to serve without protection, set no file"
+        );
+        if active.digest == file.digest {
+            return Ok(active);
+        }
+        let description = &file.description;
+        tracing::info!(description, "the web configuration has changed");
+        let file = Arc::new(file);
+        self.active.send_replace(Arc::clone(&file));
+        Ok(file)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::server::testing::{Certificates, Fixture};
+    use futures_util::FutureExt as _;
+    use tokio::time::timeout;
+
+    /// Returns a web configuration file.
+    fn limit(burst: u32) -> String {
+        format!("rate_limit: {{interval: 1ms, burst: {burst}}}\n")
+    }
+
+    /// A server that follows its file, which sets a limit of 1000.
+    fn followed() -> Fixture {
+        let fixture = Fixture::with(&limit(1000));
+        let path = fixture.server.file().path.clone().unwrap();
+        tokio::spawn(follow(path, fixture.server.clone()));
+        fixture
+    }
+
+    /// Waits until a file that is written now has been read twice.
+    async fn settle() {
+        sleep(2 * CHECK_EVERY + Duration::from_secs(1)).await;
+    }
+
+    fn active(fixture: &Fixture) -> String {
+        fixture.server.file().description.clone()
+    }
+
+    /// Returns the newest outcome of a change, and how many there were.
+    fn outcome(fixture: &Fixture) -> (usize, Result<String, String>) {
+        let changes = fixture.changes.lock().unwrap();
+        (changes.len(), changes.last().unwrap().clone())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_file_counts_once_two_reads_agree_and_never_if_it_is_empty() {
+        let fixture = followed();
+        // No file is written at the moment of a read.
+        sleep(Duration::from_secs(1)).await;
+        for burst in [2000, 3000, 4000] {
+            fixture.write("web.yml", &limit(burst));
+            sleep(CHECK_EVERY).await;
+            assert!(active(&fixture).contains("1000"), "{burst}");
+        }
+        sleep(CHECK_EVERY).await;
+        assert!(active(&fixture).contains("4000"));
+        fixture.write("web.yml", "");
+        settle().await;
+        let (_, refused) = outcome(&fixture);
+        assert!(refused.unwrap_err().contains("the file is empty"));
+        assert!(active(&fixture).contains("4000"));
+        fixture.write("web.yml", &limit(4000));
+        settle().await;
+        assert_eq!(outcome(&fixture), (3, Ok(active(&fixture))));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_refused_file_changes_nothing_and_is_reported_once() {
+        let fixture = followed();
+        fixture.write("web.yml", "rate_limit: {bust: 1}\n");
+        settle().await;
+        settle().await;
+        let (count, refused) = outcome(&fixture);
+        let refused = refused.unwrap_err();
+        assert_eq!(count, 1);
+        assert!(refused.contains("there is no key bust"), "{refused}");
+        assert!(active(&fixture).contains("1000"));
+        fixture.write("web.yml", &limit(2000));
+        settle().await;
+        assert_eq!(outcome(&fixture), (2, Ok(active(&fixture))));
+    }
+
+    /// Writes a certificate and its key, and returns a file that names them.
+    fn renew(fixture: &Fixture, authority: &Certificates) -> &'static str {
+        let issued = authority.issue(&["localhost"]);
+        fixture.write("server.pem", &issued.pem);
+        fixture.write("server.key", &issued.key);
+        "tls_server_config: {cert_file: server.pem, key_file: server.key, \
+         client_auth_type: RequireAndVerifyClientCert, client_ca_file: ca.pem}"
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn only_a_change_of_the_file_or_of_one_that_it_names_ends_connections() {
+        let (fixture, authority) = (followed(), Certificates::new());
+        for change in ["file", "certificate", "authority", "nothing"] {
+            let (_, drain) = fixture.server.admit();
+            match change {
+                "file" => {
+                    fixture.write("ca.pem", &authority.pem);
+                    fixture.write("web.yml", renew(&fixture, &authority));
+                }
+                "certificate" => drop(renew(&fixture, &authority)),
+                "authority" => fixture.write("ca.pem", &Certificates::new().pem),
+                _ => {}
+            }
+            settle().await;
+            let is_drained = drain.now_or_never().is_some();
+            assert_eq!(is_drained, change != "nothing", "{change}");
+        }
+        let (_, drain) = fixture.server.admit();
+        fixture.server.stop.cancel();
+        drain.await;
+    }
+
+    #[test]
+    fn a_refused_change_that_is_taken_back_keeps_verified_passwords() {
+        // A single thread for blocking work.
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .max_blocking_threads(1)
+            .build();
+        runtime.unwrap().block_on(async {
+            let hash = bcrypt::hash("correct", 4).unwrap();
+            let text = format!("basic_auth_users: {{alice: {hash}}}\n");
+            let fixture = Fixture::with(&text);
+            let credentials = "Basic YWxpY2U6Y29ycmVjdA==";
+            assert_eq!(fixture.status(credentials).await, 200);
+            let path = fixture.server.file().path.clone();
+            let same = WebConfigFile::load(path.as_deref()).unwrap();
+            fixture.server.replace(same).unwrap();
+            // Occupies the only thread that could verify the password.
+            let (release, held) = std::sync::mpsc::channel::<()>();
+            let _busy = spawn_blocking(move || held.recv());
+            let asked = timeout(Duration::from_secs(5), fixture.status(credentials)).await;
+            drop(release);
+            assert_eq!(asked.unwrap(), 200);
+        });
+    }
+}
