@@ -22,7 +22,8 @@ CHANGED = [
     ("webConfig.key", "a-web.yaml", "StatefulSet", "--web.config.file=/var/run/secrets/translation-exporter-web/a-web.yaml"),
     ("webConfig.tls", True, "Service", '"appProtocol": "https"'),
     ("webConfig.clientCertificates", True, "StatefulSet", '"tcpSocket": {"port": "metrics"}'),
-    ("image.repository", "registry.example.com/a-mirror", "StatefulSet", '"image": "registry.example.com/a-mirror:9.9@'),
+    ("image.registry", "registry.example.com", "StatefulSet", '"image": "registry.example.com/a-mirror:9.9@'),
+    ("image.repository", "a-mirror", "StatefulSet", "/a-mirror:9.9@"),
     ("image.tag", "9.9", "StatefulSet", ":9.9@"),
     ("image.digest", DIGEST, "StatefulSet", f'@{DIGEST}"'),
     ("image.pullPolicy", "Always", "StatefulSet", '"imagePullPolicy": "Always"'),
@@ -61,6 +62,7 @@ CHANGED = [
     ("serviceAccount.name", "an-account", "StatefulSet", '"serviceAccountName": "an-account"'),
     ("serviceAccount.annotations", {"of-the-account": "a"}, "ServiceAccount", '"annotations": {"of-the-account": "a"}'),
     ("serviceAccount.create", False, "StatefulSet", '"serviceAccountName": "default"'),
+    ("service.type", "LoadBalancer", "Service", '"type": "LoadBalancer"'),
     ("service.port", 9100, "StatefulSet", '"containerPort": 9100'),
     ("service.annotations", {"of-the-service": "a"}, "Service", '"annotations": {"of-the-service": "a"}'),
     ("service.additionalPorts", [{"name": "proxy", "port": 4180}], "Service", '{"name": "proxy", "port": 4180}]'),
@@ -99,6 +101,8 @@ CHANGED = [
     ("serviceMonitor.sampleLimit", 7000000, "ServiceMonitor", '"sampleLimit": 7000000'),
     ("serviceMonitor.relabelings", [{"targetLabel": "cluster"}], "ServiceMonitor", '{"targetLabel": "cluster"}]'),
     ("serviceMonitor.metricRelabelings", [{"action": "drop"}], "ServiceMonitor", '"metricRelabelings": [{"action": "drop"}]'),
+    ("serviceMonitor.extraEndpoint", {"params": {"account": ["a"]}}, "ServiceMonitor", '"params": {"account": ["a"]}'),
+    ("serviceMonitor.extraSpec", {"labelLimit": 77}, "ServiceMonitor", '"labelLimit": 77'),
     ("prometheusRule.namespace", "rules", "PrometheusRule", '"namespace": "rules"'),
     ("prometheusRule.labels", {"role": "alerts"}, "PrometheusRule", '"role": "alerts"'),
     ("prometheusRule.overrides", {"TranslationStalled": {"for": "77m"}}, "PrometheusRule", '"for": "77m"'),
@@ -210,7 +214,9 @@ def test_a_wrong_value_is_refused_and_named(values, message):
 
 
 def test_what_a_parent_chart_sets_and_null_are_accepted():
-    template(merged(BASE_URL, {"global": {"imageRegistry": "any"}, "enabled": True}))
+    objects = template(merged(BASE_URL, {"global": {"imageRegistry": "any.example.com"}, "enabled": True}))
+    image = the(objects, "StatefulSet")["spec"]["template"]["spec"]["containers"][0]["image"]
+    assert image.startswith("any.example.com/translation-exporter/translation-exporter:")
     # Null is not set, as in the file.
     unset = {"api": {"page_size": None, "ca_file": ""}, "poll": None, "filter": {"include": []}, "targets": []}
     template(merged(BASE_URL, {"config": unset}))
@@ -309,7 +315,13 @@ def rules_of(values):
 
 
 def test_alerts_can_be_left_out_and_changed():
-    change = {"for": "3h", "labels": {"severity": "info", "team": "localization"}, "annotations": {"summary": "s"}, "expr": "vector(1)"}
+    change = {
+        "for": "3h",
+        "keep_firing_for": "5h",
+        "labels": {"severity": "info", "team": "localization"},
+        "annotations": {"summary": "s"},
+        "expr": "vector(1)",
+    }
     changed = rules_of({"prometheusRule": {"disabled": ["TranslationRegressed"], "overrides": {"TranslationStalled": change}}})
     expected = [rule for rule in rules_of({}) if rule["alert"] != "TranslationRegressed"]
     for rule in expected:
@@ -318,7 +330,8 @@ def test_alerts_can_be_left_out_and_changed():
     assert changed == expected
 
 
-def test_the_alert_of_an_absent_job_comes_with_the_scrape():
+def test_the_alert_of_an_absent_job_comes_with_the_scrape_or_the_alerts():
+    assert rules_of({})[0]["alert"] == rules_of({"serviceMonitor": {"enabled": False}})[0]["alert"] == ABSENT
     alone = {"prometheusRule": {"enabled": False}, "namespaceOverride": "here"}
     (rule,) = rules_of(alone)
     assert rule["alert"] == ABSENT
@@ -360,36 +373,40 @@ def test_the_packaged_chart_pins_its_image_and_renders_as_a_dependency(tmp_path)
     assert template({"translation-exporter": {"enabled": False}}, chart=tmp_path / "parent") == []
 
 
-def test_the_notes_name_what_is_missing():
+def test_the_notes_name_what_is_missing_in_thirty_lines():
     def said(values):
         command = ["helm", "install", "x", CHART, "--dry-run=client", "--namespace", "here", "--values", "-"]
         done = subprocess.run(command, input=json.dumps(merged(BASE_URL, values)), capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
-        return done.stdout.partition("\nNOTES:\n")[2]
+        notes = done.stdout.partition("\nNOTES:\n")[2].strip()
+        assert notes.count("\n") < 30, notes
+        return notes
 
     plain = said({})
     assert "--namespace here create secret generic translation-exporter-api-key --from-file=key=./api-key" in plain, plain
     assert "http://localhost:10018" in plain and "port-forward statefulset/x-translation-exporter 10018" in plain, plain
-    assert "default StorageClass" in plain and "out-of-service" in plain and "Without persistence" not in plain, plain
-    other = said(
-        {"persistence": {"enabled": False}, "webConfig": {"existingSecret": "the-web-secret", "tls": True}, "service": {"port": 9100}}
-    )
+    assert "check-config --online" in plain and "Without persistence" not in plain and "no login" not in plain, plain
+    web = {"existingSecret": "the-web-secret", "tls": True}
+    other = said(merged(ALL_ON, {"persistence": {"enabled": False}, "webConfig": web, "service": {"port": 9100}}))
     assert "Without persistence" in other and "the-web-secret" in other and "https://localhost:9100" in other, other
-    # A way in from outside: where the page is, and that nobody is asked for a login.
-    assert "no login" not in plain, plain
-    ingress = {
-        "enabled": True,
-        "hosts": [{"host": "l10n.example.com", "paths": [{"path": "/l10n/"}]}],
-        "tls": [{"hosts": ["l10n.example.com"]}],
-    }
-    open_page = said({"ingress": ingress, "networkPolicy": {"enabled": True}})
-    assert "https://l10n.example.com/l10n/" in open_page and "no login" in open_page and "networkPolicy.from" in open_page, open_page
-    routed = said({"route": {"main": {"enabled": True, "hostnames": ["l10n.example.org"]}}})
-    assert "l10n.example.org" in routed and "no login" in routed, routed
-    behind = said({"ingress": ingress | {"servicePort": 4180}, "service": {"additionalPorts": [{"name": "proxy", "port": 4180}]}})
-    assert "no login" not in behind and "port 4180" in behind, behind
-    encrypted = said({"ingress": ingress, "webConfig": {"existingSecret": "web", "tls": True}})
-    assert "speak HTTPS" in encrypted, encrypted
+    # A way in from outside: nobody is asked for a login.
+    assert "no login" in other and "no login" in said({"route": {"main": {"enabled": True}}}), other
+
+
+@pytest.mark.parametrize(
+    ("url", "port"),
+    [
+        ("https://a.example.com", 443),
+        ("https://a.example.com:8443/api", 8443),
+        ("http://a.example.com/v2", 80),
+        ("https://[fd00::1]", 443),
+        ("https://[fd00::1]:444", 444),
+    ],
+)
+def test_the_network_policy_lets_the_exporter_reach_the_port_of_the_api(url, port):
+    values = {"config": {"api": {"base_url": url, "allow_http": True}}, "networkPolicy": {"enabled": True}}
+    _, api = the(template(values), "NetworkPolicy")["spec"]["egress"]
+    assert api["ports"] == [{"port": port, "protocol": "TCP"}]
 
 
 def test_helm_test_asks_the_exporter_through_its_service_as_restricted_as_it(program):

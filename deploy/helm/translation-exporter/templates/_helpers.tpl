@@ -66,7 +66,7 @@ A released chart names its image's digest in an annotation. That digest is no ot
 */}}
 {{- define "translation-exporter.image" -}}
 {{- $released := index (.Chart.Annotations | default dict) "translation-exporter/image-digest" }}
-{{- .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
+{{- with (.Values.global | default dict).imageRegistry | default .Values.image.registry }}{{ . }}/{{ end }}{{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
 {{- with .Values.image.digest | default (empty .Values.image.tag | ternary $released "") }}@{{ . }}{{ end }}
 {{- end }}
 
