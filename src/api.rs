@@ -10,8 +10,10 @@
 //! - Redirects are not followed.
 //! - Every request, including retries, waits for its permit in [`Pace`].
 
+mod connect;
 mod error;
 mod pace;
+mod proxy;
 mod retry_after;
 mod session;
 mod tls;
@@ -28,9 +30,10 @@ use crate::{
     metrics::instruments::Instruments,
     support::{clock::Timestamp, hint::SetupError},
 };
+use proxy::Proxy;
 use reqwest::Url;
-use std::sync::Arc;
-use tokio::{task::spawn_blocking, time::timeout};
+use std::{sync::Arc, time::Duration};
+use tokio::{sync::Mutex, task::spawn_blocking, time::timeout};
 
 /// The poller's view of [`Client`], which its tests replace.
 pub trait Api: Send + Sync + 'static {
@@ -67,8 +70,11 @@ pub trait Session: Send + Sync {
 pub struct Client {
     repositories: Url,
     config: ApiConfig,
+    proxy: Option<Proxy>,
     pace: Arc<Pace>,
     instruments: Arc<Instruments>,
+    key: Files,
+    roots: Files,
 }
 
 impl Client {
@@ -83,12 +89,19 @@ impl Client {
             "{}/v1/repositories",
             config.base_url.path().trim_end_matches('/')
         ));
-        tls::http_client(config, &tls::read_roots(config)?)?;
+        let proxy = Proxy::of_environment(&config.base_url)?;
+        if let Some(proxy) = &proxy {
+            tracing::info!(%proxy, "the API is reached through a proxy");
+        }
+        tls::http_client(config, &tls::read_roots(config)?, proxy.as_ref())?;
         Ok(Self {
             repositories,
             config: config.clone(),
+            proxy,
             pace: Arc::new(Pace::new(config.requests_per_second)),
             instruments,
+            key: Files::default(),
+            roots: Files::default(),
         })
     }
 }
@@ -97,37 +110,58 @@ impl Api for Client {
     type Session = PollSession;
 
     async fn begin(&self, now: Timestamp) -> Result<PollSession, Stop> {
-        let config = self.config.clone();
-        // The files may be on a disk that hangs.
-        let read = spawn_blocking(move || {
-            let key = read_key(&config.key).map_err(|error| (PollFailure::KeyFile, error))?;
-            let roots = tls::read_roots(&config);
-            Ok((
-                key,
-                roots.map_err(|error| (PollFailure::Unavailable, error))?,
-            ))
-        });
         let limit = self.config.timeout;
-        let read = timeout(limit, read)
+        let stop = |reason| {
+            move |SetupError { what, hint }| Stop {
+                reason,
+                failure: Failure::new(what, hint, now),
+            }
+        };
+        let source = self.config.key.clone();
+        let key = self
+            .key
+            .read("the key file", limit, move || read_key(&source));
+        let key = key.await.map_err(stop(PollFailure::KeyFile))?;
+        let config = self.config.clone();
+        let read = move || tls::read_roots(&config);
+        let roots = self
+            .roots
+            .read("the files of trusted certificates", limit, read);
+        let session = roots
             .await
-            .map(|read| read.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic())));
-        let read = read.unwrap_or_else(|_| {
-            let what =
-                "the files of the key and of the certificates could not be read within api.timeout";
-            let hint = "check why the disk does not respond";
-            Err((PollFailure::KeyFile, SetupError::new(what, hint)))
-        });
-        read.and_then(|(key, roots)| {
-            let session = PollSession::new(self.clone(), key, roots);
-            session.map_err(|error| (PollFailure::Unavailable, error))
-        })
-        .map_err(|(reason, SetupError { what, hint })| Stop {
-            reason,
-            failure: Failure::new(what, hint, now),
-        })
+            .and_then(|roots| PollSession::new(self.clone(), key, roots));
+        session.map_err(stop(PollFailure::CaFile))
     }
 
     fn pace(&self) -> &Pace {
         &self.pace
+    }
+}
+
+/// Files that may be on a disk that hangs. While a read hangs, no other one begins, so that polls
+/// do not pile up threads.
+#[derive(Debug, Clone, Default)]
+struct Files(Arc<Mutex<()>>);
+
+impl Files {
+    async fn read<T: Send + 'static>(
+        &self,
+        name: &str,
+        limit: Duration,
+        read: impl FnOnce() -> Result<T, SetupError> + Send + 'static,
+    ) -> Result<T, SetupError> {
+        let read = async {
+            let guard = Arc::clone(&self.0).lock_owned().await;
+            let read = spawn_blocking(move || {
+                let _guard = guard;
+                read()
+            });
+            read.await
+                .unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))
+        };
+        timeout(limit, read).await.unwrap_or_else(|_| {
+            let what = format!("{name} could not be read within api.timeout");
+            Err(SetupError::new(what, "check why the disk does not respond"))
+        })
     }
 }

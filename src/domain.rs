@@ -219,8 +219,10 @@ labels! {
         TooLarge = "too_large",
         /// The body was cut short.
         Truncated = "truncated",
-        /// The body is complete, but does not follow the specification.
+        /// The body is JSON, but does not follow the specification.
         Decode = "decode",
+        /// The body is no JSON, such as a page of HTML: something answers in place of the API.
+        NotJson = "not_json",
         /// The cursor of the listing does not rise or cannot be read, so that the listing cannot
         /// continue.
         Cursor = "cursor",
@@ -311,6 +313,8 @@ labels! {
     PollFailure {
         /// The key file cannot be read or contains no key.
         KeyFile = "key_file",
+        /// The certificates to trust cannot be read.
+        CaFile = "ca_file",
         /// The API refuses the key: 401, or 403 on the listing.
         Unauthorized = "unauthorized",
         /// The API asked for a hold (Retry-After) longer than a poll waits.

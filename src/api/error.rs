@@ -1,23 +1,31 @@
 //! The failures of requests to the API.
 
+use super::retry_after;
 use crate::{
     domain::{Failure, Operation, Reason},
-    support::clock::Timestamp,
+    support::{clock::Timestamp, escape::printable},
 };
-use reqwest::{StatusCode, Url};
-use std::{error::Error, io, iter::successors, time::Duration};
+use reqwest::{
+    StatusCode, Url,
+    header::{HeaderMap, LOCATION},
+};
+use serde::Deserialize;
+use std::{borrow::Cow, time::Duration};
 
 /// The hint for a listing with a bad cursor.
 pub const CURSOR_HINT: &str = "the listing of the API is broken: report it to the API's operators";
 
-/// The failure of one request. It never quotes the key or text of the API.
+/// The longest text of the API that a message quotes, in characters.
+const LONGEST_QUOTE: usize = 200;
+
+/// The failure of one request. It never quotes the key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestFailure {
     pub reason: Reason,
     /// The failure in words, such as `the API answered 503 Service Unavailable`.
     pub what: String,
     /// The next step for the operator.
-    pub hint: &'static str,
+    pub hint: Cow<'static, str>,
     /// True if the failure is transient: another attempt may succeed.
     pub is_momentary: bool,
     /// The status of the response, if there was one.
@@ -30,20 +38,25 @@ impl RequestFailure {
     pub fn new(reason: Reason, what: impl Into<String>) -> Self {
         let is_momentary = matches!(
             reason,
-            Reason::Timeout | Reason::Connect | Reason::Truncated
+            Reason::Timeout | Reason::Connect | Reason::Truncated | Reason::RateLimited
         );
         Self {
             reason,
             what: what.into(),
-            hint: hint(reason),
+            hint: hint(reason).into(),
             is_momentary,
             status: None,
             hold: None,
         }
     }
 
-    /// Creates the failure of a response whose status is not 200. Only 429 and 503 can hold
-    /// requests.
+    #[must_use]
+    pub fn hint(self, hint: impl Into<Cow<'static, str>>) -> Self {
+        let hint = hint.into();
+        Self { hint, ..self }
+    }
+
+    /// Creates the failure of a response with this status. Only 429 and 503 can hold requests.
     pub fn status(status: StatusCode, retry_after: Option<Duration>) -> Self {
         let reason = match status.as_u16() {
             300..400 => Reason::Redirect,
@@ -53,11 +66,15 @@ impl RequestFailure {
             429 => Reason::RateLimited,
             400..500 => Reason::ClientError,
             500..600 => Reason::ServerError,
-            // The specification has no other 2xx than 200.
-            _ => Reason::Decode,
+            // Without a body, such as 101.
+            _ => Reason::NotJson,
+        };
+        let is_momentary = match status.as_u16() {
+            501 => false,
+            code => matches!(code, 408 | 409 | 425 | 429 | 499 | 500..600),
         };
         let failure = Self {
-            is_momentary: matches!(status.as_u16(), 408 | 425 | 429 | 500..600),
+            is_momentary,
             status: Some(status),
             ..Self::new(reason, format!("the API answered {status}"))
         };
@@ -69,82 +86,160 @@ impl RequestFailure {
 
     /// Returns whether the API refused the request, perhaps because of its pace.
     pub fn is_refusal(&self) -> bool {
-        let refusals = [
-            StatusCode::TOO_MANY_REQUESTS,
-            StatusCode::SERVICE_UNAVAILABLE,
-        ];
-        self.status.is_some_and(|status| refusals.contains(&status))
+        self.reason == Reason::RateLimited || self.status == Some(StatusCode::SERVICE_UNAVAILABLE)
     }
 
     /// Returns the failure for people, dated to `since`.
     pub fn dated(&self, since: Timestamp) -> Failure {
         Failure {
             reason: Some(self.reason),
-            ..Failure::new(self.what.as_str(), self.hint, since)
+            ..Failure::new(self.what.as_str(), self.hint.clone(), since)
         }
-    }
-
-    /// Returns the failure of a request of `operation`, with the hint for it. A failed listing may
-    /// concern the whole account.
-    pub fn of(mut self, operation: Operation, url: &Url) -> Self {
-        self.what = format!("GET {url}: {}", self.what);
-        if operation == Operation::ListRepositories {
-            self.hint = match self.reason {
-                Reason::NotFound => {
-                    "set api.base_url to the part before /v1 in the API's addresses"
-                }
-                Reason::Forbidden => {
-                    "give the key's account access to the API, or use the key of another \
-                     account"
-                }
-                _ => self.hint,
-            };
-        }
-        self
     }
 }
 
-/// Converts the failure of a request without a response, or with an incomplete body.
-impl From<reqwest::Error> for RequestFailure {
-    fn from(error: reqwest::Error) -> Self {
-        let tls = causes(&error).find_map(<dyn Error>::downcast_ref::<rustls::Error>);
-        let reason = if tls.is_some() {
-            Reason::Tls
-        } else if error.is_timeout() && !error.is_connect() {
-            Reason::Timeout
-        } else if error.is_body() || error.is_decode() {
-            Reason::Truncated
-        } else {
-            Reason::Connect
+/// A response whose status says that it has no data.
+#[derive(Debug)]
+pub struct Refused<'a> {
+    pub operation: Operation,
+    pub url: &'a Url,
+    pub status: StatusCode,
+    pub headers: &'a HeaderMap,
+    /// The beginning of the body.
+    pub body: &'a [u8],
+    /// The key, which no message quotes.
+    pub key: &'a str,
+}
+
+/// The body of an error, as most APIs write it.
+#[derive(Debug, Deserialize)]
+struct ErrorBody {
+    message: String,
+}
+
+impl Refused<'_> {
+    pub fn failure(&self) -> RequestFailure {
+        let wait = retry_after::wait(self.headers);
+        let mut failure = RequestFailure::status(self.status, wait);
+        if self.body.trim_ascii_start().starts_with(b"<") {
+            failure.what += " with a page of HTML";
+            self.blame_for_html(&mut failure);
+        } else if let Some(message) = self.message() {
+            failure.what += &format!(": {message}");
+        }
+        if self.status == StatusCode::FORBIDDEN && self.is_quota(wait) {
+            // Large code hosts spell 429 like this.
+            let what = failure.what + " because of its rate limit";
+            failure = RequestFailure {
+                hold: wait,
+                ..RequestFailure::new(Reason::RateLimited, what)
+            };
+        } else if self.status.is_redirection() {
+            self.redirect(&mut failure);
+        } else if let Some(hint) = self.remedy(failure.reason) {
+            failure.hint = hint.into();
+        }
+        failure
+    }
+
+    /// Blames a page of HTML on whatever answers in place of the API.
+    fn blame_for_html(&self, failure: &mut RequestFailure) {
+        let reason = Reason::NotJson;
+        match failure.reason {
+            Reason::Unauthorized | Reason::Forbidden => {
+                failure.hint = "check api.base_url and what answers in place of the API, such as \
+                                a firewall, a login or a proxy; if it is the API, check the key"
+                    .into();
+            }
+            Reason::NotFound | Reason::ClientError => failure.hint = hint(reason).into(),
+            _ => return,
+        }
+        failure.reason = reason;
+    }
+
+    fn is_quota(&self, wait: Option<Duration>) -> bool {
+        let remaining = self.headers.get("x-ratelimit-remaining");
+        wait.is_some() || remaining.is_some_and(|remaining| remaining == "0")
+    }
+
+    /// Returns the message in the body, quoted.
+    fn message(&self) -> Option<String> {
+        let ErrorBody { message } = serde_json::from_slice(self.body).ok()?;
+        let is_shown = self.status.is_client_error() && !message.contains(self.key);
+        is_shown.then(|| quoted(&message))
+    }
+
+    /// Names the address that the API redirects to, without the parts that may hold secrets.
+    fn redirect(&self, failure: &mut RequestFailure) {
+        let location = self.headers.get(LOCATION).and_then(|to| to.to_str().ok());
+        let Some(to) = location.and_then(|to| self.url.join(to).ok()) else {
+            failure.hint = "check what answers in place of the API, such as a cache or a proxy: \
+                            a request without a condition gets no 3xx without an address"
+                .into();
+            return;
         };
-        // The innermost cause: the outer ones only say that a request failed. reqwest's own error
-        // would repeat the URL of the surrounding message.
-        let what = match causes(&error).last() {
-            Some(cause) if !error.is_timeout() => cause.to_string(),
-            _ => "no answer in time".to_owned(),
-        };
-        let failed = Self::new(reason, what);
-        match tls {
-            Some(error) => of_tls(failed, error),
-            None => failed,
+        let shown = format!("{}{}", to.origin().ascii_serialization(), to.path());
+        if !shown.contains(self.key) {
+            failure.what += &format!(", which points to {}", quoted(&shown));
+        }
+        let path = self.url.path();
+        let end = path.rfind("/v1/repositories").map(|at| &path[at..]);
+        if let Some(base) = end.and_then(|end| shown.strip_suffix(end))
+            && !base.contains(self.key)
+            && base.len() <= LONGEST_QUOTE
+        {
+            failure.hint = format!("set api.base_url to {}", printable(base)).into();
         }
     }
+
+    /// Returns the remedy where another one than that of its reason is likely.
+    fn remedy(&self, reason: Reason) -> Option<&'static str> {
+        let is_listing = self.operation == Operation::ListRepositories;
+        match reason {
+            Reason::NotJson | Reason::ClientError
+                if self.url.scheme() == "http" && self.status == StatusCode::BAD_REQUEST =>
+            {
+                Some(
+                    "begin api.base_url with https:// if this port expects TLS; otherwise check \
+                     api.page_size and whether the API has changed",
+                )
+            }
+            Reason::ClientError if is_listing => Some(
+                "lower api.page_size, which is the `limit` of the listing, if the API allows less; \
+                 otherwise check api.base_url and whether the API has changed",
+            ),
+            Reason::NotFound if is_listing => Some(
+                "check the host of api.base_url, and set it to the part before /v1 in the API's addresses",
+            ),
+            Reason::Forbidden if is_listing => {
+                Some("give the key's account access to the API, or use the key of another account")
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Quotes a text of the API: escaped, and cut at [`LONGEST_QUOTE`].
+pub fn quoted(text: &str) -> String {
+    let mut cut: String = text.chars().take(LONGEST_QUOTE).collect();
+    if cut.len() < text.len() {
+        cut.push('…');
+    }
+    printable(&format!("{cut:?}"))
 }
 
 fn hint(reason: Reason) -> &'static str {
     match reason {
         Reason::Timeout => "raise api.timeout, or check why the API is slow",
-        Reason::Connect => {
-            "check api.base_url, the network, and HTTPS_PROXY if there is a proxy: its form is \
-             http://user:password@host:port, and the proxy must let requests to the API pass"
-        }
+        Reason::Connect => "check api.base_url and the network",
         Reason::Tls => {
             "check the certificate of api.base_url; a private CA belongs in api.ca_file, and so \
              does a self-signed certificate, which has to be made with CA:FALSE (`openssl req \
              -x509 -addext basicConstraints=critical,CA:FALSE`)"
         }
         Reason::Redirect => {
-            "set api.base_url to the address that the API redirects to; redirects are not followed"
+            "redirects are not followed: check api.base_url, and what answers in place of the API, \
+             such as a login or a proxy"
         }
         Reason::Unauthorized => {
             "check the key in api.key_file or api.key, or create a new key in the account's \
@@ -161,51 +256,18 @@ fn hint(reason: Reason) -> &'static str {
         Reason::ClientError => "check api.base_url and whether the API has changed",
         Reason::ServerError => "wait, or ask the API's operators: the API itself fails",
         Reason::TooLarge => {
-            "lower api.page_size or raise api.max_response_size for the listing; leave a repository \
-             with more than 1 MiB of languages out with filter.exclude"
+            "lower api.page_size for the listing; leave a repository with more than 1 MiB of \
+             languages out with filter.exclude"
         }
         Reason::Truncated => "check what cuts the API's answers short, such as a proxy",
-        Reason::Decode => {
-            "check that api.base_url is the address of the API, not of a website or a proxy, and \
-             whether the API has changed"
+        Reason::Decode => "update this exporter, or ask the API's operators: the API has changed",
+        Reason::NotJson => {
+            "check that api.base_url is the address of the API, and what answers in its place, \
+             such as a website, a login, a maintenance page or a proxy"
         }
         Reason::Cursor => CURSOR_HINT,
     }
 }
 
-/// Returns the failure of a TLS handshake, with the hint for its cause.
-fn of_tls(mut failed: RequestFailure, error: &rustls::Error) -> RequestFailure {
-    use rustls::{CertificateError as Bad, Error};
-    failed.hint = match error {
-        Error::InvalidMessage(_) => {
-            failed.what = "the server at this address does not speak TLS".into();
-            "check the scheme and the port of api.base_url, and of HTTPS_PROXY if there is a proxy"
-        }
-        Error::InvalidCertificate(Bad::Expired | Bad::ExpiredContext { .. }) => {
-            "renew the certificate of the API's server; if it is valid, set the clock of this \
-             machine"
-        }
-        Error::InvalidCertificate(Bad::NotValidForName | Bad::NotValidForNameContext { .. }) => {
-            "set api.base_url to a name in the certificate, or let the API's server present a \
-             certificate for this name"
-        }
-        Error::InvalidCertificate(Bad::UnknownIssuer) => {
-            "put the certificate of its issuer into api.ca_file, or the certificate itself if it \
-             is self-signed"
-        }
-        _ => failed.hint,
-    };
-    failed
-}
-
-/// Returns the causes of an error from the outside in, with the errors that I/O errors wrap and
-/// skip in `source`.
-fn causes(error: &reqwest::Error) -> impl Iterator<Item = &(dyn Error + 'static)> {
-    successors(error.source(), |&error| {
-        let io = error.downcast_ref::<io::Error>();
-        match io.and_then(io::Error::get_ref) {
-            Some(wrapped) => Some(wrapped),
-            None => error.source(),
-        }
-    })
-}
+#[cfg(test)]
+mod tests;

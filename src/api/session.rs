@@ -1,25 +1,34 @@
 //! The session of one poll: its key, its connections and its requests.
 
-use super::{Client, Session, error::RequestFailure, retry_after, tls, wire};
+use super::{
+    Client, Session,
+    error::{Refused, RequestFailure, quoted},
+    retry_after, tls, wire,
+};
 use crate::{
     domain::{LanguageList, Operation, Page, Reason, RepositoryId},
     support::{hint::SetupError, lock::lock},
 };
+use flate2::read::MultiGzDecoder;
 use reqwest::{
     Response, StatusCode, Url,
-    header::{ACCEPT, CONTENT_ENCODING, HeaderMap},
+    header::{ACCEPT, ACCEPT_ENCODING, CONTENT_ENCODING, HeaderMap},
 };
 use rustls::ClientConfig;
 use secrecy::{ExposeSecret, SecretString};
-use std::{sync::Mutex, time::Duration};
+use std::{
+    io::{ErrorKind, Read},
+    sync::Mutex,
+    time::Duration,
+};
 use tokio::time::{Instant, timeout};
 
 /// The maximum size in bytes of the languages of a repository: thousands of languages. The requests
 /// for them run concurrently, so that the memory is bounded by `api.concurrency` times this.
 const LARGEST_LANGUAGES: u64 = 1 << 20;
 
-/// The maximum number of chunks, of some 16 KiB each, to read from the body of an error response.
-const DRAINED_CHUNKS: u32 = 16;
+/// The maximum size in bytes of the body of an error to read.
+const BEGINNING: u64 = 256 << 10;
 
 /// A session of a [`Client`]: the requests of one poll.
 #[derive(Debug)]
@@ -33,7 +42,11 @@ pub struct PollSession {
 
 impl PollSession {
     pub fn new(client: Client, key: SecretString, tls: ClientConfig) -> Result<Self, SetupError> {
-        let http = Mutex::new(tls::http_client(&client.config, &tls)?);
+        let http = Mutex::new(tls::http_client(
+            &client.config,
+            &tls,
+            client.proxy.as_ref(),
+        )?);
         Ok(Self {
             client,
             key,
@@ -65,7 +78,13 @@ impl PollSession {
                 failure,
                 "request"
             );
-            result.map_err(|failure| failure.of(operation, &url))
+            result.map_err(|mut failure: RequestFailure| {
+                if let Some(proxy) = &client.proxy {
+                    proxy.blame(&mut failure);
+                }
+                failure.what = format!("GET {url}: {}", failure.what);
+                failure
+            })
         };
         let result = client.pace.run(repository, request).await;
         if let Err(failure) = &result {
@@ -74,7 +93,7 @@ impl PollSession {
             // Other idle connections may be as dead as the one that timed out. If no new client can
             // be built, the next request uses the old one.
             if failure.reason == Reason::Timeout
-                && let Ok(http) = tls::http_client(&client.config, &self.tls)
+                && let Ok(http) = tls::http_client(&client.config, &self.tls, client.proxy.as_ref())
             {
                 *lock(&self.http) = http;
             }
@@ -99,25 +118,27 @@ impl PollSession {
         let request = http
             .get(url.clone())
             .header(ACCEPT, "application/json")
+            .header(ACCEPT_ENCODING, "gzip")
             .bearer_auth(self.key.expose_secret())
             .timeout(config.timeout);
         let mut response = request.send().await?;
-        *status = Some(response.status().as_u16());
-        if response.status() != StatusCode::OK {
-            let wait = retry_after::wait(response.headers());
-            let wait = wait.map(|wait| wait.min(config.max_retry_after));
-            let status = response.status();
-            drain(response).await;
-            return Err(RequestFailure::status(status, wait));
-        }
-        // reqwest removes the header of what it decompresses.
-        let encoding = response.headers().get(CONTENT_ENCODING);
-        if encoding.is_some_and(|name| !name.as_bytes().eq_ignore_ascii_case(b"identity")) {
-            let what = "the body has a Content-Encoding that was not asked for";
-            return Err(RequestFailure {
-                hint: "let the API, or the proxy in front of it, obey Accept-Encoding: gzip",
-                ..RequestFailure::new(Reason::Decode, what)
-            });
+        let code = response.status();
+        *status = Some(code.as_u16());
+        let headers = response.headers().clone();
+        if !code.is_success() {
+            let body = beginning(response).await;
+            let body = inflated(&headers, body, BEGINNING).unwrap_or_default();
+            let mut failure = Refused {
+                operation,
+                url,
+                status: code,
+                headers: &headers,
+                body: &body,
+                key: self.key.expose_secret(),
+            }
+            .failure();
+            failure.hold = failure.hold.map(|hold| hold.min(config.max_retry_after));
+            return Err(failure);
         }
         let limit = match operation {
             Operation::ListRepositories => config.max_response_size,
@@ -125,13 +146,52 @@ impl PollSession {
         };
         let mut body = Vec::new();
         while let Some(chunk) = response.chunk().await? {
-            if (body.len() + chunk.len()) as u64 > limit {
-                let what = format!("the body is larger than {limit} bytes");
-                return Err(RequestFailure::new(Reason::TooLarge, what));
-            }
             body.extend_from_slice(&chunk);
+            if body.len() as u64 > limit {
+                return Err(too_large(limit));
+            }
         }
-        decode(&body, response.headers())
+        if code == StatusCode::NO_CONTENT {
+            return decode(b"[]", &headers);
+        }
+        decode(&inflated(&headers, body, limit)?, &headers)
+    }
+}
+
+fn too_large(limit: u64) -> RequestFailure {
+    let what = format!("the body is larger than {limit} bytes");
+    RequestFailure::new(Reason::TooLarge, what)
+}
+
+/// Inflates a body of at most `limit` bytes.
+fn inflated(headers: &HeaderMap, body: Vec<u8>, limit: u64) -> Result<Vec<u8>, RequestFailure> {
+    let encoding = headers.get(CONTENT_ENCODING).map(|name| name.as_bytes());
+    let encoding = encoding.unwrap_or(b"identity").to_ascii_lowercase();
+    match &*encoding {
+        b"identity" => return Ok(body),
+        b"gzip" | b"x-gzip" => {}
+        other => {
+            let name = quoted(&String::from_utf8_lossy(other));
+            let what = format!("the body has the Content-Encoding {name}, which nobody asked for");
+            return Err(RequestFailure::new(Reason::Decode, what)
+                .hint("let the API, or the proxy in front of it, obey Accept-Encoding: gzip"));
+        }
+    }
+    let mut inflated = Vec::new();
+    let read = MultiGzDecoder::new(&*body)
+        .take(limit + 1)
+        .read_to_end(&mut inflated);
+    match read {
+        Ok(_) if inflated.len() as u64 > limit => Err(too_large(limit)),
+        Ok(_) => Ok(inflated),
+        Err(error) => {
+            let reason = match error.kind() {
+                ErrorKind::UnexpectedEof => Reason::Truncated,
+                _ => Reason::NotJson,
+            };
+            let what = "the body breaks off, or is not the gzip that its Content-Encoding says";
+            Err(RequestFailure::new(reason, what))
+        }
     }
 }
 
@@ -163,16 +223,51 @@ impl Session for PollSession {
     }
 }
 
-/// Reads the rest of an unused response if it is short, so that the next request can reuse the
-/// connection.
-async fn drain(mut response: Response) {
-    let rest = async {
-        for _ in 0..DRAINED_CHUNKS {
-            if !matches!(response.chunk().await, Ok(Some(_))) {
-                break;
-            }
+/// Reads the beginning of the body of an error, and usually all of it, so that the next request can
+/// reuse the connection.
+async fn beginning(mut response: Response) -> Vec<u8> {
+    let mut body = Vec::new();
+    let read = async {
+        while (body.len() as u64) < BEGINNING
+            && let Ok(Some(chunk)) = response.chunk().await
+        {
+            body.extend_from_slice(&chunk);
         }
     };
     // A new connection is cheaper than a longer wait.
-    let _ = timeout(Duration::from_millis(200), rest).await;
+    let _ = timeout(Duration::from_millis(200), read).await;
+    body
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use flate2::{Compression, write::GzEncoder};
+    use std::io::Write as _;
+
+    fn gzip(text: &[u8]) -> Vec<u8> {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+        encoder.write_all(text).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    fn inflate(encoding: &'static str, body: &[u8]) -> Result<Vec<u8>, Reason> {
+        let encoding = encoding.parse().unwrap();
+        let headers = HeaderMap::from_iter([(CONTENT_ENCODING, encoding)]);
+        inflated(&headers, body.to_vec(), 8).map_err(|failure| failure.reason)
+    }
+
+    #[test]
+    fn gzip_comes_in_members_and_under_any_of_its_names() {
+        let members = [gzip(b"[1,"), gzip(b"2]")].concat();
+        for name in ["gzip", "GZIP", "x-gzip"] {
+            assert_eq!(inflate(name, &members), Ok(b"[1,2]".to_vec()), "{name}");
+        }
+        assert_eq!(inflate("Identity", b"[]"), Ok(b"[]".to_vec()));
+        assert_eq!(inflate("br", b"[]"), Err(Reason::Decode));
+        let cut = &members[..members.len() - 3];
+        assert_eq!(inflate("gzip", cut), Err(Reason::Truncated));
+        assert_eq!(inflate("gzip", b"no gzip at all"), Err(Reason::NotJson));
+        assert_eq!(inflate("gzip", &gzip(&[0; 1000])), Err(Reason::TooLarge));
+    }
 }

@@ -4,6 +4,7 @@
 //! trusted without a restart. Connections use HTTP/1.1 only: over HTTP/2 all requests share one
 //! connection, and a dead connection would fail every retry.
 
+use super::proxy::Proxy;
 use crate::{config::ApiConfig, support::hint::SetupError};
 use reqwest::redirect::Policy;
 use rustls::{
@@ -16,12 +17,19 @@ use std::{error::Error, path::Path, time::Duration};
 /// theirs.
 const LONGEST_IDLE: Duration = Duration::from_secs(4);
 
-/// Creates an HTTP client without open connections. An API with TLS is reached through the proxy of
-/// the environment; a proxy for plain HTTP would see the key.
-pub fn http_client(config: &ApiConfig, tls: &ClientConfig) -> Result<reqwest::Client, SetupError> {
+/// The maximum number of headers of a response: more than any login or proxy adds.
+const MAX_HEADERS: usize = 1000;
+
+/// Creates an HTTP client without open connections.
+pub fn http_client(
+    config: &ApiConfig,
+    tls: &ClientConfig,
+    proxy: Option<&Proxy>,
+) -> Result<reqwest::Client, SetupError> {
     let builder = reqwest::Client::builder()
         .tls_backend_preconfigured(tls.clone())
         .http1_only()
+        .http1_max_headers(MAX_HEADERS)
         .user_agent(concat!(
             env!("CARGO_PKG_NAME"),
             "/",
@@ -29,16 +37,21 @@ pub fn http_client(config: &ApiConfig, tls: &ClientConfig) -> Result<reqwest::Cl
         ))
         .redirect(Policy::none())
         .retry(reqwest::retry::never())
-        .gzip(true)
         .connect_timeout(config.connect_timeout)
         .pool_idle_timeout(LONGEST_IDLE)
         .pool_max_idle_per_host(config.concurrency);
-    let builder = if is_https(config) {
-        builder
-    } else {
-        builder.no_proxy()
-    };
-    builder.build().map_err(|error| {
+    // `Proxy` has decided already.
+    let client = proxy
+        .map(|proxy| reqwest::Proxy::all(proxy.url.clone()))
+        .transpose();
+    let client = client.and_then(|proxy| {
+        let builder = builder.no_proxy();
+        match proxy {
+            Some(proxy) => builder.proxy(proxy).build(),
+            None => builder.build(),
+        }
+    });
+    client.map_err(|error| {
         let what = format!("the HTTP client cannot be set up: {error:?}");
         SetupError::new(what, "report this: it is a bug")
     })

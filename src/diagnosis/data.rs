@@ -3,7 +3,7 @@
 use super::{Finding, polling::raised};
 use crate::{
     domain::{
-        Operation, PollFailure, ProblemKind, Reason, Severity, ZeroCount,
+        PollFailure, ProblemKind, Reason, Severity, ZeroCount,
         document::Document,
         polling::{PollOutcome, PollStatus},
         snapshot::{Condition, out_of_scale},
@@ -145,19 +145,20 @@ pub(super) fn shape(document: &Document) -> Option<Finding> {
             (operation.label(), defect.label(), costs_completion)
         });
     let rows = document.rows.iter();
-    let failures =
-        rows.filter_map(|row| Some((Operation::ListLanguages, row.condition.failure()?)));
+    let failures = rows.filter_map(|row| row.condition.failure());
     let last = status.last.as_ref();
-    let listing = last.and_then(PollOutcome::cut_short);
-    let listing = listing.map(|failure| (Operation::ListRepositories, failure));
-    // In an outage, a proxy may answer in place of the API.
-    let failures = failures.chain(listing).filter(|_| !status.is_outage());
-    let responses = failures.filter_map(|(operation, failure)| {
-        let reason = failure.reason?;
-        let is_bad = matches!(reason, Reason::Decode | Reason::Cursor);
-        is_bad.then(|| (operation.label(), reason.label(), true))
-    });
-    let shapes: BTreeSet<_> = defects.chain(responses).collect();
+    let failures = last
+        .and_then(PollOutcome::cut_short)
+        .into_iter()
+        .chain(failures);
+    let mut failures =
+        failures.filter(|failure| matches!(failure.reason, Some(Reason::Decode | Reason::Cursor)));
+    let what = "Responses of the API deviate from its specification, ";
+    if let Some(failure) = failures.next() {
+        let what = what.to_owned() + "and cannot be read";
+        return Some(Finding::of(ProblemKind::ApiShape, what, failure));
+    }
+    let shapes: BTreeSet<_> = defects.collect();
     let labels = shapes.iter();
     let labels: Vec<_> = labels
         .map(|(operation, label, _)| format!("{label} ({operation})"))
@@ -170,7 +171,7 @@ pub(super) fn shape(document: &Document) -> Option<Finding> {
         true => (Severity::Warning, "and completions may be missing"),
         false => (Severity::Info, "but no completion is missing"),
     };
-    let what = format!("Responses of the API deviate from its specification, {effect}");
+    let what = format!("{what}{effect}");
     let hint =
         "report the entries that the log names to the API's operators, or update this exporter";
     Some(Finding {

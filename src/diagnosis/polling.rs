@@ -45,6 +45,10 @@ fn last_failed(document: &Document, now: Timestamp) -> Option<Finding> {
             ProblemKind::ApiKey,
             "The API key could not be read from its file, so no requests were sent",
         ),
+        PollFailure::CaFile => (
+            ProblemKind::PollsFailing,
+            "The certificates to trust could not be read, so no requests were sent",
+        ),
         PollFailure::Held => (
             ProblemKind::PollsFailing,
             "The API ended the last poll by Retry-After",

@@ -250,10 +250,7 @@ fn a_response_that_cannot_be_decoded_is_of_another_shape() {
     });
     let shapes = known.findings();
     let shape = shapes.iter().find(|one| one.kind == ProblemKind::ApiShape);
-    assert_eq!(
-        shape.unwrap().detail.as_deref(),
-        Some("decode (list_languages)")
-    );
+    assert_eq!(shape.unwrap().detail, Some(failed_for(Reason::Decode).what));
     let known = Known::ended(PollOutcome {
         stop: Some(Stop {
             reason: PollFailure::Listing,

@@ -357,7 +357,7 @@ impl<'a, A: Api> Poll<'a, A> {
             }
             _ => return Ok(()),
         };
-        let failure = Failure::new(what, failure.hint, self.poller.clock.now());
+        let failure = Failure::new(what, failure.hint.clone(), self.poller.clock.now());
         Err(Stop { reason, failure })
     }
 
@@ -367,8 +367,9 @@ impl<'a, A: Api> Poll<'a, A> {
         let now = self.poller.clock.now();
         let progress = self.poller.progress.borrow();
         let is_nothing_read = progress.read == 0;
-        let is_outage =
-            queue.is_outage(is_nothing_read) || is_nothing_read && listing_failure.is_some();
+        let is_listing_lost =
+            listing_failure.is_some_and(|failure| failure.reason != Reason::Decode);
+        let is_outage = queue.is_outage(is_nothing_read) || is_nothing_read && is_listing_lost;
         let failure = match (listing_failure, &progress.failure) {
             (Some(failure), _) => failure.dated(now),
             (None, Some(last)) if is_outage => {
@@ -413,10 +414,7 @@ impl<'a, A: Api> Poll<'a, A> {
     ) -> RequestFailure {
         let instruments = &self.poller.instruments;
         instruments.api_request_failures(operation, reason).inc();
-        RequestFailure {
-            hint,
-            ..RequestFailure::new(reason, what)
-        }
+        RequestFailure::new(reason, what).hint(hint)
     }
 
     fn count_defects(&self, operation: Operation, defect: Defect, count: usize) {

@@ -164,7 +164,7 @@ impl Queue {
 fn suggests_outage(reason: Reason, is_listed: bool) -> bool {
     match reason {
         Reason::Forbidden | Reason::NotFound => !is_listed,
-        Reason::TooLarge | Reason::Cursor => false,
+        Reason::TooLarge | Reason::Cursor | Reason::Decode => false,
         _ => true,
     }
 }

@@ -96,7 +96,7 @@ fn a_bad_entry_costs_only_itself_and_the_last_one_is_the_cursor() {
 }
 
 #[test]
-fn private_may_be_missing_and_created_at_may_not() {
+fn private_and_created_at_may_be_missing() {
     let shown = |fields: &str| {
         let page = page(&format!(r#"[{{"id":3,"name":"o/r",{fields}}}]"#));
         (only(&page).private, page.listing.bad.all())
@@ -109,10 +109,16 @@ fn private_may_be_missing_and_created_at_may_not() {
         shown(r#""private":true,"created_at":"2024-05-06T07:08:09Z""#),
         (Some(true), vec![])
     );
-    assert_eq!(
-        shown(r#""private":false"#),
-        (Some(false), vec![Defect::CreatedAt])
-    );
+    for created_at in [
+        "null",
+        r#""0001-01-01T00:00:00Z""#,
+        r#""9999-12-31T23:59:59Z""#,
+        r#""9999-12-31T23:59:59.9999999+00:00""#,
+    ] {
+        let fields = format!(r#""private":false,"created_at":{created_at}"#);
+        assert_eq!(shown(&fields), (Some(false), vec![]), "{created_at}");
+    }
+    assert_eq!(shown(r#""private":false"#), (Some(false), vec![]));
     let both = vec![Defect::CreatedAt, Defect::Private];
     assert_eq!(
         shown(r#""private":"false","created_at":"yesterday""#),
@@ -130,8 +136,8 @@ fn keys_may_be_escaped_and_unknown_keys_are_ignored() {
 fn an_entry_of_many_fields_keeps_only_the_known_ones() {
     let many: Vec<_> = (0..1000).map(|n| format!(r#""{n}":0"#)).collect();
     let entry = format!(r#"{{{},"id":3}}"#, many.join(","));
-    let fields: Fields<'_> = serde_json::from_str(&entry).unwrap();
-    assert!(fields.len() <= 2, "{}", fields.len());
+    let fields = Fields::of(entry.as_bytes()).unwrap();
+    assert_eq!(fields.0.len(), 1);
 }
 
 #[test]
@@ -215,22 +221,70 @@ fn languages_are_sorted_and_the_first_of_a_code_is_kept() {
 }
 
 #[test]
+fn an_entry_is_separated_before_its_bytes_are_judged() {
+    let body = b"[{\"id\":1,\"name\":\"o/\xff\"}, NaN, {\"id\":NaN,\"name\":\"o/b\"}, \
+        {\"id\":1e1,\"name\":\"]},{\\\"[\"}, {\"id\":5 \"name\":\"o/e\"}, {\"id\":6,\"name\":\"o/f\"},]";
+    let page = decode_page(body, false).unwrap();
+    let listing = &page.listing;
+    let names: Vec<_> = listing
+        .repositories
+        .values()
+        .map(|one| &*one.name)
+        .collect();
+    assert_eq!(names, ["o/f"]);
+    assert_eq!(listing.nameless.len(), 1, "the id is readable");
+    let (entry, id, name) = (Defect::NotAnObject, Defect::Id, Defect::Name);
+    assert_eq!(listing.bad.all(), [entry, id, id, id, name, name]);
+    let list = decode_languages(
+        b"[{\"code\":\"de\",\"completion\":NaN},{\"code\":\"f\xc3\"},{\"code\":\"it\",\"completion\":-Infinity}]",
+        false,
+    );
+    let list = list.unwrap();
+    let codes: Vec<_> = list
+        .languages
+        .iter()
+        .map(|one| &*one.language.code)
+        .collect();
+    assert_eq!(codes, ["de", "it"]);
+    assert!(list.languages.iter().all(|one| one.completion.is_none()));
+    let completion = Defect::Completion;
+    assert_eq!(list.bad.all(), [Defect::Code, completion, completion]);
+}
+
+#[test]
 fn a_body_that_is_not_an_array_fails_as_a_whole() {
-    let reason = |body: &[u8]| decode_page(body, false).unwrap_err().reason;
-    for body in [
-        &b"{}"[..],
-        b"nulls",
-        b"[1,]",
-        b"[NaN]",
-        b"[\"\xff\"]",
-        b"[] []",
-        b" \r\n<!DOCTYPE html>",
+    let failure = |body: &[u8]| decode_page(body, false).unwrap_err();
+    for body in [&b"{}"[..], b"{\"repositories\":[]}", b"5", b"[] []"] {
+        assert_eq!(failure(body).reason, Reason::Decode, "{body:?}");
+    }
+    for body in [&b"nulls"[..], b"OK", b" \r\n<!DOCTYPE html>", b"{NaN}"] {
+        assert_eq!(failure(body).reason, Reason::NotJson, "{body:?}");
+    }
+    for body in [&b""[..], b"[", b"[{}", b"[{\"id\":1", b"{\"a\":", b"[\"]"] {
+        assert_eq!(failure(body).reason, Reason::Truncated, "{body:?}");
+    }
+}
+
+#[test]
+fn json_of_another_shape_is_described() {
+    let what = |body: &str| decode_languages(body.as_bytes(), false).unwrap_err().what;
+    let answer = |what| format!("the answer is {what} in place of an array");
+    for (body, expected) in [
+        ("{}", "an empty object"),
+        ("true", "a single value"),
+        (
+            r#"{"languages":[{"code":"de"}],"next\u001b":{"a":[1,2]}}"#,
+            r#"an object with the keys "languages", "next\u{1b}""#,
+        ),
+        (
+            r#"{"a":1,"b":2,"c":3,"d":4,"e":5,"f":6}"#,
+            r#"an object with the keys "a", "b", "c", "d", "e""#,
+        ),
     ] {
-        assert_eq!(reason(body), Reason::Decode, "{body:?}");
+        assert_eq!(what(body), answer(expected));
     }
-    for body in [&b""[..], b"[", b"[{}", b"[{\"id\":1"] {
-        assert_eq!(reason(body), Reason::Truncated, "{body:?}");
-    }
+    let long = format!(r#"{{"{}":1}}"#, "k".repeat(1000));
+    assert!(what(&long).len() < 300);
 }
 
 #[test]

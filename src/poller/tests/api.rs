@@ -134,7 +134,8 @@ impl FakeApi {
         match status {
             200 => Ok(()),
             0 => Err(RequestFailure::new(Reason::Timeout, "no answer")),
-            1 => Err(RequestFailure::new(Reason::Decode, "HTML")),
+            1 => Err(RequestFailure::new(Reason::NotJson, "HTML")),
+            2 => Err(RequestFailure::new(Reason::Decode, "an object")),
             _ => {
                 let status = StatusCode::from_u16(status).unwrap();
                 Err(RequestFailure::status(status, self.responses().hold))

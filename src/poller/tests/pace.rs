@@ -193,8 +193,8 @@ async fn each_failed_poll_costs_a_repository_one_attempt() {
 
 #[tokio::test(start_paused = true)]
 async fn a_final_failure_is_not_repeated() {
-    let is_final = [301, 400, 403, 404, 1].map(|status| (status, 1));
-    let others = [0, 408, 425, 429, 500, 501, 502, 503, 504].map(|status| (status, 4));
+    let is_final = [301, 400, 403, 404, 501, 1, 2].map(|status| (status, 1));
+    let others = [0, 408, 409, 425, 429, 499, 500, 502, 503, 504].map(|status| (status, 4));
     for (status, attempts) in is_final.into_iter().chain(others) {
         let api = FakeApi::refusing(30, status, |id| id == 1);
         api.poller().poll().await;
@@ -254,8 +254,9 @@ async fn twenty_failures_in_a_row_end_the_first_part_as_an_outage() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn refused_reads_are_no_outage() {
-    for status in [403, 404] {
+async fn refused_reads_and_another_shape_are_no_outage() {
+    // 2 is JSON of another shape.
+    for status in [403, 404, 2] {
         let api = FakeApi::refusing(100, status, |id| id != 77);
         let outcome = api.poller().poll().await;
         assert_eq!(

@@ -221,7 +221,7 @@ impl World {
             How::Timeout => RequestFailure::new(Reason::Timeout, "no complete answer in time"),
             How::Connect => RequestFailure::new(Reason::Connect, "refused"),
             How::Truncated => RequestFailure::new(Reason::Truncated, "cut short"),
-            How::Html => RequestFailure::new(Reason::Decode, "HTML"),
+            How::Html => RequestFailure::new(Reason::NotJson, "HTML"),
         })
     }
 

@@ -1,0 +1,168 @@
+//! The failures that responses without data become.
+
+use super::*;
+use reqwest::header::{HeaderName, HeaderValue};
+
+const KEY: &str = "k3y-of-the-account";
+const LISTING: &str = "https://api.example.com/base/v1/repositories?limit=1000";
+
+/// Returns the failure of a response to a request for the listing.
+fn refused(status: u16, headers: &[(&'static str, &str)], body: &str) -> RequestFailure {
+    of(Operation::ListRepositories, LISTING, status, headers, body)
+}
+
+fn of(
+    operation: Operation,
+    url: &str,
+    status: u16,
+    headers: &[(&'static str, &str)],
+    body: &str,
+) -> RequestFailure {
+    let headers = headers.iter().map(|(name, value)| {
+        let value = HeaderValue::from_bytes(value.as_bytes()).unwrap();
+        (HeaderName::from_static(name), value)
+    });
+    Refused {
+        operation,
+        url: &url.parse().unwrap(),
+        status: StatusCode::from_u16(status).unwrap(),
+        headers: &headers.collect(),
+        body: body.as_bytes(),
+        key: KEY,
+    }
+    .failure()
+}
+
+#[test]
+fn a_status_says_whether_another_attempt_may_succeed() {
+    for (status, reason, is_momentary) in [
+        (400, Reason::ClientError, false),
+        (401, Reason::Unauthorized, false),
+        (403, Reason::Forbidden, false),
+        (404, Reason::NotFound, false),
+        (408, Reason::ClientError, true),
+        (409, Reason::ClientError, true),
+        (425, Reason::ClientError, true),
+        (429, Reason::RateLimited, true),
+        (499, Reason::ClientError, true),
+        (500, Reason::ServerError, true),
+        (501, Reason::ServerError, false),
+        (504, Reason::ServerError, true),
+    ] {
+        let failure = refused(status, &[], "{}");
+        assert_eq!(
+            (failure.reason, failure.is_momentary),
+            (reason, is_momentary),
+            "{status}"
+        );
+    }
+}
+
+#[test]
+fn the_message_of_a_4xx_is_quoted_without_the_key() {
+    let what = |status, message: &str| {
+        let body = serde_json::json!({"code": 3, "message": message, "details": []});
+        refused(status, &[], &body.to_string()).what
+    };
+    let said = what(400, "limit must be at most 100");
+    assert_eq!(
+        said,
+        "the API answered 400 Bad Request: \"limit must be at most 100\""
+    );
+    assert_eq!(
+        what(400, &format!("no {KEY}")),
+        "the API answered 400 Bad Request"
+    );
+    assert_eq!(
+        what(500, "secret"),
+        "the API answered 500 Internal Server Error"
+    );
+    let hostile = what(404, &format!("\u{1b}[2J\n{}", "ü".repeat(300)));
+    assert!(
+        hostile.contains("\\u{1b}[2J\\nü") && hostile.ends_with("ü…\""),
+        "{hostile}"
+    );
+    assert!(hostile.chars().count() < 260, "{hostile}");
+    let hint = refused(400, &[], "").hint;
+    assert!(hint.contains("api.page_size"), "{hint}");
+    let hint = of(Operation::ListLanguages, LISTING, 400, &[], "").hint;
+    assert!(!hint.contains("api.page_size"), "{hint}");
+}
+
+#[test]
+fn a_403_that_tells_of_a_quota_is_a_429() {
+    for (headers, hold) in [
+        (&[("retry-after", "60")][..], Some(60)),
+        (&[("x-ratelimit-remaining", "0")], None),
+    ] {
+        let failure = refused(403, headers, "<html>");
+        assert_eq!(failure.reason, Reason::RateLimited);
+        assert!(failure.is_momentary && failure.is_refusal());
+        assert_eq!(failure.hold, hold.map(Duration::from_secs));
+        assert!(failure.what.contains("403"), "{}", failure.what);
+    }
+    let failure = refused(403, &[("x-ratelimit-remaining", "7")], "");
+    assert_eq!(failure.reason, Reason::Forbidden);
+    assert_eq!(refused(404, &[("retry-after", "60")], "").hold, None);
+}
+
+#[test]
+fn a_page_of_html_is_not_of_the_api() {
+    for (status, hint) in [
+        (401, "if it is the API, check the key"),
+        (403, "if it is the API, check the key"),
+        (404, "check that api.base_url is the address of the API"),
+        (400, "check that api.base_url is the address of the API"),
+    ] {
+        let failure = refused(status, &[], "\r\n <!doctype html>");
+        assert_eq!(failure.reason, Reason::NotJson, "{status}");
+        assert!(
+            failure.what.ends_with(" with a page of HTML"),
+            "{}",
+            failure.what
+        );
+        assert!(failure.hint.contains(hint), "{status}: {}", failure.hint);
+    }
+    let failure = refused(503, &[("retry-after", "5")], "<html>");
+    assert_eq!(failure.reason, Reason::ServerError);
+    assert_eq!(failure.hold, Some(Duration::from_secs(5)));
+    let plain = "http://api.example.com/v1/repositories";
+    let hint = of(Operation::ListLanguages, plain, 400, &[], "<html>").hint;
+    assert!(hint.contains("https://"), "{hint}");
+}
+
+#[test]
+fn a_redirect_says_where_to_and_names_a_remedy_that_works() {
+    for (location, shown, remedy) in [
+        (
+            "https://new.example.com/base/v1/repositories?limit=1000",
+            "https://new.example.com/base/v1/repositories",
+            "set api.base_url to https://new.example.com/base",
+        ),
+        (
+            "/v2/v1/repositories",
+            "https://api.example.com/v2/v1/repositories",
+            "set api.base_url to https://api.example.com/v2",
+        ),
+        (
+            "/base/v1/repositories/",
+            "https://api.example.com/base/v1/repositories/",
+            "redirects are not followed",
+        ),
+        (
+            "https://user:secret@login.example.com/?state=secret",
+            "https://login.example.com/",
+            "redirects are not followed",
+        ),
+    ] {
+        let failure = refused(307, &[("location", location)], "");
+        assert_eq!(failure.reason, Reason::Redirect);
+        let end = format!("307 Temporary Redirect, which points to \"{shown}\"");
+        assert!(failure.what.ends_with(&end), "{}", failure.what);
+        assert!(failure.hint.starts_with(remedy), "{}", failure.hint);
+    }
+    let hint = refused(304, &[], "").hint;
+    assert!(hint.contains("such as a cache"), "{hint}");
+    let echoed = refused(302, &[("location", &format!("/{KEY}/v1/repositories"))], "");
+    assert!(!(echoed.what + &echoed.hint).contains(KEY));
+}
