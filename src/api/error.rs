@@ -123,9 +123,9 @@ impl Refused<'_> {
         let mut failure = RequestFailure::status(self.status, wait);
         if self.body.trim_ascii_start().starts_with(b"<") {
             failure.what += " with a page of HTML";
-            self.blame_for_html(&mut failure);
+            blame_for_html(&mut failure);
         } else if let Some(message) = self.message() {
-            failure.what += &format!(": {message}");
+            failure.what = format!("{}: {message}", failure.what);
         }
         if self.status == StatusCode::FORBIDDEN && self.is_quota(wait) {
             // Large code hosts spell 429 like this.
@@ -140,21 +140,6 @@ impl Refused<'_> {
             failure.hint = hint.into();
         }
         failure
-    }
-
-    /// Blames a page of HTML on whatever answers in place of the API.
-    fn blame_for_html(&self, failure: &mut RequestFailure) {
-        let reason = Reason::NotJson;
-        match failure.reason {
-            Reason::Unauthorized | Reason::Forbidden => {
-                failure.hint = "check api.base_url and what answers in place of the API, such as \
-                                a firewall, a login or a proxy; if it is the API, check the key"
-                    .into();
-            }
-            Reason::NotFound | Reason::ClientError => failure.hint = hint(reason).into(),
-            _ => return,
-        }
-        failure.reason = reason;
     }
 
     fn is_quota(&self, wait: Option<Duration>) -> bool {
@@ -180,7 +165,7 @@ impl Refused<'_> {
         };
         let shown = format!("{}{}", to.origin().ascii_serialization(), to.path());
         if !shown.contains(self.key) {
-            failure.what += &format!(", which points to {}", quoted(&shown));
+            failure.what = format!("{}, which points to {}", failure.what, quoted(&shown));
         }
         let path = self.url.path();
         let end = path.rfind("/v1/repositories").map(|at| &path[at..]);
@@ -217,6 +202,21 @@ impl Refused<'_> {
             _ => None,
         }
     }
+}
+
+/// Blames a page of HTML on whatever answers in place of the API.
+fn blame_for_html(failure: &mut RequestFailure) {
+    let reason = Reason::NotJson;
+    match failure.reason {
+        Reason::Unauthorized | Reason::Forbidden => {
+            failure.hint = "check api.base_url and what answers in place of the API, such as \
+                            a firewall, a login or a proxy; if it is the API, check the key"
+                .into();
+        }
+        Reason::NotFound | Reason::ClientError => failure.hint = hint(reason).into(),
+        _ => return,
+    }
+    failure.reason = reason;
 }
 
 /// Quotes a text of the API: escaped, and cut at [`LONGEST_QUOTE`].

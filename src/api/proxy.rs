@@ -18,7 +18,7 @@ pub struct Proxy {
 
 impl Proxy {
     /// Returns the proxy for requests to `api`; `None` for an API without TLS, because a proxy for
-    /// plain HTTP would see the key, and for a host in NO_PROXY.
+    /// plain HTTP would see the key, and for a host in `NO_PROXY`.
     ///
     /// # Errors
     ///
@@ -61,7 +61,7 @@ impl Proxy {
     /// Names the proxy in the failure of a connection that may be its fault.
     pub fn blame(&self, failure: &mut RequestFailure) {
         if matches!(failure.reason, Reason::Connect | Reason::Tls) {
-            failure.what += &format!(" (through the proxy {self})");
+            failure.what = format!("{} (through the proxy {self})", failure.what);
             failure.hint = format!(
                 "{}; check {}, too: its form is http://user:password@host:port, and the proxy must \
                  let requests to the API pass",

@@ -12,7 +12,7 @@ use crate::{
 use flate2::read::MultiGzDecoder;
 use reqwest::{
     Response, StatusCode, Url,
-    header::{ACCEPT, ACCEPT_ENCODING, CONTENT_ENCODING, HeaderMap},
+    header::{ACCEPT, ACCEPT_ENCODING, CONTENT_ENCODING, HeaderMap, HeaderValue},
 };
 use rustls::ClientConfig;
 use secrecy::{ExposeSecret, SecretString};
@@ -165,7 +165,7 @@ fn too_large(limit: u64) -> RequestFailure {
 
 /// Inflates a body of at most `limit` bytes.
 fn inflated(headers: &HeaderMap, body: Vec<u8>, limit: u64) -> Result<Vec<u8>, RequestFailure> {
-    let encoding = headers.get(CONTENT_ENCODING).map(|name| name.as_bytes());
+    let encoding = headers.get(CONTENT_ENCODING).map(HeaderValue::as_bytes);
     let encoding = encoding.unwrap_or(b"identity").to_ascii_lowercase();
     match &*encoding {
         b"identity" => return Ok(body),

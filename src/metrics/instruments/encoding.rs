@@ -36,7 +36,7 @@ impl Instruments {
         metric(
             to,
             "translation_exporter_poll_failures_total",
-            "Polls that did not read everything, by reason: key_file, unauthorized, held (by \
+            "Polls that did not read everything, by reason: key_file, ca_file, unauthorized, held (by \
              Retry-After), unavailable (the API fails as a whole), listing, repositories",
             &self.poll_failures,
         )?;
@@ -60,7 +60,7 @@ impl Instruments {
             "translation_exporter_api_request_failures_total",
             "Requests to the API that failed, by reason: timeout, connect, tls, redirect, \
              unauthorized, forbidden, not_found, rate_limited, client_error, server_error, \
-             too_large, truncated, decode, cursor",
+             too_large, truncated, decode, not_json, cursor",
             &self.api_request_failures,
         )?;
         metric(
