@@ -106,7 +106,7 @@ problem_kinds! {
     RateLimited: "rate_limited", None,
         "the API limits the rate of requests, and thereby slowed the last poll",
         Some("requests are sent at the configured rate again");
-    TargetUnused: "target_unused", None,
+    TargetUnused: "target_unused", Some("TranslationTargetUnused"),
         "an entry of `targets` applies to no language",
         Some("every entry of targets applies to a language");
     RemovalUnconfirmed: "removal_unconfirmed", None,

@@ -8,7 +8,6 @@ import contextlib
 import functools
 import json
 import re
-import signal
 import time
 
 import pytest
@@ -162,6 +161,13 @@ def a_certificate_that_expires(driven):
     driven.certificate("server", days=90)
 
 
+@situation("target_unused", "TranslationTargetUnused")
+def a_target_of_no_repository(driven):
+    driven.restart(targets=[{"repositories": ["acme/renamed"], "ratio": 0.9}])
+    yield
+    driven.restart(targets=[])
+
+
 @situation("stalled", "TranslationStalled")
 def a_translation_that_nobody_works_on(driven):
     driven.advance("8d")
@@ -196,7 +202,7 @@ def test_each_kind_with_an_alert_has_a_situation():
     rules = [rule for group in yaml.safe_load(ALERTS.read_text())["groups"] for rule in group["rules"]]
     found = {rule["alert"]: "|".join(re.findall(r'\bkind=~?"(.+?)"', rule["expr"])).split("|") for rule in rules}
     watched = {(kind, alert) for alert, kinds in found.items() for kind in kinds if kind}
-    listed = set(re.findall(r"(?m)^\| `(\w+)` \| .*warning \| (\w+) \|", (ROOT / "docs/metrics.md").read_text()))
+    listed = set(re.findall(r"(?m)^\| `(\w+)` \| .* \| (Translation\w+) \|", (ROOT / "docs/metrics.md").read_text()))
     assert listed and listed <= watched == {(kind, alert) for _, kind, alert, _ in (one.values for one in SITUATIONS)}
 
 
@@ -206,14 +212,13 @@ def watch(prometheus, tmp_path):
 
     def start(exporter):
         rules = ALERTS.read_text()
-        for minutes, seconds in (
-            (r"interval: \d+m", "interval: 1s"),
-            (r" for: \d+[mh]", " for: 1s"),
-            (r" keep_firing_for: \d+[mh]", " keep_firing_for: 1s"),
-            (r"\[(15m|1d)\]", "[3s]"),
+        for times, seconds in (
+            (r" for: \d+[mhd]", " for: 1s"),
+            (r" keep_firing_for: \d+m", " keep_firing_for: 1s"),
+            (r"\[(10m|15m|1h|1d)\]", "[3s]"),
         ):
-            rules, count = re.subn(minutes, seconds, rules)
-            assert count, f"{ALERTS} has nothing like {minutes!r} to shorten any more"
+            rules, count = re.subn(times, seconds, rules)
+            assert count, f"{ALERTS} has nothing like {times!r} to shorten any more"
         (tmp_path / "alerts.yaml").write_text(rules)
         scheme = exporter.url.partition(":")[0]
         job = {"job_name": "l10n", "scheme": scheme, "static_configs": [{"targets": [exporter.host]}]}
