@@ -105,6 +105,8 @@ CHANGED = [
     ("serviceMonitor.extraSpec", {"labelLimit": 77}, "ServiceMonitor", '"labelLimit": 77'),
     ("prometheusRule.namespace", "rules", "PrometheusRule", '"namespace": "rules"'),
     ("prometheusRule.labels", {"role": "alerts"}, "PrometheusRule", '"role": "alerts"'),
+    ("prometheusRule.runbookUrl", "https://wiki.example.com", "PrometheusRule", '"https://wiki.example.com#translationstalled"'),
+    ("prometheusRule.dashboardUrl", "https://g.example.com", "PrometheusRule", '"https://g.example.com/d/translation-repository?'),
     ("prometheusRule.overrides", {"TranslationStalled": {"for": "77m"}}, "PrometheusRule", '"for": "77m"'),
     ("dashboards.namespace", "dashboards", "ConfigMap", '"namespace": "dashboards"'),
     ("dashboards.labels", {"for_grafana": "1"}, "ConfigMap", '"for_grafana": "1"'),

@@ -74,7 +74,10 @@ def configuration(folder, hook, mail, teams):
     config = yaml.safe_load(text)
     (folder / "slack-webhook").write_text(f"http://127.0.0.1:{hook}/slack")
     (folder / "teams-webhook").write_text(f"http://127.0.0.1:{hook}/teams")
-    config["route"] |= {"group_wait": "0s", "group_interval": "1s"}
+    times = {"group_wait": "0s", "group_interval": "1s"}
+    config["route"] |= times
+    for route in config["route"]["routes"]:
+        route |= times
     config["global"] = {"smtp_require_tls": False}
     translators, operators = config["receivers"]
     translators["email_configs"][0]["smarthost"] = f"127.0.0.1:{mail}"
@@ -87,42 +90,53 @@ def configuration(folder, hook, mail, teams):
     shutil.copy(PROMETHEUS / "notifications.tmpl", folder)
 
 
-def stalled(repo, language, **annotations):
+def about(alert, repo, language, said, **annotations):
+    translation = f"The translation of {repo} into {language}"
     return {
-        "labels": {"alertname": "TranslationStalled", "job": "l10n", "severity": "warning", "repo": repo, "language": language},
-        "annotations": {"summary": "A translation has stalled.", "runbook_url": RUNBOOK} | annotations,
+        "labels": {"alertname": alert, "job": "l10n", "severity": "warning", "repo": repo, "language": language},
+        "annotations": {"summary": f"{translation} {said}", "description": f"{translation} is not ready.", "runbook_url": RUNBOOK}
+        | annotations,
     }
 
 
+def stalled(repo, language, **annotations):
+    return about("TranslationStalled", repo, language, "has stalled", **annotations)
+
+
 STALLED = [
-    stalled("acme/webshop", "de", status="42.3% of 95%, due 2026-12-24", link="https://translations.example.com/7"),
-    stalled("acme/webshop", "pt-BR", status="12% of 100%", link="https://translations.example.com/7"),
-    # No link, no completion; a name that would address everybody in Slack and be a link in Teams.
-    stalled("acme/<!channel>[x](y)", "es", status="unknown of 100%"),
+    stalled("acme/webshop", "de", link="https://translations.example.com/7"),
+    stalled("acme/webshop", "pt-BR", link="https://translations.example.com/7"),
+    # No link; a name that would address everybody in Slack and be a link in Teams.
+    stalled("acme/<!channel>[x](y)", "es"),
 ]
 STALLED_TITLE = "3 translations have stalled"
 STALLED_TEXT = f"""\
 acme/webshop https://translations.example.com/7
-- de: 42.3% of 95%, due 2026-12-24
-- pt-BR: 12% of 100%
+- de is not ready.
+- pt-BR is not ready.
 
 acme/ !channel  x (y)
-- es: unknown of 100%
+- es is not ready.
 
 Exporter: l10n
-
 What to do: {RUNBOOK}
 """
-MISSED = {
-    "labels": {"alertname": "TranslationTargetMissed", "job": "l10n", "severity": "warning", "repo": "acme/app", "language": "fr"},
-    "annotations": {"status": "80% of 100%, due 2026-11-01", "runbook_url": RUNBOOK},
-}
-MISSED_TITLE = "Translation of acme/app into fr has missed its date"
+MISSED = about("TranslationTargetMissed", "acme/app", "fr", "is overdue", dashboard_url="https://grafana.example.com/d/x")
+MISSED_TITLE = "The translation of acme/app into fr is overdue"
+MISSED_TEXT = f"""\
+acme/app
+- fr is not ready.
+
+Exporter: l10n
+Dashboard: https://grafana.example.com/d/x
+What to do: {RUNBOOK}
+"""
+MISSED_OVER = "This is over:\n\nacme/app\n- fr\n\nExporter: l10n\n"
 STALE = {
     "labels": {"alertname": "TranslationDataStale", "job": "l10n", "namespace": "tools", "severity": "warning"},
-    "annotations": {"summary": "Data are stale.", "description": "7 of 12 repositories have not been read.", "runbook_url": RUNBOOK},
+    "annotations": {"summary": "Data are stale", "description": "7 of 12 repositories have not been read.", "runbook_url": RUNBOOK},
 }
-STALE_TEXT = f"7 of 12 repositories have not been read.\nExporter: l10n, namespace tools\n\nWhat to do: {RUNBOOK}\n"
+STALE_TEXT = f"7 of 12 repositories have not been read.\nExporter: l10n, namespace tools\nWhat to do: {RUNBOOK}\n"
 
 
 def parts(message):
@@ -175,12 +189,12 @@ def test_alertmanager_delivers_the_messages_of_the_templates(tmp_path):
         wait_for("Alertmanager is ready", lambda: urllib.request.urlopen(f"http://{at}/-/ready").status == 200)
         post(*STALLED, MISSED, STALE)
         expect(STALLED_TITLE, STALLED_TEXT)
-        expect(MISSED_TITLE)
+        expect(MISSED_TITLE, MISSED_TEXT)
         expect("Data are stale", STALE_TEXT)
         # It has an end.
         post(MISSED | {"endsAt": "2026-01-01T00:00:00Z", "startsAt": "2025-12-31T00:00:00Z"})
-        expect(f"Resolved: {MISSED_TITLE}")
-        # Many are cut.
-        post(*(stalled(f"many/repository-{number}", "de", status="1% of 100%") for number in range(120)))
-        said = lambda one: "123 translations" in parts(one)[0] and "and 73 more" in parts(one)[1]  # noqa: E731
-        wait_for("a message about many says how many are left out", lambda: any(map(said, received)))
+        expect(f"Resolved: {MISSED_TITLE}", MISSED_OVER)
+        # Many are counted.
+        post(*(stalled(f"many/repository-{number:03}", "de") for number in range(120)))
+        counts = {"- de: 121", "- es: 1", "- acme/webshop: 2", "- others: 102"}
+        wait_for("a message about many counts them", lambda: any(counts <= set(parts(one)[1].splitlines()) for one in received))

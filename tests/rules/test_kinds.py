@@ -8,6 +8,7 @@ import contextlib
 import functools
 import json
 import re
+import signal
 import time
 
 import pytest
@@ -214,7 +215,7 @@ def watch(prometheus, tmp_path):
         rules = ALERTS.read_text()
         for times, seconds in (
             (r" for: \d+[mhd]", " for: 1s"),
-            (r" keep_firing_for: \d+m", " keep_firing_for: 1s"),
+            (r" keep_firing_for: \d+[mh]", " keep_firing_for: 1s"),
             (r"\[(10m|15m|1h|1d)\]", "[3s]"),
         ):
             rules, count = re.subn(times, seconds, rules)

@@ -108,21 +108,21 @@ serviceMonitor.relabelings replace it by. Empty if they compute it.
 {{- end }}
 
 {{/*
-No other series tells of an exporter that never came up, so the alert names the job: no target, or none that can be scraped.
+No other series tells of an exporter that never came up, so this alert names the job: no target, or one whose exporter was never scraped.
 */}}
 {{- define "translation-exporter.absentGroup" -}}
 {{- $job := include "translation-exporter.job" . }}
-{{- $namespace := include "translation-exporter.namespace" . }}
+{{- $labels := printf "job=%q, namespace=%q" $job (include "translation-exporter.namespace" .) }}
 name: {{ include "translation-exporter.fullname" . }}-absent
 rules:
   - alert: TranslationExporterAbsent
-    {{- $labels := printf "job=%q, namespace=%q" $job $namespace }}
-    expr: absent(up{ {{- $labels -}} }) or absent_over_time(translation_exporter_build_info{ {{- $labels -}} }[3d])
+    expr: absent(up{ {{- $labels -}} }) or absent_over_time(translation_exporter_build_info{ {{- $labels -}} }[30d])
     for: 15m
     labels:
       severity: warning
     annotations:
-      summary: An exporter is absent.
-      description: Prometheus has no target of job {{ $job }}, or its target has not exposed the metrics of an exporter for three days. Translations are not being watched.
+      summary: The exporter of job {{ $job }} is absent
+      description: Prometheus has no target of job {{ $job }}, or never scraped its exporter. Nobody watches its translations.
+      dashboard_url: http://localhost:3000/d/translation-exporter
       runbook_url: https://github.com/translation-exporter/translation-exporter/blob/main/deploy/prometheus/runbook.md#translationexporterabsent
 {{- end }}
