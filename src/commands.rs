@@ -14,19 +14,17 @@ mod stdio;
 mod stop;
 
 use crate::{
-    api::{Client, check_ca_file},
+    api::check_ca_file,
     cli::{Cli, Command},
     config::{self, Config, ConfigError, Options},
-    domain::Failure,
+    domain::{Failure, Scale, Settings, links::Links, targets::Targets},
     metrics::instruments::Instruments,
-    poller::Settings,
     report::NotReady,
     server::{listen, web_config::WebConfigFile},
     state::{DEMO, SavedState, StateFile},
     support::{clock::Clock, hint::SetupError, logging},
 };
 use anyhow::Context as _;
-use globset::GlobSet;
 use std::{ffi::OsString, path::Path, sync::Arc};
 use tokio::runtime::Builder;
 use url::Position;
@@ -192,28 +190,27 @@ fn warnings(config: &Config) -> Vec<String> {
     warnings
 }
 
-/// Returns the poller's settings. `only` selects the repositories to read; an empty set selects
-/// all.
-fn poller_settings(config: &Config, api: Client, only: GlobSet) -> Arc<Settings<Client>> {
+/// Returns what to poll and how to judge it. Logs warnings about valid values.
+fn settings(config: &Config) -> Settings {
     for warning in warnings(config) {
         tracing::warn!("{warning}");
     }
-    Arc::new(Settings {
-        api,
+    Settings {
         interval: config.poll.interval,
+        stale_after: config.poll.stale_after,
         concurrency: config.api.concurrency,
         max_attempts: config.api.max_attempts,
-        stale_after: config.poll.stale_after,
         max_repositories: config.api.max_repositories,
         filter: config.filter.clone(),
-        only,
         excluded_languages: config.excluded_languages.clone(),
-        completion_scale: config.api.completion_scale,
-        is_scale_chosen: config.api.is_scale_chosen,
-        targets: Arc::clone(&config.targets),
+        scale: Scale {
+            finished: config.api.completion_scale,
+            is_chosen: config.api.is_scale_chosen,
+        },
+        targets: Targets::clone(&config.targets),
         thresholds: config.thresholds,
-        links: Arc::clone(&config.links),
-    })
+        links: Links::clone(&config.links),
+    }
 }
 
 #[cfg(test)]

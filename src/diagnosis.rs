@@ -16,7 +16,7 @@ pub use log::{ProblemLog, log};
 pub use polling::{headline, progress};
 
 use crate::{
-    domain::{Failure, ProblemKind, Severity, document::Document},
+    domain::{Failure, ProblemKind, Severity, document::View},
     metrics::instruments::Facts,
     support::clock::{DAY, Timestamp, WrongClock},
 };
@@ -81,24 +81,26 @@ impl Finding {
     }
 }
 
-/// Returns the findings at `now`, in the order of their kinds: causes before consequences.
-pub fn findings(document: &Document, facts: &Facts, now: Timestamp) -> Vec<Finding> {
+/// Returns the findings at `now` about what is chosen, in the order of their kinds: causes before
+/// consequences.
+pub fn findings(view: &View<'_>, facts: &Facts, now: Timestamp) -> Vec<Finding> {
+    let document = view.document;
     let status = &document.status;
     let mut findings: Vec<_> = [
-        polling::finding(document, now),
-        data::stale(document, now),
-        data::failing(document, now),
+        polling::finding(view, now),
+        data::stale(view, now),
+        data::failing(view, now),
         data::unconfirmed(document),
-        data::shape(document),
+        data::shape(view),
         scale(
-            document.completion_scale,
+            document.settings.scale,
             document.is_scale_suspect,
-            document.completions(),
+            view.out_of_scale(),
         ),
-        data::omitted_zeros(status.zeros),
-        data::languages_gone(&status.languages_gone),
+        data::omitted_zeros(document.zeros),
+        data::languages_gone(view),
         data::rate_limited(status),
-        polling::overrun(status),
+        polling::overrun(document),
         certificate(facts, now),
     ]
     .into_iter()
@@ -113,7 +115,7 @@ pub fn findings(document: &Document, facts: &Facts, now: Timestamp) -> Vec<Findi
             document.filtered,
             document.unnamed,
         ));
-        findings.extend(data::unused_targets(document));
+        findings.extend(data::unused_targets(view));
     }
     for finding in &mut findings {
         // A beginning may have been recorded while the wall clock was ahead.

@@ -12,16 +12,15 @@ pub mod polling;
 pub mod problem;
 pub mod record;
 mod response;
-pub mod snapshot;
+mod settings;
 pub mod targets;
-mod thresholds;
 
 pub use problem::{ProblemKind, Severity};
 pub use response::{
     Defects, Found, LanguageList, Listing, Next, Page, ReportedLanguage, ZeroCount,
 };
 
-pub use thresholds::Thresholds;
+pub use settings::{Scale, Settings, Thresholds};
 
 use crate::support::clock::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -71,13 +70,6 @@ impl Completion {
 
     pub fn get(self) -> f64 {
         self.0
-    }
-
-    /// Divides by `scale`, the completion that means finished, without clamping. Rounds to 12
-    /// decimals, because a binary fraction rarely equals a decimal one: 92.3 / 100 must reach a
-    /// target of 0.923.
-    pub fn ratio(self, scale: f64) -> f64 {
-        twelve_decimals(self.0 / scale)
     }
 }
 
@@ -247,6 +239,20 @@ labels! {
 }
 
 labels! {
+    /// The state of a repository's languages.
+    State {
+        /// This process has not read them yet. Those of an earlier process may be shown.
+        Pending = "pending",
+        /// The last read succeeded.
+        Fresh = "fresh",
+        /// The last read failed; the data of an earlier read are still shown.
+        Failing = "failing",
+        /// The data are too old to be shown; their problems stay for a day.
+        Stale = "stale",
+    }
+}
+
+labels! {
     /// A kind of problem of a translation that is not ready, the mildest first.
     TranslationProblem {
         /// No progress for longer than `thresholds.stalled_after`.
@@ -268,8 +274,23 @@ labels! {
         OldData = "old_data",
         /// No completion is reported: only its date can be judged.
         NoCompletion = "no_completion",
+        /// The completion is below 0 or above the scale: only its date can be judged.
+        OutOfScale = "out_of_scale",
         /// The history is too short to tell a stall or a risk.
         TooEarly = "too_early",
+    }
+}
+
+impl NotJudged {
+    /// Returns the reason in words for people.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::SuspectScale => "the completion scale is suspect",
+            Self::OldData => "the data are too old",
+            Self::NoCompletion => "no completion is reported",
+            Self::OutOfScale => "the completion is outside the scale",
+            Self::TooEarly => "pace not known yet",
+        }
     }
 }
 

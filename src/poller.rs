@@ -1,4 +1,4 @@
-//! The poller: reads every repository at an interval, publishes snapshots, and saves the state.
+//! The poller: reads every repository at an interval, publishes documents, and saves the state.
 //!
 //! - [`Poller::run`] decides when a poll begins: one interval after the start of the previous poll,
 //!   or after its end if it ended early, and never while Retry-After holds all requests. A poll
@@ -7,7 +7,7 @@
 //! - [`poll`] reads the listing, then the languages of each repository. Its [`queue`] decides which
 //!   request is next, and when to stop.
 //! - [`ledger`] keeps what the polls have read.
-//! - [`Poller`] publishes the ledger as a snapshot with the status of polling, also during a poll.
+//! - [`Poller`] publishes the ledger, judged, with the status of polling, also during a poll.
 //! - [`save`] writes the state file on a task of its own.
 //!
 //! The poller knows no HTTP. Its requests go through [`Api`].
@@ -17,21 +17,21 @@ mod log;
 mod poll;
 mod queue;
 mod save;
-mod settings;
 
 pub use save::Saver;
-pub use settings::Settings;
 
 use crate::{
     api::Api,
     domain::{
+        Settings,
+        document::Document,
         polling::{PollOutcome, PollStatus},
-        snapshot::Snapshot,
     },
     metrics::instruments::Instruments,
     state::SavedState,
     support::clock::Clock,
 };
+use globset::GlobSet;
 use ledger::Ledger;
 use log::PollLog;
 use std::{sync::Arc, time::Duration};
@@ -50,18 +50,21 @@ const HEARTBEAT: Duration = Duration::from_secs(5);
 /// stall, and clocks are set.
 const PUBLISH_EVERY: Duration = Duration::from_secs(60);
 
-/// A function that publishes. It must not block.
-pub type Publish = Box<dyn Fn(Arc<Snapshot>, PollStatus) + Send + Sync>;
-
 /// The state of polling, and the way to publish and save it.
 pub struct Poller<A> {
-    settings: Arc<Settings<A>>,
+    api: Arc<A>,
+    settings: Arc<Settings>,
+    /// Globs on the names of the repositories to read; an empty set reads all repositories.
+    only: GlobSet,
     clock: Clock,
     instruments: Arc<Instruments>,
     ledger: Ledger,
     /// `None` without a state file.
     saver: Option<Saver>,
-    publish: Publish,
+    document: watch::Sender<Arc<Document>>,
+    /// Sees each publication, while a receiver sees the newest one.
+    #[cfg(test)]
+    seen: tests::Publish,
     /// The part of the status that lasts from poll to poll.
     status: PollStatus,
     is_polling: bool,
@@ -72,14 +75,15 @@ pub struct Poller<A> {
 }
 
 impl<A: Api> Poller<A> {
-    /// `state` is the content of the state file, if there is any.
+    /// `state` is the content of the state file, if there is any. `only` chooses the repositories to
+    /// read by their names; an empty set chooses all.
     pub fn new(
-        settings: Arc<Settings<A>>,
-        state: Option<SavedState>,
-        saver: Option<Saver>,
+        api: A,
+        settings: Arc<Settings>,
+        only: GlobSet,
+        (state, saver): (Option<SavedState>, Option<Saver>),
         clock: Clock,
         instruments: Arc<Instruments>,
-        publish: Publish,
     ) -> Self {
         let state = state.unwrap_or_default();
         let now = clock.now();
@@ -92,18 +96,30 @@ impl<A: Api> Poller<A> {
         // The process that saved the state may have had other filters.
         let (restored, log) = (ledger.repositories(), &mut PollLog::default());
         ledger.select(&restored, &settings.filter, now, log);
-        Self {
+        let document = ledger.judge(&settings, status.clone(), now, None);
+        let poller = Self {
+            api: Arc::new(api),
             settings,
+            only,
             clock,
             instruments,
             ledger,
             saver,
-            publish,
+            document: watch::Sender::new(Arc::new(document)),
+            #[cfg(test)]
+            seen: Box::new(|_| {}),
             status,
             is_polling: false,
             progress: watch::Sender::default(),
             next_poll: None,
-        }
+        };
+        poller.document.send_replace(poller.document());
+        poller
+    }
+
+    /// Returns a receiver of the published documents.
+    pub fn documents(&self) -> watch::Receiver<Arc<Document>> {
+        self.document.subscribe()
     }
 
     /// Returns a receiver of the progress of polls.
@@ -111,28 +127,20 @@ impl<A: Api> Poller<A> {
         self.progress.subscribe()
     }
 
-    pub fn snapshot(&self) -> Snapshot {
-        self.ledger.snapshot(&self.settings, self.clock.now())
+    /// Judges everything that is known now.
+    pub fn document(&self) -> Arc<Document> {
+        let (previous, now) = (self.document.borrow().clone(), self.clock.now());
+        let ledger = &self.ledger;
+        Arc::new(ledger.judge(&self.settings, self.status(), now, Some(&previous)))
     }
 
-    pub fn status(&self) -> PollStatus {
+    fn status(&self) -> PollStatus {
         let now = self.clock.now();
-        let settings = &*self.settings;
+        let held_until = self.api.pace().held_until();
         let mut status = PollStatus {
-            interval: settings.interval,
-            stale_after: settings.stale_after,
             running: self.is_polling.then(|| self.progress.borrow().clone()),
             next_poll_at: self.next_poll.map(|at| self.clock.at(at)),
-            held_until: settings
-                .api
-                .pace()
-                .held_until()
-                .map(|until| self.clock.at(until)),
-            zeros: self.ledger.zeros(),
-            languages_gone: self
-                .ledger
-                .languages_gone(&settings.excluded_languages, now),
-            defects: self.ledger.defects(),
+            held_until: held_until.map(|until| self.clock.at(until)),
             has_data: self.ledger.has_data(),
             state_is_kept: self.saver.is_some(),
             ..self.status.clone()
@@ -163,7 +171,10 @@ impl<A: Api> Poller<A> {
     }
 
     fn publish(&self) {
-        (self.publish)(Arc::new(self.snapshot()), self.status());
+        let document = self.document();
+        #[cfg(test)]
+        (self.seen)(&document);
+        self.document.send_replace(document);
     }
 
     /// Hands the state to the saver, if there is a state file.
@@ -208,7 +219,7 @@ impl<A: Api> Poller<A> {
         let ended = Instant::now();
         loop {
             let interval = self.settings.interval;
-            let held_until = self.settings.api.pace().held_until();
+            let held_until = self.api.pace().held_until();
             let next = match outcome.cut_short() {
                 Some(_) if !self.ledger.has_languages() => ended + RETRY.min(interval),
                 Some(_) => ended + interval,

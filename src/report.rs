@@ -27,7 +27,7 @@ use crate::{
     diagnosis::Finding,
     domain::{
         Failure,
-        document::{Document, Row, Totals, Translation, worst_first},
+        document::{Row, Totals, Translation, View, worst_first},
         polling::PollOutcome,
     },
     support::{
@@ -47,15 +47,14 @@ use words::{day, days, more, percent, ready_count};
 /// The maximum number of repositories named for a cause of failed reads.
 const MOST_NAMED: usize = 10;
 
-/// The document of a poll, with the choices of the command line.
-#[derive(Debug, Clone)]
-pub struct Report {
-    /// The chosen repositories and languages.
-    pub document: Arc<Document>,
+/// What was chosen of a document, with the choices of the command line.
+#[derive(Debug)]
+pub struct Report<'a> {
+    pub view: View<'a>,
     /// The findings of the poll, sorted by kind.
-    pub findings: Vec<Finding>,
+    pub findings: &'a [Finding],
     /// The host of the API.
-    pub api: Arc<str>,
+    pub api: &'a str,
     /// The earlier data to compare with.
     pub since: Option<Arc<Since>>,
     /// The maximum size of the Markdown in bytes.
@@ -63,7 +62,7 @@ pub struct Report {
 }
 
 /// The sentences that table and Markdown share.
-impl Report {
+impl Report<'_> {
     /// Returns the change of a translation in points; nothing without earlier data.
     fn points(&self, row: &Row, translation: &Translation) -> String {
         let since = self.since.as_ref();
@@ -73,7 +72,7 @@ impl Report {
     /// Returns a heading and the changes since the earlier data, if there are such data.
     fn changes(&self) -> Option<(String, Vec<String>)> {
         let since = self.since.as_ref()?;
-        let mut changes = since.changes(&self.document);
+        let mut changes = since.changes(&self.view);
         if changes.is_empty() {
             changes.push("none seen".to_owned());
         }
@@ -82,17 +81,18 @@ impl Report {
 
     /// Returns the repositories with data, the furthest behind first.
     fn rows(&self) -> Vec<&Row> {
-        let rows = self.document.rows.iter().filter(|row| row.is_read());
+        let rows = self.view.rows.iter().filter(|row| row.is_read());
         worst_first(rows)
     }
 
     /// Counts the translations that are ready, those with problems, and those that are not judged.
     fn counts(&self) -> Vec<String> {
-        let totals = &self.document.totals;
+        let totals = &self.view.totals;
         let mean = totals.mean.get();
-        let mean = mean.map(|mean| format!("{} % on average", percent(mean)));
-        let problems = totals.problems();
-        let problems = problems.map(|(kind, count)| format!("{} {}", grouped(count), kind.words()));
+        let mean = mean.map(|mean| format!("{}% on average", percent(mean)));
+        let problems = totals.problems.iter();
+        let problems =
+            problems.map(|(kind, count)| format!("{} {}", grouped(*count), kind.words()));
         let counts: Vec<_> = [ready(totals)]
             .into_iter()
             .chain(mean)
@@ -104,29 +104,27 @@ impl Report {
 
     /// Returns the state of the translations with one date.
     fn date(&self, at: Timestamp, totals: &Totals) -> String {
-        let days = days(at, self.document.taken_at, totals);
+        let days = days(at, self.view.document.taken_at, totals);
         format!("{}, {days}: {}", day(at), ready(totals))
     }
 
     /// Names each cause of failed reads once, with the affected repositories. An outage has one
     /// cause for all repositories.
     fn failures(&self) -> Vec<String> {
-        let document = &*self.document;
-        let last = document.status.last.as_ref();
+        let view = &self.view;
+        let last = view.document.status.last.as_ref();
         let cut_short = last.and_then(PollOutcome::cut_short);
         let line = |Failure { what, hint, .. }: &Failure| format!("{what}; {hint}");
         let mut failures: Vec<_> = cut_short.map(line).into_iter().collect();
         let ended_early = last.is_some_and(PollOutcome::is_outage);
-        for cause in document.causes(|_| !ended_early) {
+        for cause in view.causes(|_| !ended_early) {
             let named = cause.repositories.iter().take(MOST_NAMED);
             let named: Vec<_> = named.map(ToString::to_string).collect();
             let others = more(cause.repositories.len() - named.len());
             let named: Vec<_> = named.into_iter().chain(others).collect();
             failures.push(format!("{}: {}", named.join(", "), line(cause.failure)));
         }
-        let not_read = document.count(|condition| {
-            condition.languages().is_none() && (ended_early || condition.failure().is_none())
-        });
+        let not_read = view.count(|row| !row.is_read() && (ended_early || row.failure.is_none()));
         if not_read > 0 {
             failures.push(format!("{} not read", repositories(not_read)));
         }
@@ -136,8 +134,8 @@ impl Report {
 
 /// Counts the translations with unknown problems, by each reason.
 fn not_judged(totals: &Totals) -> impl Iterator<Item = String> {
-    let counts = totals.not_judged();
-    counts.map(|(why, count)| format!("{} not judged: {}", grouped(count), why.words()))
+    let counts = totals.not_judged.iter();
+    counts.map(|(why, count)| format!("{} not judged: {}", grouped(*count), why.words()))
 }
 
 /// Counts the ready translations, and the resting ones apart, such as `2 of 2 ready, 10 resting`.
@@ -145,15 +143,17 @@ fn not_judged(totals: &Totals) -> impl Iterator<Item = String> {
 fn ready(totals: &Totals) -> String {
     let (ready, all, resting) = (
         ready_count(totals),
-        grouped(totals.all),
+        grouped(totals.counted),
         grouped(totals.resting),
     );
     match totals {
         Totals {
-            all: 0, resting: 0, ..
+            counted: 0,
+            resting: 0,
+            ..
         } => "no translation known".to_owned(),
         Totals { resting: 0, .. } => format!("{ready} of {all} ready"),
-        Totals { all: 0, .. } => format!("{resting} resting"),
+        Totals { counted: 0, .. } => format!("{resting} resting"),
         _ => format!("{ready} of {all} ready, {resting} resting"),
     }
 }

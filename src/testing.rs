@@ -2,13 +2,18 @@
 
 use crate::{
     domain::{
-        Completion, Failure, Language, Reason, Repository, RepositoryId,
+        Completion, Defects, Failure, Language, Reason, Repository, RepositoryId, Scale, Settings,
+        State, Thresholds, ZeroCount,
+        document::{Departed, Document, Judge},
+        filter::Filter,
+        links::Links,
         polling::{PollOutcome, PollStatus},
         record::{Languages, Record},
-        snapshot::{Condition, Shown, Snapshot},
+        targets::Targets,
     },
     support::clock::Timestamp,
 };
+use globset::GlobSet;
 use proptest::test_runner::{Config as ProptestConfig, RngSeed};
 use std::{fs, path::Path, sync::Arc, time::Duration};
 
@@ -97,6 +102,7 @@ pub fn in_condition(repository: Arc<Repository>, condition: Condition) -> Shown 
     Shown {
         repository,
         condition,
+        defects: Defects::default(),
     }
 }
 
@@ -114,25 +120,104 @@ pub fn failed(id: u64, name: &str, what: &str, hint: &str) -> Shown {
     in_condition(repository(id, name), Condition::Pending(Some(failure)))
 }
 
-impl Shown {
-    /// Returns the records sorted by code; the slice is empty while no languages are shown.
-    pub fn records(&self) -> &[Record] {
-        let languages = self.condition.languages();
-        languages.map_or(&[], |languages| &languages.records)
-    }
+/// The condition of a repository's languages.
+#[derive(Debug, Clone)]
+pub enum Condition {
+    Pending(Option<Failure>),
+    Restored(Arc<Languages>),
+    Fresh(Arc<Languages>),
+    Failing(Arc<Languages>, Failure),
+    Stale {
+        languages: Arc<Languages>,
+        failure: Option<Failure>,
+    },
+}
+
+/// A repository before its judgement.
+#[derive(Debug, Clone)]
+pub struct Shown {
+    pub repository: Arc<Repository>,
+    pub condition: Condition,
+    pub defects: Defects,
+}
+
+/// An account before its judgement.
+#[derive(Debug, Clone)]
+pub struct Snapshot {
+    pub taken_at: Timestamp,
+    /// Sorted by name.
+    pub repositories: Vec<Shown>,
+    pub filtered: usize,
+    pub unnamed: usize,
+    pub unconfirmed: usize,
+    pub defects: Defects,
+    pub zeros: ZeroCount,
+    pub departed: Vec<Departed>,
+    pub settings: Settings,
 }
 
 impl Snapshot {
-    /// Counts the repositories whose condition passes `accepts`.
-    pub fn count(&self, accepts: impl Fn(&Condition) -> bool) -> usize {
-        let accepted = self.repositories.iter();
-        accepted.filter(|shown| accepts(&shown.condition)).count()
+    /// Judges it as the ledger does.
+    pub fn judge(&self, status: PollStatus, previous: Option<&Document>) -> Document {
+        let parts = |shown: &Shown| match shown.condition.clone() {
+            Condition::Pending(failure) => (State::Pending, None, failure),
+            Condition::Restored(languages) => (State::Pending, Some(languages), None),
+            Condition::Fresh(languages) => (State::Fresh, Some(languages), None),
+            Condition::Failing(languages, failure) => {
+                (State::Failing, Some(languages), Some(failure))
+            }
+            Condition::Stale { languages, failure } => (State::Stale, Some(languages), failure),
+        };
+        let languages = self.repositories.iter().filter_map(|shown| parts(shown).1);
+        let languages: Vec<_> = languages.collect();
+        let records = languages.iter().flat_map(|languages| &*languages.records);
+        let completions = records.filter_map(Record::completion);
+        let judge = Judge::new(&self.settings, self.taken_at, completions, previous);
+        let rows = self.repositories.iter().map(|shown| {
+            let (state, languages, failure) = parts(shown);
+            let trouble = (failure, shown.defects.clone());
+            let is_current = state == State::Fresh;
+            judge.row(
+                &shown.repository,
+                state,
+                languages.as_deref(),
+                is_current,
+                trouble,
+            )
+        });
+        Document {
+            taken_at: self.taken_at,
+            rows: rows.collect(),
+            filtered: self.filtered,
+            unnamed: self.unnamed,
+            unconfirmed: self.unconfirmed,
+            defects: self.defects.clone(),
+            zeros: self.zeros,
+            departed: self.departed.clone(),
+            is_scale_suspect: judge.is_scale_suspect,
+            settings: Arc::new(self.settings.clone()),
+            status,
+        }
     }
+}
 
-    /// Returns all shown completions, in the API's unit.
-    pub fn completions(&self) -> impl Iterator<Item = f64> {
-        let records = self.repositories.iter().flat_map(Shown::records);
-        records.filter_map(|record| Some(record.completion()?.get()))
+/// Makes the settings of an API that reports 0 to 100.
+pub fn settings() -> Settings {
+    Settings {
+        interval: Duration::from_secs(300),
+        stale_after: Duration::from_secs(3600),
+        concurrency: 1,
+        max_attempts: 1,
+        max_repositories: 1000,
+        filter: Filter::default(),
+        excluded_languages: GlobSet::empty(),
+        scale: Scale {
+            finished: 100.0,
+            is_chosen: false,
+        },
+        targets: Targets::default(),
+        thresholds: Thresholds::default(),
+        links: Links::default(),
     }
 }
 
@@ -141,16 +226,19 @@ pub fn snapshot(repositories: Vec<Shown>) -> Snapshot {
     Snapshot {
         taken_at: NOW,
         repositories,
-        completion_scale: 100.0,
-        ..Snapshot::default()
+        filtered: 0,
+        unnamed: 0,
+        unconfirmed: 0,
+        defects: Defects::default(),
+        zeros: ZeroCount::default(),
+        departed: Vec::new(),
+        settings: settings(),
     }
 }
 
 /// Makes the status of an exporter with data and a state file that waits for its next poll.
 pub fn status() -> PollStatus {
     PollStatus {
-        interval: Duration::from_secs(300),
-        stale_after: Duration::from_secs(3600),
         has_data: true,
         state_is_kept: true,
         ..PollStatus::default()

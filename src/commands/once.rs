@@ -4,7 +4,7 @@
 use super::{
     RunError, Uses, api_host, load, off_the_runtime, open_state,
     output::{self, Results},
-    poller_settings,
+    settings,
     stop::StopSignals,
 };
 use crate::{
@@ -13,14 +13,14 @@ use crate::{
     config::{Config, Options},
     diagnosis::{self, Finding},
     domain::{
-        Failure, PollFailure, ProblemKind, Stop,
-        document::{Document, Row, Selection},
+        Failure, PollFailure, ProblemKind, Settings, Stop,
+        document::{Document, Row, Selection, Translation, View},
         polling::PollOutcome,
         targets::Targets,
     },
     metrics::instruments::Instruments,
     poller::{Poller, Saver},
-    report::{Report, Since, verdict},
+    report::{Since, verdict},
     support::{
         clock::Clock,
         hint::SetupError,
@@ -28,9 +28,9 @@ use crate::{
     },
 };
 use anyhow::{Context as _, anyhow, bail};
-use globset::Glob;
+use globset::GlobSet;
 use indicatif::{ProgressBar, ProgressStyle};
-use std::{collections::BTreeSet, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 use tokio::{
     runtime,
     sync::watch,
@@ -57,7 +57,12 @@ pub async fn once(options: &Options, arguments: Once) -> Result<(), RunError> {
     let bar = progress_bar()?;
     logging::init(&log_settings(&config), Some(bar.clone()));
     let instruments = Instruments::new(None);
-    let (mut poller, saving) = new_poller(&config, &selection, &instruments)?;
+    let mut settings = settings(&config);
+    if let Some(ratio) = arguments.require {
+        settings.targets = Targets::everything_at(ratio);
+    }
+    let only = selection.repositories.set().clone();
+    let (mut poller, saving) = new_poller(&config, settings, only, &instruments)?;
     // A stalled terminal (Ctrl-S) blocks drawing, so that the bar has a separate thread.
     let (runtime, progress) = (runtime::Handle::current(), poller.progress());
     let drawn = spawn_blocking(move || runtime.block_on(draw(bar, progress)));
@@ -68,20 +73,20 @@ pub async fn once(options: &Options, arguments: Once) -> Result<(), RunError> {
         signal = signals.received() => Some(signal),
     };
     poller.save();
-    let all = judge(poller, &selection, arguments.require);
+    let document = judge(poller, &selection);
+    let chosen = selection.of(&document);
     // An interrupted poll is no basis for a diagnosis.
     let findings = match signal {
         Some(_) => Vec::new(),
-        None => diagnose(&all, &instruments),
+        None => diagnose(&chosen, &instruments),
     };
     let results = Arc::new(Results {
-        report: Report {
-            document: Arc::new(selection.of(&all)),
-            findings,
-            api: api_host(&config),
-            since,
-            max_size: arguments.max_size,
-        },
+        document: Arc::clone(&document),
+        selection: selection.clone(),
+        findings,
+        api: api_host(&config),
+        since,
+        max_size: arguments.max_size,
         instruments,
     });
     let (printed, outputs) = (Arc::clone(&results), arguments.outputs.clone());
@@ -94,12 +99,11 @@ pub async fn once(options: &Options, arguments: Once) -> Result<(), RunError> {
     }
     check(&results, signal)?;
     // A gate never passes because of a typo.
-    if let Some(unmatched) = unmatched(&arguments, &selection, &all) {
+    if let Some(unmatched) = unmatched(&selection, &document) {
         return Err(anyhow!(unmatched).into());
     }
     if arguments.require_targets || arguments.require.is_some() {
-        let document = &results.report.document;
-        logging::print(&verdict(document, &selection, arguments.require)?);
+        logging::print(&verdict(&chosen, arguments.require)?);
     }
     Ok(())
 }
@@ -138,7 +142,8 @@ fn log_settings(config: &Config) -> LogSettings {
 /// Opens the state file and makes the poller. Also returns the task that saves.
 fn new_poller(
     config: &Config,
-    selection: &Selection,
+    settings: Settings,
+    only: GlobSet,
     instruments: &Arc<Instruments>,
 ) -> Result<(Poller<Client>, JoinHandle<()>), RunError> {
     let client = Client::new(&config.api, Arc::clone(instruments))?;
@@ -150,54 +155,46 @@ fn new_poller(
         }
         None => (None, spawn(async {})),
     };
-    let only = selection.repositories.clone();
-    let settings = poller_settings(config, client, only);
     let poller = Poller::new(
-        settings,
-        state,
-        saver,
+        client,
+        Arc::new(settings),
+        only,
+        (state, saver),
         Clock::system(),
         Arc::clone(instruments),
-        Box::new(|_, _| {}),
     );
     Ok((poller, saving))
 }
 
-/// Judges the data of the poll, by the ratio of `--require` if there is one. Ends the progress.
-fn judge(poller: Poller<Client>, selection: &Selection, require: Option<f64>) -> Document {
-    let (mut snapshot, mut status) = (poller.snapshot(), poller.status());
+/// Judges the data of the poll. Ends the progress.
+fn judge(poller: Poller<Client>, selection: &Selection) -> Arc<Document> {
+    let mut document = Arc::unwrap_or_clone(poller.document());
     drop(poller);
-    if let Some(ratio) = require {
-        snapshot.targets = Arc::new(Targets::everything_at(ratio));
-    }
-    if let Some(poll) = status.running.take() {
+    if let Some(poll) = document.status.running.take() {
         // A signal has ended it, so that its result says nothing of the repositories left unread.
         let (what, hint) = (
             "the poll was stopped",
             "poll again, without ending it early",
         );
-        let names = snapshot
-            .repositories
-            .iter()
-            .map(|shown| &shown.repository.name);
-        let chosen = names.filter(|name| selection.has_repository(name)).count();
-        status.last = Some(PollOutcome {
-            ended_at: snapshot.taken_at,
-            duration: snapshot.taken_at.since(poll.since),
+        let chosen = selection.of(&document).rows.len();
+        document.status.last = Some(PollOutcome {
+            ended_at: document.taken_at,
+            duration: document.taken_at.since(poll.since),
             of: poll.of.or(Some(chosen)),
             stop: Some(Stop {
                 reason: PollFailure::Unavailable,
-                failure: Failure::new(what, hint, snapshot.taken_at),
+                failure: Failure::new(what, hint, document.taken_at),
             }),
             ..poll
         });
     }
-    Document::judge(&snapshot, status, None)
+    Arc::new(document)
 }
 
 /// Returns the findings of the poll, and records them for the metrics.
-fn diagnose(document: &Document, instruments: &Instruments) -> Vec<Finding> {
-    let mut findings = diagnosis::findings(document, &instruments.facts(), document.taken_at);
+fn diagnose(chosen: &View<'_>, instruments: &Instruments) -> Vec<Finding> {
+    let now = chosen.document.taken_at;
+    let mut findings = diagnosis::findings(chosen, &instruments.facts(), now);
     // No poll follows, so that none can start late.
     findings.retain(|finding| finding.kind != ProblemKind::PollsOverrun);
     instruments.judged(diagnosis::problems(&findings));
@@ -245,12 +242,13 @@ async fn give_up(signal: Option<&'static str>, signals: &mut StopSignals) -> &'s
 
 /// Logs the findings. Fails if the poll did not read everything, or if the state was not saved.
 fn check(results: &Results, signal: Option<&str>) -> anyhow::Result<()> {
-    let Report {
+    let Results {
         document, findings, ..
-    } = &results.report;
+    } = results;
     if let Some(signal) = signal {
         let last = document.status.last.as_ref();
-        let (read, all) = (last.map_or(0, |poll| poll.read), document.rows.len());
+        let read = last.map_or(0, |poll| poll.read);
+        let all = last.and_then(|poll| poll.of).unwrap_or_default();
         bail!(
             "stopped by {signal} after {read} of {all} repositories were read; the result so far \
              was printed"
@@ -270,21 +268,14 @@ fn check(results: &Results, signal: Option<&str>) -> anyhow::Result<()> {
 }
 
 /// Returns a clause that names the globs of the command line without a match.
-fn unmatched(arguments: &Once, selection: &Selection, all: &Document) -> Option<String> {
-    let is_matched = |glob: &Glob, texts: &BTreeSet<&str>| {
-        let matcher = glob.compile_matcher();
-        texts.iter().any(|text| matcher.is_match(text))
-    };
-    let names = all.rows.iter().map(Row::name).collect();
-    let chosen = all.translations();
-    let chosen = chosen.filter(|(row, _)| selection.has_repository(row.name()));
-    let codes = chosen.map(|(_, one)| one.code()).collect();
-    let repositories = arguments.repositories.iter();
-    let repositories = repositories.filter(|glob| !is_matched(glob, &names));
-    let languages = arguments.languages.iter();
-    let languages = languages.filter(|glob| !is_matched(glob, &codes));
-    let languages = languages.map(|glob| format!("--language {}", glob.glob()));
-    let repositories = repositories.map(|glob| glob.glob().to_owned());
+fn unmatched(selection: &Selection, document: &Document) -> Option<String> {
+    let names = document.rows.iter().map(Row::name);
+    let rows = document.rows.iter();
+    let rows = rows.filter(|row| selection.repositories.matches(row.name()));
+    let codes = rows.flat_map(|row| row.translations().iter().map(Translation::code));
+    let languages = selection.languages.unmatched(codes);
+    let languages = languages.map(|glob| format!("--language {glob}"));
+    let repositories = selection.repositories.unmatched(names).map(str::to_owned);
     let unmatched: Vec<_> = repositories.chain(languages).collect();
     (!unmatched.is_empty()).then(|| {
         let unmatched = unmatched.join(", ");

@@ -4,9 +4,7 @@ use crate::{
     api::{Api as _, CURSOR_HINT, Client, RequestFailure, Session as _},
     config::Config,
     diagnosis::{self, Finding},
-    domain::{
-        Completion, Defects, LanguageList, Next, Stop, ZeroCount, snapshot::is_scale_suspect,
-    },
+    domain::{Completion, Defects, LanguageList, Next, Scale, Stop, ZeroCount},
     support::{
         clock::Clock,
         humanize::{counted, grouped, repositories},
@@ -73,9 +71,14 @@ fn report(config: &Config, name: &str, read: LanguageList, lines: &mut Vec<Strin
     lines.push(describe(name, languages.len(), &completions, &read.bad));
     lines.extend(bad(&read.bad));
     lines.extend(omitted("0", "completion", read.zeros));
-    let (scale, is_chosen) = (config.api.completion_scale, config.api.is_scale_chosen);
-    let is_suspect = !is_chosen && is_scale_suspect(scale, completions.iter().copied());
-    let finding = diagnosis::scale(scale, is_suspect, completions.into_iter());
+    let scale = Scale {
+        finished: config.api.completion_scale,
+        is_chosen: config.api.is_scale_chosen,
+    };
+    let reported = languages.iter().filter_map(|target| target.completion);
+    let is_suspect = scale.is_suspect(reported.clone());
+    let outside = reported.filter(|completion| scale.ratio(*completion).is_none());
+    let finding = diagnosis::scale(scale, is_suspect, outside.count());
     lines.extend(finding.iter().map(judged));
 }
 

@@ -3,12 +3,13 @@
 use super::stdio::print;
 use crate::{
     cli::{Destination, Output},
-    domain::document::Selection,
+    diagnosis::Finding,
+    domain::document::{Document, Selection},
     metrics::{
         exposition::{Exposition, Format},
         instruments::Instruments,
     },
-    report::{self, Report, Terminal},
+    report::{self, Report, Since, Terminal},
     support::{
         escape::printable,
         hint::SetupError,
@@ -25,8 +26,17 @@ use std::{
 /// The result of a poll, in every form that an output needs.
 #[derive(Debug)]
 pub struct Results {
-    /// The chosen repositories and languages.
-    pub report: Report,
+    pub document: Arc<Document>,
+    /// What was chosen of the document.
+    pub selection: Selection,
+    /// The findings of the poll, sorted by kind.
+    pub findings: Vec<Finding>,
+    /// The host of the API.
+    pub api: Arc<str>,
+    /// The earlier data to compare with.
+    pub since: Option<Arc<Since>>,
+    /// The maximum size of the Markdown in bytes.
+    pub max_size: usize,
     pub instruments: Arc<Instruments>,
 }
 
@@ -49,6 +59,16 @@ pub fn check(output: &Destination, state_file: Option<&Path>) -> Result<(), Setu
 }
 
 impl Results {
+    fn report(&self) -> Report<'_> {
+        Report {
+            view: self.selection.of(&self.document),
+            findings: &self.findings,
+            api: &self.api,
+            since: self.since.clone(),
+            max_size: self.max_size,
+        }
+    }
+
     /// Writes the result in one format to a file or stdout.
     pub fn output(&self, Destination { format, path }: &Destination) -> anyhow::Result<()> {
         // The terminal of stdout says nothing about the readers of a file.
@@ -73,7 +93,7 @@ impl Results {
     }
 
     fn write(&self, format: Output, terminal: Terminal, mut out: &mut dyn Write) -> io::Result<()> {
-        let report = &self.report;
+        let report = &self.report();
         match format {
             Output::Text => self.print(Format::Text, out),
             Output::Openmetrics => self.print(Format::OpenMetrics, out),
@@ -81,8 +101,8 @@ impl Results {
             Output::Markdown => out.write_all(report::markdown(report).as_bytes()),
             Output::Csv => report::csv(report, &mut out),
             Output::Json => {
-                let (document, since) = (Arc::clone(&report.document), report.since.clone());
-                let mut pieces = report::json(document, Selection::default(), since);
+                let (document, since) = (Arc::clone(&self.document), self.since.clone());
+                let mut pieces = report::json(document, self.selection.clone(), since);
                 pieces.try_for_each(|piece| out.write_all(piece.as_bytes()))
             }
             Output::Languages => out.write_all(report::languages(report).as_bytes()),
@@ -92,7 +112,7 @@ impl Results {
     }
 
     fn print(&self, format: Format, out: &mut dyn Write) -> io::Result<()> {
-        let exposition = Exposition::new(Arc::clone(&self.report.document));
+        let exposition = Exposition::new(Arc::new(self.report().view.to_document()));
         let (_, mut parts) = exposition.uncompressed(format, &self.instruments);
         parts.try_for_each(|part| out.write_all(&part))
     }

@@ -1,13 +1,12 @@
-//! The way from the poller to the web side: encoding and publishing snapshots, and judging them.
+//! The way from the poller to the web side: encoding, diagnosing and publishing documents.
 
 use super::off_the_runtime;
 use crate::{
     api::Client,
     diagnosis::{self, ProblemLog},
-    domain::{document::Document, polling::PollStatus, snapshot::Snapshot},
+    domain::document::Document,
     metrics::{exposition::Exposition, instruments::Instruments},
-    poller::{Poller, Saver, Settings},
-    state::{SavedState, StateFile},
+    poller::Poller,
     support::clock::Clock,
     web::Current,
 };
@@ -24,33 +23,20 @@ use tokio_util::sync::CancellationToken;
 /// The maximum time between two diagnoses, below the promised 15 seconds.
 const DIAGNOSE_EVERY: Duration = Duration::from_secs(5);
 
-/// Starts the tasks that poll, save, encode, publish and judge; `stop` ends them. Returns the
+/// Starts the tasks that poll, encode, publish and diagnose; `stop` ends them. Returns the
 /// publications and the poll loop's heartbeats.
 pub fn start(
-    settings: Arc<Settings<Client>>,
-    (file, state): (Option<StateFile>, Option<SavedState>),
+    poller: Poller<Client>,
     instruments: &Arc<Instruments>,
     stop: CancellationToken,
     tasks: &mut JoinSet<()>,
 ) -> anyhow::Result<(watch::Receiver<Arc<Current>>, watch::Receiver<Instant>)> {
-    let saver = file.map(|file| {
-        let (saver, saving) = Saver::new(file, Arc::clone(instruments));
-        tasks.spawn(saving);
-        saver
-    });
-    let (newest, encoding) = watch::channel(None);
-    let hand_over = move |snapshot, status| drop(newest.send_replace(Some((snapshot, status))));
-    let poller = Poller::new(
-        settings,
-        state,
-        saver,
-        Clock::system(),
-        Arc::clone(instruments),
-        Box::new(hand_over),
-    );
-    let first = encode(&poller.snapshot(), poller.status(), None);
+    let mut documents = poller.documents();
+    let first = Arc::clone(&documents.borrow_and_update());
+    let exposition = Arc::new(Exposition::new(Arc::clone(&first)));
     let mut log = ProblemLog::default();
-    let (publish, current) = watch::channel(diagnose(first, instruments, &mut log));
+    let first = diagnose(first, exposition, instruments, &mut log);
+    let (publish, current) = watch::channel(first);
     let (heartbeats, alive) = watch::channel(Instant::now());
     // Polls have a dedicated thread, so that scrapes do not wait for them. Their tasks wake each
     // other hundreds of times a second, which takes twice the CPU across threads.
@@ -63,57 +49,49 @@ pub fn start(
         // A thread that waits for a resolver or a disk must not delay the exit.
         runtime.shutdown_background();
     });
-    tasks.spawn(publish_all(encoding, Arc::clone(instruments), log, publish));
+    tasks.spawn(publish_all(
+        documents,
+        Arc::clone(instruments),
+        log,
+        publish,
+    ));
     Ok((current, alive))
 }
 
-/// Encodes, judges and publishes the newest snapshot of the poller.
+/// Encodes, diagnoses and publishes the newest document of the poller.
 async fn publish_all(
-    mut polled: watch::Receiver<Option<(Arc<Snapshot>, PollStatus)>>,
+    mut documents: watch::Receiver<Arc<Document>>,
     instruments: Arc<Instruments>,
     mut log: ProblemLog,
     publish: watch::Sender<Arc<Current>>,
 ) {
     loop {
-        let Current {
-            document,
-            exposition,
-            ..
-        } = &*Arc::clone(&publish.borrow());
-        let mut published = (Arc::clone(document), Arc::clone(exposition));
+        let mut exposition = Arc::clone(&publish.borrow().exposition);
         // A problem can also begin or end between publications, such as an expired certificate.
-        if let Ok(changed) = timeout(DIAGNOSE_EVERY, polled.changed()).await {
-            let newest = polled.borrow_and_update().clone();
-            let (Ok(()), Some((snapshot, status))) = (changed, newest) else {
-                return;
-            };
-            let previous = Arc::clone(document);
-            let encode = move || encode(&snapshot, status, Some(&previous));
-            published = off_the_runtime(encode).await;
+        let changed = timeout(DIAGNOSE_EVERY, documents.changed()).await;
+        let document = Arc::clone(&documents.borrow_and_update());
+        match changed {
+            Ok(Ok(())) => {
+                let document = Arc::clone(&document);
+                let encode = move || Arc::new(Exposition::new(document));
+                exposition = off_the_runtime(encode).await;
+            }
+            Ok(Err(_)) => return,
+            Err(_) => {}
         }
-        publish.send_replace(diagnose(published, &instruments, &mut log));
+        publish.send_replace(diagnose(document, exposition, &instruments, &mut log));
     }
-}
-
-/// Judges a snapshot and encodes the document. This is CPU work.
-fn encode(
-    snapshot: &Snapshot,
-    status: PollStatus,
-    previous: Option<&Document>,
-) -> (Arc<Document>, Arc<Exposition>) {
-    let document = Arc::new(Document::judge(snapshot, status, previous));
-    let exposition = Exposition::new(Arc::clone(&document));
-    (document, Arc::new(exposition))
 }
 
 /// Diagnoses a publication: logs the problems that begin and end, and updates their gauges.
 fn diagnose(
-    (document, exposition): (Arc<Document>, Arc<Exposition>),
+    document: Arc<Document>,
+    exposition: Arc<Exposition>,
     instruments: &Instruments,
     log: &mut ProblemLog,
 ) -> Arc<Current> {
     let now = Clock::system().now();
-    let mut findings = diagnosis::findings(&document, &instruments.facts(), now);
+    let mut findings = diagnosis::findings(&document.whole(), &instruments.facts(), now);
     log.observe(&mut findings, now);
     instruments.judged(diagnosis::problems(&findings));
     Arc::new(Current {

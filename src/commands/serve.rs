@@ -1,15 +1,17 @@
 //! `serve`: polls on an interval and serves the result until a signal stops the process.
 
 use super::{
-    RunError, Uses, api_host, demo, load, notify, off_the_runtime, open_state, poller_settings,
-    publish, stop::StopSignals,
+    RunError, Uses, api_host, demo, load, notify, off_the_runtime, open_state, publish, settings,
+    stop::StopSignals,
 };
 use crate::{
     api::Client,
     config::{Config, Options},
     domain::Failure,
     metrics::instruments::Instruments,
+    poller::{Poller, Saver},
     server::{self, Event, Server, listen, web_config::WebConfigFile},
+    state::{SavedState, StateFile},
     support::{clock::Clock, logging},
     web::{self, AppState},
 };
@@ -74,9 +76,9 @@ fn start(
     }
 
     let (stop, mut tasks) = (CancellationToken::new(), JoinSet::new());
-    let settings = poller_settings(&config, client, GlobSet::empty());
     let kept = (state_file, state);
-    let (current, alive) = publish::start(settings, kept, &instruments, stop.clone(), &mut tasks)?;
+    let poller = poller(&config, client, kept, &instruments, &mut tasks);
+    let (current, alive) = publish::start(poller, &instruments, stop.clone(), &mut tasks)?;
     let state = Arc::new(AppState {
         current,
         alive: alive.clone(),
@@ -115,4 +117,27 @@ fn observe(event: Event, instruments: &Instruments) {
             instruments.web_config_changed(Err(failure));
         }
     }
+}
+
+/// Makes the poller, and starts the task that saves its state.
+fn poller(
+    config: &Config,
+    client: Client,
+    (state_file, state): (Option<StateFile>, Option<SavedState>),
+    instruments: &Arc<Instruments>,
+    tasks: &mut JoinSet<()>,
+) -> Poller<Client> {
+    let saver = state_file.map(|file| {
+        let (saver, saving) = Saver::new(file, Arc::clone(instruments));
+        tasks.spawn(saving);
+        saver
+    });
+    Poller::new(
+        client,
+        Arc::new(settings(config)),
+        GlobSet::empty(),
+        (state, saver),
+        Clock::system(),
+        Arc::clone(instruments),
+    )
 }

@@ -3,10 +3,9 @@
 use super::{Finding, polling::raised};
 use crate::{
     domain::{
-        PollFailure, ProblemKind, Reason, Severity, ZeroCount,
-        document::Document,
+        Defects, Operation, ProblemKind, Reason, Scale, Severity, State, ZeroCount,
+        document::{Document, View},
         polling::{PollOutcome, PollStatus},
-        snapshot::{Condition, out_of_scale},
     },
     support::{
         clock::Timestamp,
@@ -15,7 +14,6 @@ use crate::{
 };
 use std::{
     collections::{BTreeMap, BTreeSet},
-    sync::Arc,
     time::Duration,
 };
 
@@ -35,23 +33,27 @@ const FIRST_READS: Duration = Duration::from_secs(5 * 60);
 /// Returns a finding if the data of repositories are stale, or if repositories that were never read
 /// have failed for three intervals, at least [`UNREAD`]. A first poll has [`FIRST_READS`] to read
 /// them before they count.
-pub(super) fn stale(document: &Document, now: Timestamp) -> Option<Finding> {
+pub(super) fn stale(view: &View<'_>, now: Timestamp) -> Option<Finding> {
+    let document = view.document;
     let status = &document.status;
     let has_begun = |running: &PollOutcome| now.since(running.since) >= FIRST_READS;
     if status.last.is_none() && !status.running.as_ref().is_some_and(has_begun) {
         return None;
     }
-    let limit = UNREAD.max(status.interval.saturating_mul(3));
-    let begins = document.rows.iter().filter_map(|row| match &row.condition {
-        Condition::Stale { languages, .. } => {
-            Some(languages.read_at.saturating_add(status.stale_after))
-        }
-        // The finding about the outage covers the failures that come with it.
-        Condition::Pending(Some(failure)) if !status.is_outage() => {
-            Some(failure.since).filter(|since| now.since(*since) > limit)
-        }
-        _ => None,
-    });
+    let settings = &document.settings;
+    let limit = UNREAD.max(settings.interval.saturating_mul(3));
+    let begins = view
+        .rows
+        .iter()
+        .filter_map(|row| match (row.state, row.read_at) {
+            (State::Stale, Some(read_at)) => Some(read_at.saturating_add(settings.stale_after)),
+            // The finding about the outage covers the failures that come with it.
+            (State::Pending, None) if !status.is_outage() => {
+                let since = row.failure.as_ref()?.since;
+                (now.since(since) > limit).then_some(since)
+            }
+            _ => None,
+        });
     let begins: Vec<_> = begins.collect();
     let what = format!(
         "The data of {} are stale and no longer shown, or were never read",
@@ -67,24 +69,21 @@ pub(super) fn stale(document: &Document, now: Timestamp) -> Option<Finding> {
 }
 
 /// Returns a finding if repositories fail without an outage of the whole API.
-pub(super) fn failing(document: &Document, now: Timestamp) -> Option<Finding> {
+pub(super) fn failing(view: &View<'_>, now: Timestamp) -> Option<Finding> {
+    let document = view.document;
     let status = &document.status;
     let last = status.last.as_ref()?;
     if status.is_outage() {
         return None;
     }
-    let failures: Vec<_> = document
-        .rows
-        .iter()
-        .filter_map(|row| row.condition.failure())
-        .collect();
+    let failures: Vec<_> = view.rows.iter().flat_map(|row| &row.failure).collect();
     let longest = failures.iter().min_by_key(|failure| failure.since)?;
-    let (failing, all) = (grouped(failures.len()), repositories(document.rows.len()));
+    let (failing, all) = (grouped(failures.len()), repositories(view.rows.len()));
     let what = format!("{failing} of {all} cannot be read");
     let finding = Finding::of(ProblemKind::PollsFailing, what, longest);
     Some(Finding {
         repositories: failures.len(),
-        alarm: (!last.is_well()).then(|| raised(&finding, status, now)),
+        alarm: (!last.is_well()).then(|| raised(&finding, document, now)),
         ..finding
     })
 }
@@ -135,17 +134,25 @@ pub(super) fn unconfirmed(document: &Document) -> Option<Finding> {
 
 /// Returns a finding while the current responses deviate from the specification. It is of severity
 /// info if all figures are known.
-pub(super) fn shape(document: &Document) -> Option<Finding> {
+pub(super) fn shape(view: &View<'_>) -> Option<Finding> {
+    let document = view.document;
     let status = &document.status;
-    let defects = status.defects.iter();
-    let defects = defects
-        .filter(|(_, defect)| defect.is_deviation())
-        .map(|(operation, defect)| {
-            let costs_completion = defect.costs_completion(*operation);
+    let of = |operation: Operation, defects: &Defects| {
+        let deviations = defects
+            .0
+            .keys()
+            .copied()
+            .filter(|defect| defect.is_deviation());
+        let shapes = deviations.map(|defect| {
+            let costs_completion = defect.costs_completion(operation);
             (operation.label(), defect.label(), costs_completion)
         });
-    let rows = document.rows.iter();
-    let failures = rows.filter_map(|row| row.condition.failure());
+        shapes.collect::<Vec<_>>()
+    };
+    let rows = view.rows.iter();
+    let defects = rows.flat_map(|row| of(Operation::ListLanguages, &row.defects));
+    let defects = defects.chain(of(Operation::ListRepositories, &document.defects));
+    let failures = view.rows.iter().filter_map(|row| row.failure.as_ref());
     let last = status.last.as_ref();
     let failures = last
         .and_then(PollOutcome::cut_short)
@@ -196,7 +203,12 @@ pub(super) fn omitted_zeros(zeros: ZeroCount) -> Option<Finding> {
 }
 
 /// Returns a finding if languages have left repositories that are still listed.
-pub(super) fn languages_gone(gone: &BTreeMap<Arc<str>, Vec<Arc<str>>>) -> Option<Finding> {
+pub(super) fn languages_gone(view: &View<'_>) -> Option<Finding> {
+    let mut gone = BTreeMap::<_, Vec<_>>::new();
+    for one in view.departed().filter(|one| !one.with_repository) {
+        let codes = gone.entry(&one.repository).or_default();
+        codes.push(&*one.language);
+    }
     if gone.is_empty() {
         return None;
     }
@@ -225,8 +237,8 @@ pub(super) fn languages_gone(gone: &BTreeMap<Arc<str>, Vec<Arc<str>>>) -> Option
 /// Returns a finding if refusals slowed a last poll that read something. Refusals of an API that
 /// answers nothing else are an outage, and a hold that ended the poll is a finding of its own.
 pub(super) fn rate_limited(status: &PollStatus) -> Option<Finding> {
-    let last = status.last.as_ref().filter(|last| last.read > 0)?;
-    if let Some(PollFailure::Unavailable | PollFailure::Held) = last.failure() {
+    let last = status.last.as_ref()?;
+    if last.read == 0 || last.is_outage() {
         return None;
     }
     let what = format!(
@@ -239,14 +251,10 @@ pub(super) fn rate_limited(status: &PollStatus) -> Option<Finding> {
     Some(Finding::new(ProblemKind::RateLimited, what, hint))
 }
 
-/// Returns a finding if the completions do not fit `scale`. The API does not say whether it reports
-/// 0 to 100 or 0 to 1. `is_suspect` says that it seems to be the latter.
-pub fn scale(
-    scale: f64,
-    is_suspect: bool,
-    completions: impl Iterator<Item = f64>,
-) -> Option<Finding> {
-    let outside = out_of_scale(scale, completions);
+/// Returns a finding if completions do not fit the scale, `outside` of them. The API does not say
+/// whether it reports 0 to 100 or 0 to 1. `is_suspect` says that it seems to be the latter.
+pub fn scale(scale: Scale, is_suspect: bool, outside: usize) -> Option<Finding> {
+    let scale = scale.finished;
     let (what, hint) = if is_suspect {
         (
             format!("No completion is above 1, while api.completion_scale is {scale}"),
@@ -267,8 +275,8 @@ pub fn scale(
 
 /// Returns a finding if entries of `targets` apply to no language. A rename would otherwise lose a
 /// target silently.
-pub(super) fn unused_targets(document: &Document) -> Option<Finding> {
-    let unused = document.unused_targets();
+pub(super) fn unused_targets(view: &View<'_>) -> Option<Finding> {
+    let unused = view.unused_targets();
     if unused.is_empty() {
         return None;
     }

@@ -3,10 +3,9 @@
 use super::Finding;
 use crate::{
     domain::{
-        PollFailure, ProblemKind, Severity,
-        document::Document,
+        PollFailure, ProblemKind, Severity, State,
+        document::{Document, View},
         polling::{PollOutcome, PollStatus, is_many},
-        snapshot::Condition,
     },
     support::{
         clock::Timestamp,
@@ -23,20 +22,21 @@ const HANG: Duration = Duration::from_secs(30 * 60);
 
 /// Returns the reason why the last poll could not list and request everything, if it could not, or
 /// why the poll under way will not. Failing polls date from the last poll that went well.
-pub(super) fn finding(document: &Document, now: Timestamp) -> Option<Finding> {
-    let status = &document.status;
-    let finding = last_failed(document, now).or_else(|| under_way(document, now))?;
+pub(super) fn finding(view: &View<'_>, now: Timestamp) -> Option<Finding> {
+    let status = &view.document.status;
+    let finding = last_failed(view, now).or_else(|| under_way(view, now))?;
     if finding.kind == ProblemKind::ApiKey {
         return Some(finding);
     }
     Some(Finding {
-        alarm: Some(raised(&finding, status, now)),
+        alarm: Some(raised(&finding, view.document, now)),
         since: well_at(status, now).or(finding.since),
         ..finding
     })
 }
 
-fn last_failed(document: &Document, now: Timestamp) -> Option<Finding> {
+fn last_failed(view: &View<'_>, now: Timestamp) -> Option<Finding> {
+    let document = view.document;
     let last = document.status.last.as_ref()?;
     let failure = last.cut_short()?;
     let (kind, what) = match last.failure()? {
@@ -69,7 +69,7 @@ fn last_failed(document: &Document, now: Timestamp) -> Option<Finding> {
     };
     let held_until = held_until.filter(|until| *until > now);
     let held = held_until.map(|until| format!(", which holds all requests until {until}"));
-    let what = format!("{what}{}; {}", held.unwrap_or_default(), shown(document));
+    let what = format!("{what}{}; {}", held.unwrap_or_default(), shown(view));
     Some(Finding {
         severity,
         ..Finding::of(kind, what, failure)
@@ -78,15 +78,15 @@ fn last_failed(document: &Document, now: Timestamp) -> Option<Finding> {
 
 /// Returns a finding if the poll under way gets no response, such as when the disk with the key
 /// file hangs, or if it fails to read more than a few repositories.
-fn under_way(document: &Document, now: Timestamp) -> Option<Finding> {
-    let status = &document.status;
+fn under_way(view: &View<'_>, now: Timestamp) -> Option<Finding> {
+    let status = &view.document.status;
     let running = status.running.as_ref()?;
     let silence = now.since(running.silent_since);
     if silence > HANG {
         let what = format!(
             "The poll under way has had no response for {}; {}",
             Rough(silence),
-            shown(document)
+            shown(view)
         );
         let hint = "check the way to the API and the disk with the key file; if both work, restart \
                     the exporter and report a bug";
@@ -115,13 +115,14 @@ fn under_way(document: &Document, now: Timestamp) -> Option<Finding> {
 /// Returns the severity of failing polls. They are a warning once no poll has gone well for longer
 /// than may be: three intervals, at least [`MAY_FAIL`], and the duration of the last poll, which
 /// takes hours if the API is slow.
-pub(super) fn raised(finding: &Finding, status: &PollStatus, now: Timestamp) -> Severity {
+pub(super) fn raised(finding: &Finding, document: &Document, now: Timestamp) -> Severity {
+    let status = &document.status;
     let took = status
         .last
         .as_ref()
         .map_or(Duration::ZERO, |last| last.duration);
     let may_fail = MAY_FAIL
-        .max(status.interval.saturating_mul(3))
+        .max(document.settings.interval.saturating_mul(3))
         .saturating_add(took);
     match well_at(status, now).or(finding.since) {
         Some(since) if now.since(since) > may_fail => Severity::Warning,
@@ -138,9 +139,9 @@ fn well_at(status: &PollStatus, now: Timestamp) -> Option<Timestamp> {
 }
 
 /// Returns a clause about the data that are shown after an incomplete poll.
-fn shown(document: &Document) -> String {
-    match document.unread() {
-        unread if unread == document.rows.len() => "there are no data to show".to_owned(),
+fn shown(view: &View<'_>) -> String {
+    match view.unread() {
+        unread if unread == view.rows.len() => "there are no data to show".to_owned(),
         0 => "unread repositories are shown as they were before".to_owned(),
         unread => format!(
             "{} no data to show, other unread ones are shown as they were before",
@@ -150,14 +151,15 @@ fn shown(document: &Document) -> String {
 }
 
 /// Returns the first finding that a headline must not hide; without one, the state of polling.
-pub fn headline(findings: &[Finding], document: &Document) -> String {
+pub fn headline(findings: &[Finding], view: &View<'_>) -> String {
     let mut findings = findings.iter();
     let grave = findings.find(|finding| finding.severity != Severity::Info);
-    grave.map_or_else(|| progress(document), |finding| finding.what.clone())
+    grave.map_or_else(|| progress(view), |finding| finding.what.clone())
 }
 
 /// Returns the progress of the first poll, or the result of the last one.
-pub fn progress(document: &Document) -> String {
+pub fn progress(view: &View<'_>) -> String {
+    let document = view.document;
     if document.is_complete() {
         return "The last poll read every repository".to_owned();
     }
@@ -165,24 +167,25 @@ pub fn progress(document: &Document) -> String {
         return "The last poll did not read everything".to_owned();
     }
     let begins = "The first poll has not ended yet";
-    let all = document.rows.len();
+    let all = view.rows.len();
     if all == 0 {
         return begins.to_owned();
     }
-    let read = document.count(|condition| matches!(condition, Condition::Fresh(_)));
+    let read = view.count(|row| row.state == State::Fresh);
     format!("{begins}: {} of {} read", grouped(read), repositories(all))
 }
 
 /// Returns a finding if the last poll took longer than the interval.
-pub(super) fn overrun(status: &PollStatus) -> Option<Finding> {
-    let last = status.last.as_ref()?;
+pub(super) fn overrun(document: &Document) -> Option<Finding> {
+    let last = document.status.last.as_ref()?;
+    let interval = document.settings.interval;
     // An outage is no reason to poll more slowly.
-    if last.duration <= status.interval || last.is_outage() {
+    if last.duration <= interval || last.is_outage() {
         return None;
     }
     // Rounded up, so that no poll seems to have taken exactly an interval.
     let took = humantime::format_duration(Duration::from_secs(last.duration.as_secs() + 1));
-    let interval = humantime::format_duration(status.interval);
+    let interval = humantime::format_duration(interval);
     let what = format!("The last poll took {took}, longer than poll.interval ({interval})");
     let hint = "raise poll.interval, or api.requests_per_second if the API allows it";
     Some(Finding::new(ProblemKind::PollsOverrun, what, hint))

@@ -7,10 +7,13 @@ use crate::domain::{
     Defect, Failure, Operation, PollFailure, Reason, Stop,
     polling::{PollOutcome, PollStatus},
     record::Languages,
-    snapshot::{Condition, Shown, Snapshot},
     targets::{Targets, tests::entry},
 };
 use crate::testing;
+use crate::{
+    domain::document::Document,
+    testing::{Condition, Shown, Snapshot},
+};
 use kinds::each_kind;
 use std::collections::BTreeSet;
 
@@ -89,7 +92,7 @@ impl Known {
     }
 
     fn headline(&self) -> String {
-        headline(&self.findings(), &self.document())
+        headline(&self.findings(), &self.document().whole())
     }
 
     fn with(change: impl FnOnce(&mut Self)) -> Self {
@@ -104,11 +107,11 @@ impl Known {
     }
 
     fn document(&self) -> Document {
-        Document::judge(&self.snapshot, self.status.clone(), None)
+        self.snapshot.judge(self.status.clone(), None)
     }
 
     fn findings(&self) -> Vec<Finding> {
-        findings(&self.document(), &self.facts, NOW)
+        findings(&self.document().whole(), &self.facts, NOW)
     }
 }
 
@@ -230,7 +233,13 @@ fn a_bad_field_that_costs_no_completion_changes_no_headline() {
         ),
         (Operation::ListLanguages, Defect::Name, Severity::Info),
     ] {
-        let known = Known::with(|known| known.status.defects = [(operation, defect)].into());
+        let known = Known::with(|known| {
+            let defects = match operation {
+                Operation::ListRepositories => &mut known.snapshot.defects,
+                Operation::ListLanguages => &mut known.snapshot.repositories[0].defects,
+            };
+            defects.add(defect, Some(1), "");
+        });
         let findings = known.findings();
         assert_eq!(findings[0].kind, ProblemKind::ApiShape);
         assert_eq!(findings[0].alarm, Some(Severity::Warning));

@@ -1,14 +1,10 @@
 //! The status of polling: the poll under way and the outcome of the last one.
 
 use crate::{
-    domain::{Defect, Failure, Operation, PollFailure, Stop, ZeroCount},
+    domain::{Failure, PollFailure, Stop},
     support::clock::{Timestamp, WrongClock},
 };
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::Arc,
-    time::Duration,
-};
+use std::time::Duration;
 
 /// The number of unread repositories at which a poll has failed, if they are also a tenth of all.
 const MANY: usize = 5;
@@ -84,13 +80,10 @@ impl PollOutcome {
     }
 }
 
-/// The status of polling, which the poller owns. Each publication has a copy beside the snapshot,
+/// The status of polling, which the poller owns. Each document has a copy,
 /// so that readiness and the page can distinguish a refused key from a slow start.
 #[derive(Debug, Clone, Default)]
 pub struct PollStatus {
-    pub interval: Duration,
-    /// The age at which data are stale.
-    pub stale_after: Duration,
     /// The poll under way.
     pub running: Option<PollOutcome>,
     /// The start of the next poll, while the poller waits for it.
@@ -107,13 +100,6 @@ pub struct PollStatus {
     /// The rate, in requests per second, to which refusals had slowed the last poll by its end;
     /// `None` if they had not slowed it.
     pub slowed_to: Option<f64>,
-    /// The completions that the API omits, and the zeros that it spells out.
-    pub zeros: ZeroCount,
-    /// The defects of the current responses.
-    pub defects: BTreeSet<(Operation, Defect)>,
-    /// The codes of the languages that left listed repositories within a day, by the names of the
-    /// repositories.
-    pub languages_gone: BTreeMap<Arc<str>, Vec<Arc<str>>>,
     /// True once a listing was complete, or data came from the state file.
     pub has_data: bool,
     /// True if the progress clock survives a restart.

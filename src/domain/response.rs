@@ -52,6 +52,13 @@ impl Defects {
         }
     }
 
+    /// Counts the entries that could not be read at all, so that nobody knows which ones they are.
+    pub fn unreadable(&self) -> usize {
+        let bad = [Defect::NotAnObject, Defect::Id, Defect::Code];
+        let found = bad.iter().filter_map(|defect| self.0.get(defect));
+        found.map(|found| found.count).sum()
+    }
+
     /// Returns each defect as often as it was found.
     #[cfg(test)]
     pub fn all(&self) -> Vec<Defect> {

@@ -85,7 +85,7 @@ impl Named {
     /// Keeps the globs without wildcards.
     pub fn of(repositories: &[&str], languages: &[&str]) -> Self {
         let literal = |globs: &[&str]| {
-            let literal = globs.iter().filter(|glob| !glob.contains(WILDCARDS));
+            let literal = globs.iter().filter(|glob| is_literal(glob));
             literal.map(ToString::to_string).collect()
         };
         Self {
@@ -95,11 +95,13 @@ impl Named {
     }
 }
 
-/// The characters with a meaning in globs.
-const WILDCARDS: [char; 7] = ['*', '?', '[', ']', '{', '}', '\\'];
+/// Returns whether a glob matches its own text alone.
+pub fn is_literal(glob: &str) -> bool {
+    !glob.contains(['*', '?', '[', ']', '{', '}', '\\'])
+}
 
 /// The entries of `targets` in the order of the file.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Targets(pub Vec<Arc<TargetEntry>>);
 
 impl Targets {

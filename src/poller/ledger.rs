@@ -1,19 +1,21 @@
 //! The ledger: the listed repositories, the records of their languages, and the records of departed
 //! languages.
 //!
-//! The ledger does no I/O. The poll passes listings and languages to it, and takes snapshots of it.
+//! The ledger does no I/O. The poll passes listings and languages to it, and publishes what it knows
+//! as a [`Document`].
 //! A repository is dropped only when complete listings lack it (two in a row if more than half are
 //! missing), when the filters leave it out, or when a repository with a higher id has its name.
 
 mod listing;
 
-use super::{log::PollLog, settings::Settings};
+use super::log::PollLog;
 use crate::{
     domain::{
-        Defect, Defects, Failure, LanguageList, Operation, ReportedLanguage, Repository,
-        RepositoryId, ZeroCount,
+        Defects, Failure, LanguageList, ReportedLanguage, Repository, RepositoryId, Settings,
+        State, ZeroCount,
+        document::{Departed, Document, Judge, Row},
+        polling::PollStatus,
         record::{Languages, Record, SavedRepository},
-        snapshot::{Condition, Shown, Snapshot},
     },
     state::SavedState,
     support::clock::{DAY, Timestamp},
@@ -140,45 +142,12 @@ impl Ledger {
     }
 
     /// Counts the completions that the API omits, and the zeros that it spells out.
-    pub fn zeros(&self) -> ZeroCount {
+    fn zeros(&self) -> ZeroCount {
         let absent = self.polled.values().map(|known| known.absent_completions);
         ZeroCount {
             absent: absent.sum(),
             spelled_out: self.zero_completions,
         }
-    }
-
-    /// Returns the codes of the languages that left polled repositories within a day. A repository
-    /// that returned and was not read yet lacks all of them.
-    pub fn languages_gone(
-        &self,
-        excluded: &GlobSet,
-        now: Timestamp,
-    ) -> BTreeMap<Arc<str>, Vec<Arc<str>>> {
-        let mut gone = BTreeMap::new();
-        for known in self.polled.values() {
-            let recent = known.kept.departed.iter().filter(|record| {
-                let left_within_a_day = record.left_at.is_some_and(|at| now.since(at) < DAY);
-                left_within_a_day && !excluded.is_match(&*record.language.code)
-            });
-            let codes: Vec<_> = recent.map(|one| Arc::clone(&one.language.code)).collect();
-            if !codes.is_empty() {
-                gone.insert(Arc::clone(&known.kept.repository.name), codes);
-            }
-        }
-        gone
-    }
-
-    /// Returns the defects of the last response of each kind, duplicates included.
-    pub fn defects(&self) -> BTreeSet<(Operation, Defect)> {
-        let listing = self.defects.0.keys();
-        let listing = listing.map(|defect| (Operation::ListRepositories, *defect));
-        let languages = self
-            .polled
-            .values()
-            .flat_map(|known| known.defects.0.keys());
-        let languages = languages.map(|defect| (Operation::ListLanguages, *defect));
-        listing.chain(languages).collect()
     }
 
     /// Returns the repositories to read, the oldest attempt first. `only` selects them by name, and
@@ -288,38 +257,75 @@ impl Ledger {
         known.failure = Some(failure);
     }
 
-    /// Returns whether the languages of a repository are older than `limit` and the last poll did
-    /// not read them. A poll may take longer than `limit`.
-    fn is_stale(&self, known: &Polled, limit: Duration, now: Timestamp) -> bool {
-        let is_of_last_poll = known.read_at.is_some_and(|at| Some(at) >= self.last_poll);
-        !is_of_last_poll && known.age(now) > Some(limit)
-    }
-
-    pub fn snapshot<A>(&self, settings: &Settings<A>, now: Timestamp) -> Snapshot {
-        let excluded = &settings.excluded_languages;
+    /// Returns what is known at `now`, judged. `previous` is the document before.
+    pub fn judge(
+        &self,
+        settings: &Arc<Settings>,
+        status: PollStatus,
+        now: Timestamp,
+        previous: Option<&Document>,
+    ) -> Document {
+        let languages = self.polled.values().flat_map(|known| &known.kept.languages);
+        let records = languages.flat_map(|languages| &*languages.records);
+        let completions = records.filter_map(Record::completion);
+        let judge = Judge::new(settings, now, completions, previous);
         let polled = self.polled.values();
-        let mut repositories: Vec<_> = polled
-            .map(|known| {
-                known.show(
-                    excluded,
-                    self.is_stale(known, settings.stale_after, now),
-                    now,
-                )
-            })
+        let mut rows: Vec<_> = polled
+            .map(|known| self.row(known, &judge, settings.stale_after, now))
             .collect();
-        repositories.sort_unstable_by(|a, b| a.repository.name.cmp(&b.repository.name));
-        Snapshot {
+        rows.sort_unstable_by(|a, b| a.name().cmp(b.name()));
+        Document {
             taken_at: now,
-            repositories,
+            rows,
             filtered: self.filtered,
             unnamed: self.unnamed,
             unconfirmed: self.missed.len(),
-            completion_scale: settings.completion_scale,
-            is_scale_chosen: settings.is_scale_chosen,
-            targets: Arc::clone(&settings.targets),
-            thresholds: settings.thresholds,
-            links: Arc::clone(&settings.links),
+            defects: self.defects.clone(),
+            zeros: self.zeros(),
+            departed: self.departed(&judge, settings, now),
+            is_scale_suspect: judge.is_scale_suspect,
+            settings: Arc::clone(settings),
+            status,
         }
+    }
+
+    fn row(&self, known: &Polled, judge: &Judge<'_>, stale_after: Duration, now: Timestamp) -> Row {
+        let mut failure = known.failure.clone();
+        // No failure is shown in the future.
+        if let Some(failure) = &mut failure {
+            failure.since = failure.since.min(now);
+        }
+        let languages = known.kept.languages.as_deref();
+        // A poll may take longer than data become stale.
+        let is_of_last_poll = known.read_at.is_some_and(|at| Some(at) >= self.last_poll);
+        let state = match (known.age(now), &failure) {
+            (None, _) => State::Pending,
+            (Some(age), _) if age > stale_after && !is_of_last_poll => State::Stale,
+            (Some(_), Some(_)) => State::Failing,
+            (Some(_), None) if known.read_at.is_none() => State::Pending,
+            (Some(_), None) => State::Fresh,
+        };
+        let is_current = is_of_last_poll && failure.is_none();
+        let repository = &known.kept.repository;
+        let trouble = (failure, known.defects.clone());
+        judge.row(repository, state, languages, is_current, trouble)
+    }
+
+    /// Returns the translations that left polled repositories within a day. A repository that
+    /// returned and was not read yet lacks all of them.
+    fn departed(&self, judge: &Judge<'_>, settings: &Settings, now: Timestamp) -> Vec<Departed> {
+        let excluded = &settings.excluded_languages;
+        let polled = self.polled.values().flat_map(|known| {
+            let departed = known.kept.departed.iter();
+            departed.map(|record| (&known.kept.repository.name, record))
+        });
+        let recent = polled.filter(|(_, record)| {
+            let left_within_a_day = record.left_at.is_some_and(|at| now.since(at) < DAY);
+            left_within_a_day && !excluded.is_match(&*record.language.code)
+        });
+        recent
+            .map(|(name, record)| judge.departed(name, record, false))
+            .collect()
     }
 }
 
@@ -344,36 +350,6 @@ impl Polled {
     fn age(&self, now: Timestamp) -> Option<Duration> {
         let languages = self.kept.languages.as_ref()?;
         Some(now.since(languages.read_at))
-    }
-
-    fn show(&self, excluded: &GlobSet, is_stale: bool, now: Timestamp) -> Shown {
-        let mut failure = self.failure.clone();
-        let mut languages = self.kept.languages.clone();
-        // No failure is shown in the future.
-        if let Some(failure) = &mut failure {
-            failure.since = failure.since.min(now);
-        }
-        let is_excluded = |record: &Record| excluded.is_match(&*record.language.code);
-        if let Some(languages) = &mut languages
-            && languages.records.iter().any(is_excluded)
-        {
-            let records = languages.records.iter();
-            *languages = Arc::new(Languages {
-                records: records.filter(|one| !is_excluded(one)).cloned().collect(),
-                ..**languages
-            });
-        }
-        let condition = match (languages, failure) {
-            (None, failure) => Condition::Pending(failure),
-            (Some(languages), failure) if is_stale => Condition::Stale { languages, failure },
-            (Some(languages), Some(failure)) => Condition::Failing(languages, failure),
-            (Some(languages), None) if self.read_at.is_none() => Condition::Restored(languages),
-            (Some(languages), None) => Condition::Fresh(languages),
-        };
-        Shown {
-            repository: Arc::clone(&self.kept.repository),
-            condition,
-        }
     }
 
     /// Returns all records, also those of departed languages.

@@ -1,7 +1,7 @@
 //! One poll: it reads the listing, then the languages of each repository.
 
 use super::{
-    Poller, Settings,
+    Poller,
     ledger::MOST_LANGUAGES,
     log::{self, PollLog},
     queue::{Queue, backoff},
@@ -10,7 +10,7 @@ use crate::{
     api::{Api, CURSOR_HINT, RequestFailure, Session},
     domain::{
         Defect, Failure, LanguageList, Listing, Next, Operation, Page, PollFailure, Reason,
-        RepositoryId, Stop, polling::PollOutcome,
+        RepositoryId, Settings, Stop, polling::PollOutcome,
     },
     support::{clock::WrongClock, humanize::repositories},
 };
@@ -35,7 +35,6 @@ const LONGEST_HOLD: Duration = Duration::from_secs(5 * 60);
 impl<A: Api> Poller<A> {
     /// Polls once. The caller publishes afterwards, together with the time of the next poll.
     pub async fn poll(&mut self) -> PollOutcome {
-        let settings = Arc::clone(&self.settings);
         let began = Instant::now();
         (self.is_polling, self.next_poll) = (true, None);
         let since = self.clock.now();
@@ -47,7 +46,7 @@ impl<A: Api> Poller<A> {
         if self.status.last.is_none() {
             self.publish();
         }
-        let mut poll = Poll::new(self, settings);
+        let mut poll = Poll::new(self);
         let stop = poll.run().await.err();
         let outcome = poll.conclude(began, stop);
         self.ledger.poll_ended(began);
@@ -58,7 +57,7 @@ impl<A: Api> Poller<A> {
 /// A poll under way.
 struct Poll<'a, A> {
     poller: &'a mut Poller<A>,
-    settings: Arc<Settings<A>>,
+    settings: Arc<Settings>,
     log: PollLog,
     /// The ticks at which the progress of the poll is published.
     publications: Interval,
@@ -69,15 +68,15 @@ struct Poll<'a, A> {
 }
 
 impl<'a, A: Api> Poll<'a, A> {
-    fn new(poller: &'a mut Poller<A>, settings: Arc<Settings<A>>) -> Self {
+    fn new(poller: &'a mut Poller<A>) -> Self {
         let ticks = |first, every| {
             let mut ticks = interval_at(Instant::now() + first, every);
             ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
             ticks
         };
         Self {
+            settings: Arc::clone(&poller.settings),
             poller,
-            settings,
             log: PollLog::default(),
             publications: ticks(FIRST_PUBLISH, PUBLISH_EVERY),
             saves: ticks(SAVE_EVERY, SAVE_EVERY),
@@ -86,10 +85,10 @@ impl<'a, A: Api> Poll<'a, A> {
     }
 
     async fn run(&mut self) -> Result<(), Stop> {
-        let settings = Arc::clone(&self.settings);
+        let api = Arc::clone(&self.poller.api);
         let now = self.poller.clock.now();
         // The key and the certificates may be on a disk that hangs.
-        let session = self.wait_for(settings.api.begin(now)).await?;
+        let session = self.wait_for(api.begin(now)).await?;
         let listing_failure = self.list(&session).await.err();
         if let Some(failure) = &listing_failure {
             self.stop_for(Operation::ListRepositories, failure)?;
@@ -126,7 +125,7 @@ impl<'a, A: Api> Poll<'a, A> {
         }
         // A poll of a few chosen repositories has not read everything.
         let status = &mut poller.status;
-        if self.settings.only.is_empty() {
+        if poller.only.is_empty() {
             if outcome.is_success() {
                 status.last_success_at = Some(now);
             }
@@ -134,7 +133,7 @@ impl<'a, A: Api> Poll<'a, A> {
             let since = status.failing_since.unwrap_or(ended_before);
             status.failing_since = (!outcome.is_well()).then_some(since);
         }
-        let pace = self.settings.api.pace();
+        let pace = poller.api.pace();
         status.slowed_to = pace.slowed().filter(|_| pace.is_refused_since(began));
         status.last = Some(outcome.clone());
         poller.is_polling = false;
@@ -148,8 +147,8 @@ impl<'a, A: Api> Poll<'a, A> {
         outcome
     }
 
-    /// Waits for an answer. Meanwhile publishes and saves. The answer is never
-    /// cancelled, and the other branches are cancel safe.
+    /// Waits for an answer. Meanwhile publishes and saves. The answer is never cancelled, and the
+    /// other branches are cancel safe.
     async fn wait_for<T>(&mut self, answer: impl Future<Output = T>) -> T {
         let mut answer = pin!(answer);
         loop {
@@ -264,7 +263,8 @@ impl<'a, A: Api> Poll<'a, A> {
         listing_failure: Option<RequestFailure>,
     ) -> Result<(), Stop> {
         let settings = Arc::clone(&self.settings);
-        let order = self.poller.ledger.order(&settings.only);
+        let poller = &mut *self.poller;
+        let order = poller.ledger.order(&poller.only);
         let of = order.len();
         let mut queue = Queue::new(&order, listing_failure.as_ref(), settings.max_attempts);
         let mut requests = FuturesUnordered::new();
@@ -298,7 +298,7 @@ impl<'a, A: Api> Poll<'a, A> {
                 self.poller.heard();
                 self.poller.ledger.attempted(fetch.id);
                 let result = result.and_then(|list| self.admit(fetch.id, list));
-                let is_lowest = settings.api.pace().is_lowest();
+                let is_lowest = self.poller.api.pace().is_lowest();
                 let is_final = queue.completed(fetch, result.as_ref().err(), is_lowest);
                 self.take_in(fetch.id, result, is_final)?;
             }
@@ -319,7 +319,7 @@ impl<'a, A: Api> Poll<'a, A> {
             Ok(list) => {
                 self.failures.remove(&id);
                 poller.progress.send_modify(|poll| poll.read += 1);
-                let (scale, log) = (self.settings.completion_scale, &mut self.log);
+                let (scale, log) = (self.settings.scale.finished, &mut self.log);
                 poller.ledger.succeeded(id, list, scale, now, log);
                 Ok(())
             }

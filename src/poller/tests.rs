@@ -21,6 +21,9 @@ use api::{EndOfPoll, FakeApi, Responses, Setup};
 use tokio::time::sleep;
 
 const START: Timestamp = Timestamp::from_millis(1_700_000_000_000);
+/// A function that sees each publication.
+pub type Publish = Box<dyn Fn(&Arc<Document>) + Send + Sync>;
+
 const HOUR: Duration = Duration::from_secs(3600);
 
 /// A poller of an API in memory.
@@ -54,24 +57,23 @@ impl Bench {
 
     /// Returns the id and condition of each repository in the snapshot.
     fn shown(&self) -> String {
-        let snapshot = self.poller.snapshot();
-        let shown = snapshot.repositories.iter();
-        let shown =
-            shown.map(|shown| format!("{}:{}", shown.repository.id, shown.condition.label()));
+        let document = self.poller.document();
+        let shown = document.rows.iter();
+        let shown = shown.map(|shown| format!("{}:{}", shown.repository.id, shown.state.label()));
         shown.collect::<Vec<_>>().join(" ")
     }
 
     fn names(&self) -> Vec<String> {
-        let snapshot = self.poller.snapshot();
-        let names = snapshot.repositories.iter();
+        let document = self.poller.document();
+        let names = document.rows.iter();
         let names = names.map(|shown| shown.repository.name.to_string());
         names.collect()
     }
 
     /// Returns the number of repositories in a condition.
     fn count(&self, label: &str) -> usize {
-        let snapshot = self.poller.snapshot();
-        snapshot.count(|condition| condition.label() == label)
+        let document = self.poller.document();
+        document.whole().count(|row| row.state.label() == label)
     }
 
     /// Returns the ids of the repositories that were requested since the last call.

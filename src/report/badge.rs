@@ -1,17 +1,16 @@
 //! The JSON that Shields reads as an endpoint: <https://shields.io/badges/endpoint-badge>.
 
 use super::{Report, ready};
-use crate::domain::TranslationProblem;
+use crate::domain::{TranslationProblem, document::Verdict};
 use serde_json::json;
 
 /// Counts the ready translations. The badge is green only if everything was read and is ready.
-pub fn badge(report: &Report) -> String {
-    let document = &*report.document;
-    let totals = &document.totals;
+pub fn badge(report: &Report<'_>) -> String {
+    let totals = &report.view.totals;
     let color = match () {
-        () if totals.unknown == totals.all => "lightgrey",
+        () if totals.unknown == totals.counted => "lightgrey",
         () if totals.count(TranslationProblem::Overdue) > 0 => "red",
-        () if document.is_complete() && totals.is_ready() => "brightgreen",
+        () if report.view.verdict() == Verdict::Ready => "brightgreen",
         () => "orange",
     };
     let badge = json!({

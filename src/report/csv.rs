@@ -30,22 +30,22 @@ const COLUMNS: [&str; 13] = [
 ///
 /// # Errors
 /// Fails if `out` cannot be written.
-pub fn csv(report: &Report, out: impl io::Write) -> io::Result<()> {
-    let (document, since) = (&*report.document, report.since.as_deref());
+pub fn csv(report: &Report<'_>, out: impl io::Write) -> io::Result<()> {
+    let (view, since) = (&report.view, report.since.as_deref());
     let mut writer = WriterBuilder::new()
         .terminator(Terminator::CRLF)
         .from_writer(out);
     let changes = since.map_or(&[][..], |_| &["change", "became"]);
     writer.write_record(COLUMNS.iter().chain(changes))?;
-    for (row, translation) in document.translations() {
-        let mut record = record(document, row, translation);
+    for (row, translation) in view.translations() {
+        let mut record = record(view.document, row, translation);
         if let Some(since) = since {
             record.push(or_empty(since.change(row, translation)));
             record.push(or_empty(since.became(row, translation)));
         }
         writer.write_record(record)?;
     }
-    for (id, name, code) in since.iter().flat_map(|since| since.unlisted(document)) {
+    for (id, name, code) in since.iter().flat_map(|since| since.unlisted(view)) {
         let mut record = vec![text(name), id.to_owned(), text(code)];
         record.resize(COLUMNS.len() + 1, String::new());
         record.push("unlisted".to_owned());
@@ -56,7 +56,7 @@ pub fn csv(report: &Report, out: impl io::Write) -> io::Result<()> {
 
 fn record(document: &Document, row: &Row, translation: &Translation) -> Vec<String> {
     let mut problems = translation.kinds();
-    problems.extend(translation.problems.not_judged.map(|_| "not_judged"));
+    problems.extend(translation.not_judged.map(|_| "not_judged"));
     vec![
         text(row.name()),
         row.repository.id.to_string(),
@@ -66,7 +66,7 @@ fn record(document: &Document, row: &Row, translation: &Translation) -> Vec<Stri
         or_empty(translation.ratio),
         translation.target().ratio.to_string(),
         or_empty(translation.target().due),
-        or_empty(translation.ready()),
+        or_empty(translation.meets_target()),
         or_empty(translation.known_progress()),
         or_empty(document.language_url(row, translation.code())),
         problems.join(" "),

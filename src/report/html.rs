@@ -12,14 +12,14 @@ use super::Report;
 
 /// Renders the page with all rows as one self-contained file, without links or forms that need a
 /// server.
-pub fn page(report: &Report) -> String {
+pub fn page(report: &Report<'_>) -> String {
     let page = Page {
-        now: report.document.taken_at,
+        now: report.view.document.taken_at,
         telemetry_path: None,
-        api: &report.api,
-        document: &report.document,
-        chosen: &report.document,
-        findings: &report.findings,
+        api: report.api,
+        document: report.view.document,
+        chosen: &report.view,
+        findings: report.findings,
         query: &Query::default(),
     };
     page.html()

@@ -10,7 +10,7 @@ use super::Since;
 use crate::{
     domain::{
         Failure, TranslationProblem,
-        document::{Document, NotJudged, Row, Selection, Totals, Translation},
+        document::{Document, NotJudged, Row, Selection, Totals, Translation, View},
         twelve_decimals,
     },
     support::clock::Timestamp,
@@ -36,13 +36,14 @@ pub fn json(
 }
 
 /// Encodes the document up to its first repository.
-fn head(document: &Document, since: Option<&Since>) -> String {
+fn head(view: &View<'_>, since: Option<&Since>) -> String {
+    let document = view.document;
     let poll = document.status.last.as_ref();
     let mut head = json!({
         "version": 1,
         "taken_at": document.taken_at.to_string(),
         "complete": document.is_complete(),
-        "completion_scale": document.completion_scale,
+        "completion_scale": document.settings.scale.finished,
         "scale_suspect": document.is_scale_suspect,
         "listing": {
             "complete": document.is_listed(),
@@ -57,11 +58,11 @@ fn head(document: &Document, since: Option<&Since>) -> String {
             "unreached": if poll.is_outage() { poll.left() } else { 0 },
         })),
         "filtered": document.filtered,
-        "unread": document.unread(),
-        "summary": summary(&document.totals),
+        "unread": view.unread(),
+        "summary": summary(&view.totals),
     });
     if let Some(since) = since {
-        let unlisted = since.unlisted(document);
+        let unlisted = since.unlisted(view);
         head["unlisted"] = unlisted
             .map(
                 |(_, repository, language)| json!({"repository": repository, "language": language}),
@@ -74,7 +75,7 @@ fn head(document: &Document, since: Option<&Since>) -> String {
 
 fn summary(totals: &Totals) -> Value {
     json!({
-        "languages": totals.all,
+        "languages": totals.counted,
         "ready": totals.ready,
         "unknown": totals.unknown,
         "resting": totals.resting,
@@ -91,9 +92,9 @@ fn repository(document: &Document, row: &Row, since: Option<&Since>) -> Value {
         "private": row.repository.private,
         "created_at": time(row.repository.created_at),
         "url": document.repository_url(row),
-        "state": row.condition.label(),
-        "error": row.condition.failure().map(failure),
-        "summary": summary(&row.totals()),
+        "state": row.state.label(),
+        "error": row.failure.as_ref().map(failure),
+        "summary": summary(&row.totals),
         "languages": row.is_read().then(|| languages.collect::<Value>()),
     })
 }
@@ -106,11 +107,11 @@ fn language(document: &Document, row: &Row, one: &Translation, since: Option<&Si
         "completion": one.completion,
         "ratio": one.ratio,
         "target": {"ratio": target.ratio, "due": time(target.due)},
-        "ready": one.ready(),
+        "ready": one.meets_target(),
         "last_progress": time(one.known_progress()),
         "stalled": one.has(TranslationProblem::Stalled),
         "problems": one.kinds(),
-        "not_judged": one.problems.not_judged.map(NotJudged::label),
+        "not_judged": one.not_judged.map(NotJudged::label),
         "estimated_ready": time(one.estimated_ready),
         "url": document.language_url(row, one.code()),
     });

@@ -11,7 +11,7 @@ const MOST_NAMED: usize = 12;
 
 /// Returns the totals, the changes, the failures, a table of the repositories, the furthest behind
 /// first, and the dates. Counts what does not fit into [`Report::max_size`].
-pub fn markdown(report: &Report) -> String {
+pub fn markdown(report: &Report<'_>) -> String {
     let list = |heading: &str, lines: &[String]| {
         let lines = lines.iter().map(|line| format!("- {line}\n"));
         section(
@@ -52,11 +52,11 @@ fn section(heading: &str, lines: &[String], size: usize) -> String {
     text
 }
 
-fn line(report: &Report, row: &Row) -> String {
-    let totals = row.totals();
-    let name = linked(row.name(), report.document.repository_url(row));
-    let (mean, ready) = (words::figure(totals.mean.get()), fraction(&totals));
-    let behind = row.behind();
+fn line(report: &Report<'_>, row: &Row) -> String {
+    let totals = &row.totals;
+    let name = linked(row.name(), report.view.document.repository_url(row));
+    let (mean, ready) = (words::figure(totals.mean.get()), fraction(totals));
+    let behind = row.unready();
     let named = behind.iter().take(MOST_NAMED);
     let named = named.map(|translation| figure(report, row, translation));
     let others = more(behind.len().saturating_sub(MOST_NAMED));
@@ -65,9 +65,9 @@ fn line(report: &Report, row: &Row) -> String {
 }
 
 /// Returns a code, which leads to the work, with its ratio, its change and a target below 100 %.
-fn figure(report: &Report, row: &Row, translation: &Translation) -> String {
-    let url = report.document.language_url(row, translation.code());
-    let ratio = words::figure(translation.ready().and(translation.ratio));
+fn figure(report: &Report<'_>, row: &Row, translation: &Translation) -> String {
+    let url = report.view.document.language_url(row, translation.code());
+    let ratio = words::figure(translation.ratio);
     let change = escaped(&report.points(row, translation));
     let figure = format!("{} {ratio}{change}", linked(translation.code(), url));
     match translation.target() {
@@ -77,11 +77,11 @@ fn figure(report: &Report, row: &Row, translation: &Translation) -> String {
 }
 
 /// Describes the dates that are ahead or missed, the earliest first.
-fn due(report: &Report) -> Vec<String> {
-    let dates = report.document.dates(MOST_NAMED).into_iter();
+fn due(report: &Report<'_>) -> Vec<String> {
+    let dates = report.view.dates(MOST_NAMED).into_iter();
     let line = |(at, due): (_, Due<'_>)| {
         let named = due.furthest.iter().map(|(row, translation)| {
-            let url = report.document.repository_url(row);
+            let url = report.view.document.repository_url(row);
             let figure = figure(report, row, translation);
             format!("; {figure} of {}", linked(row.name(), url))
         });

@@ -2,7 +2,8 @@
 
 use crate::{
     domain::{
-        document::{Document, Readiness, Row, Selection, Translation},
+        NotJudged,
+        document::{Readiness, Row, Selection, Translation, View},
         targets::parse_due,
         twelve_decimals,
     },
@@ -89,7 +90,7 @@ impl Since {
         } in old.repositories
         {
             for mut language in languages.into_iter().flatten() {
-                if !language.missing && selection.has_language(&language.code) {
+                if !language.missing && selection.languages.matches(&language.code) {
                     if old.scale_suspect {
                         (language.ratio, language.ready) = (None, None);
                     }
@@ -114,9 +115,7 @@ impl Since {
     /// Returns the ratio minus the earlier one; `None` if one of the two is unknown, or cannot be
     /// trusted.
     pub fn change(&self, row: &Row, one: &Translation) -> Option<f64> {
-        Some(twelve_decimals(
-            one.trusted_ratio()? - self.of(row, one)?.ratio?,
-        ))
+        Some(twelve_decimals(one.ratio? - self.of(row, one)?.ratio?))
     }
 
     /// Returns the state that a translation entered: `ready`, or `unready` after it was ready.
@@ -126,7 +125,9 @@ impl Since {
             Readiness::Ready if !was_ready => Some("ready"),
             // A language that is missing became unlisted.
             Readiness::Behind | Readiness::Unknown
-                if was_ready && !one.is_missing && !one.is_suspect =>
+                if was_ready
+                    && !one.is_missing
+                    && one.not_judged != Some(NotJudged::SuspectScale) =>
             {
                 Some("unready")
             }
@@ -139,9 +140,9 @@ impl Since {
     /// languages. A renamed repository is chosen by either name.
     pub fn unlisted<'a>(
         &'a self,
-        document: &'a Document,
+        view: &'a View<'a>,
     ) -> impl Iterator<Item = (&'a str, &'a str, &'a str)> {
-        let rows = document.rows.iter();
+        let rows = view.rows.iter();
         let rows: BTreeMap<_, _> = rows
             .map(|row| (row.repository.id.to_string(), row))
             .collect();
@@ -152,7 +153,8 @@ impl Since {
                 let has_left = row.is_read() && now.is_none_or(|one| one.is_missing);
                 has_left.then(|| row.name())
             } else {
-                let has_left = document.is_listed() && self.selection.has_repository(name);
+                let has_left =
+                    view.document.is_listed() && self.selection.repositories.matches(name);
                 has_left.then_some(&**name)
             };
             Some((&**id, name?, &**code))
@@ -161,9 +163,9 @@ impl Since {
 
     /// Counts the changes, then says which translations became ready, then which are no longer
     /// ready or listed.
-    pub fn changes(&self, document: &Document) -> Vec<String> {
+    pub fn changes(&self, view: &View<'_>) -> Vec<String> {
         let became = |state| {
-            let translations = document.translations();
+            let translations = view.translations();
             let became = translations.filter(|(row, one)| self.became(row, one) == Some(state));
             let line = |(row, one): (&Row, &Translation)| {
                 let (code, change) = (one.code(), points(self.change(row, one)));
@@ -171,7 +173,7 @@ impl Since {
             };
             (state, became.map(line).collect::<Vec<_>>())
         };
-        let unlisted = self.unlisted(document);
+        let unlisted = self.unlisted(view);
         let unlisted = unlisted.map(|(_, name, code)| format!("{code} of {name} became unlisted"));
         let unlisted = ("unlisted", unlisted.collect());
         let mut changes = vec![became("ready"), became("unready"), unlisted];

@@ -29,8 +29,8 @@ const WIDE: u16 = 60;
 const MOST_NAMED: usize = 3;
 
 /// Lays out the changes, the repositories, the totals, the dates and the failures.
-pub fn table(report: &Report, terminal: Terminal) -> String {
-    let document = &*report.document;
+pub fn table(report: &Report<'_>, terminal: Terminal) -> String {
+    let document = report.view.document;
     let rows = report.rows();
     let mut lines = Vec::new();
     if let Some((heading, changes)) = report.changes() {
@@ -77,18 +77,18 @@ fn line(text: &str) -> String {
 
 /// Lays out the repositories, each with its unready languages on the lines below it, which fit the
 /// terminal. Nothing is cut, because terminals wrap long lines.
-fn repository_lines(report: &Report, rows: &[&Row], terminal: Terminal) -> String {
+fn repository_lines(report: &Report<'_>, rows: &[&Row], terminal: Terminal) -> String {
     let indent = if terminal.width < WIDE { 0 } else { INDENT };
     let mut text = terminal.paint(STRONG, "COMPLETION       READY    REPOSITORY");
     for row in rows {
-        let totals = row.totals();
-        let ready = format!("{:7}", fraction(&totals));
+        let totals = &row.totals;
+        let ready = format!("{:7}", fraction(totals));
         text += "\n";
-        text += &[completion(&totals, terminal), ready, cell(row.name())].join("  ");
+        text += &[completion(totals, terminal), ready, cell(row.name())].join("  ");
         let mut room = 0;
-        for one in row.behind() {
+        for one in row.unready() {
             let (code, change) = (cell(one.code()), report.points(row, one));
-            let item = format!("  {code} {}{change}", figure(one.ready().and(one.ratio)));
+            let item = format!("  {code} {}{change}", figure(one.ratio));
             let width = item.chars().count();
             if width > room {
                 text += "\n";
@@ -117,19 +117,19 @@ fn completion(totals: &Totals, terminal: Terminal) -> String {
     let full = (1..=10_u8).filter(|tenth| mean * 10.0 >= f64::from(*tenth));
     let full = full.count();
     let bar = "█".repeat(full) + &"·".repeat(10 - full);
-    let style = if totals.behind() > 0 { YELLOW } else { GREEN };
+    let style = if totals.unready() > 0 { YELLOW } else { GREEN };
     format!("{} {:>3}%", terminal.paint(style, &bar), percent(mean))
 }
 
 /// Lists the dates, each with the translations furthest from their targets.
-fn due(report: &Report, terminal: Terminal) -> Vec<String> {
+fn due(report: &Report<'_>, terminal: Terminal) -> Vec<String> {
     let mut lines = Vec::new();
-    for (at, due) in report.document.dates(MOST_NAMED) {
+    for (at, due) in report.view.dates(MOST_NAMED) {
         let is_overdue = due.totals.count(TranslationProblem::Overdue) > 0;
         let style = if is_overdue { RED } else { "" };
         let date = terminal.paint(style, &report.date(at, &due.totals));
         lines.push(format!("  {date}"));
-        lines.extend(named(&due.furthest, due.totals.behind(), false));
+        lines.extend(named(&due.furthest, due.totals.unready(), false));
     }
     lines
 }

@@ -1,4 +1,5 @@
 use super::*;
+use crate::testing::{Condition, Shown, Snapshot};
 use crate::{
     domain::{
         Failure, PollFailure, Stop,
@@ -6,7 +7,6 @@ use crate::{
         links::{Links, Template},
         polling::{PollOutcome, PollStatus},
         record::Languages,
-        snapshot::{Condition, Shown, Snapshot},
         targets::{Targets, tests::entry},
     },
     testing::{
@@ -25,23 +25,24 @@ fn plain(width: u16) -> Terminal {
     }
 }
 
-fn report(snapshot: &Snapshot, poll: &PollOutcome) -> Report {
+fn report(snapshot: &Snapshot, poll: &PollOutcome) -> Report<'static> {
     let status = PollStatus {
         last: Some(poll.clone()),
         ..status()
     };
+    let document: &'static Document = Box::leak(Box::new(snapshot.judge(status, None)));
     Report {
-        document: Arc::new(Document::judge(snapshot, status, None)),
-        findings: Vec::new(),
-        api: "".into(),
+        view: document.whole(),
+        findings: &[],
+        api: "",
         since: None,
         max_size: 1_000_000,
     }
 }
 
 /// Returns the JSON of everything.
-fn json_of(report: &Report) -> String {
-    let document = Arc::clone(&report.document);
+fn json_of(report: &Report<'_>) -> String {
+    let document = Arc::new(report.view.document.clone());
     json(document, Selection::default(), report.since.clone()).collect()
 }
 
@@ -85,7 +86,7 @@ COMPLETION       READY    REPOSITORY
                           fr 99%
 ██████████ 100%  2/2      acme/done
 
-2 of 6 ready, 80 % on average
+2 of 6 ready, 80% on average
 1 not judged: no completion is reported
 3 not judged: pace not known yet
 3 repositories, 3 languages
@@ -266,7 +267,7 @@ no languages              acme/empty
 
 fn verdict(snapshot: &Snapshot, required: Option<f64>) -> Result<String, NotReady> {
     let report = report(snapshot, &poll(0));
-    super::verdict(&report.document, &Selection::default(), required)
+    super::verdict(&report.view, required)
 }
 
 #[test]
@@ -287,13 +288,13 @@ below their targets:
     it of acme/app: unknown (no completion is reported), target 100%
 0 of 3 ready: 3 below their targets";
     assert_eq!(verdict_of(&snapshot, None), expected);
-    snapshot.targets = Arc::new(Targets::everything_at(0.9));
+    snapshot.settings.targets = Targets::everything_at(0.9);
     let required = verdict_of(&snapshot, Some(0.9));
     assert!(
         required.ends_with("\n1 of 3 ready: 2 below 90%"),
         "{required}"
     );
-    snapshot.targets = Arc::new(Targets::everything_at(0.0));
+    snapshot.settings.targets = Targets::everything_at(0.0);
     assert_eq!(
         verdict_of(&snapshot, Some(0.0)),
         "3 resting: none is below 0%"
@@ -305,7 +306,7 @@ fn a_date_is_said_once_with_the_translations_that_miss_it() {
     let languages = [("de", Some(60.0)), ("fr", Some(94.999))];
     let mut snapshot = snapshot(vec![read(1, "acme/app", &languages)]);
     let entry = entry(&[], &[], 0.95, "2023-11-20");
-    snapshot.targets = Arc::new(Targets(vec![entry]));
+    snapshot.settings.targets = Targets(vec![entry]);
     let text = table(&report(&snapshot, &poll(0)), plain(80));
     let expected = "
 Due:
@@ -345,19 +346,19 @@ fn markdown_lists_the_furthest_behind_first_and_the_dates_last() {
             &[("de", Some(25.5)), ("fr", Some(75.0)), ("it", None)],
         ),
     ]);
-    snapshot.targets = Arc::new(Targets(vec![entry(
+    snapshot.settings.targets = Targets(vec![entry(
         &["acme/half*"],
         &["fr", "it"],
         0.805,
         "2023-11-20",
-    )]));
+    )]);
     let template = "https://t.example.com/{id}/{language}";
-    snapshot.links = Arc::new(Links {
+    snapshot.settings.links = Links {
         language: Template::of_language(template).ok(),
         ..Links::default()
-    });
+    };
     let expected = "\
-**1 of 4 ready, 66 % on average; 1 not judged: no completion is reported; 2 not \
+**1 of 4 ready, 66% on average; 1 not judged: no completion is reported; 2 not \
 judged: pace not known yet.**
 
 **Could not be read:**
@@ -397,8 +398,12 @@ fn languages_are_those_that_are_ready_wherever_they_exist() {
     let mut chosen = snapshot(repositories.clone());
     assert_eq!(languages(&report(&chosen, &poll(0))), "de\nja\n");
     // A listing that failed may lack repositories.
-    assert_eq!(languages(&report(&chosen, &poll(1))), "");
-    chosen.targets = Arc::new(Targets::everything_at(0.95));
+    let broken = PollOutcome {
+        is_listed: false,
+        ..poll(0)
+    };
+    assert_eq!(languages(&report(&chosen, &broken)), "");
+    chosen.settings.targets = Targets::everything_at(0.95);
     assert_eq!(languages(&report(&chosen, &poll(0))), "de\nfr\nja\n");
     repositories.push(failed(3, "acme/gone", "status 404", "wait"));
     let unread = snapshot(repositories);
@@ -408,9 +413,11 @@ fn languages_are_those_that_are_ready_wherever_they_exist() {
 #[test]
 fn a_badge_is_green_only_if_everything_was_read_and_is_ready() {
     let of = |completion, ratio, due: &str, failed| {
-        let mut snapshot = snapshot(vec![read(1, "acme/app", &[("de", completion)])]);
-        snapshot.targets = Arc::new(Targets(vec![entry(&[], &[], ratio, due)]));
-        let badge = badge(&report(&snapshot, &poll(failed)));
+        let failed = (0..failed).map(|_| self::failed(2, "acme/gone", "status 404", "wait"));
+        let read = read(1, "acme/app", &[("de", completion)]);
+        let mut snapshot = snapshot([read].into_iter().chain(failed).collect());
+        snapshot.settings.targets = Targets(vec![entry(&[], &[], ratio, due)]);
+        let badge = badge(&report(&snapshot, &poll(0)));
         let badge: serde_json::Value = serde_json::from_str(&badge).unwrap();
         assert_eq!(
             (&badge["schemaVersion"], &badge["label"]),
@@ -453,11 +460,11 @@ fn a_badge_is_green_only_if_everything_was_read_and_is_ready() {
 #[test]
 fn the_gate_asks_for_repositories_with_the_chosen_languages_alone() {
     let mut snapshot = snapshot(vec![read(1, "acme/app", &[("fr", Some(100.0))])]);
-    snapshot.targets = Arc::new(Targets(vec![entry(&["acme/gone"], &["de"], 1.0, "")]));
+    snapshot.settings.targets = Targets(vec![entry(&["acme/gone"], &["de"], 1.0, "")]);
     let report = report(&snapshot, &poll(0));
     for (language, is_missing) in [("de", true), ("fr", false)] {
         let selection = Selection::new(&[], &[globset::Glob::new(language).unwrap()]).unwrap();
-        let verdict = super::verdict(&report.document, &selection, None);
+        let verdict = super::verdict(&selection.of(report.view.document), None);
         let error = matches!(verdict, Err(NotReady::Unknown(_)));
         assert_eq!(error, is_missing, "{verdict:?}");
     }
@@ -467,7 +474,7 @@ fn the_gate_asks_for_repositories_with_the_chosen_languages_alone() {
 fn resting_and(others: &[(&str, Option<f64>)], resting: f64) -> Snapshot {
     let all = [others, &[("eo", Some(resting))]].concat();
     let mut snapshot = snapshot(vec![read(1, "acme/app", &all)]);
-    snapshot.targets = Arc::new(Targets(vec![entry(&[], &["eo"], 0.0, "")]));
+    snapshot.settings.targets = Targets(vec![entry(&[], &["eo"], 0.0, "")]);
     snapshot
 }
 
@@ -493,16 +500,16 @@ fn markdown_with_many_dates_fits_a_job_summary_and_counts_those_left_out() {
     let of = |(id, name): (u64, &String)| read(id, name, &[("de", Some(1.0))]);
     let mut snapshot = snapshot((1..).zip(&names).map(of).collect());
     let link = format!("https://t.example.com/{}/{{repo}}", "n".repeat(900));
-    snapshot.links = Arc::new(Links {
+    snapshot.settings.links = Links {
         repository: Template::of_repository(&link).ok(),
         ..Links::default()
-    });
+    };
     let due = |(index, name): (usize, &String)| {
         let (month, day) = (index / 28 % 12 + 1, index % 28 + 1);
         let date = format!("{}-{month:02}-{day:02}", 2024 + index / 336);
         entry(&[name], &["*"], 1.0, &date)
     };
-    snapshot.targets = Arc::new(Targets(names.iter().enumerate().map(due).collect()));
+    snapshot.settings.targets = Targets(names.iter().enumerate().map(due).collect());
     let text = markdown(&report(&snapshot, &poll(0)));
     assert!(text.len() <= 1_000_000, "{}", text.len());
     let (rows, dates) = (
@@ -541,17 +548,17 @@ fn the_json_of_version_1_does_not_change() {
         ),
     ]);
     snapshot.filtered = 3;
-    snapshot.targets = Arc::new(Targets(vec![
+    snapshot.settings.targets = Targets(vec![
         entry(&["acme/app"], &["de"], 0.45, "2026-12-24"),
         entry(&[], &["eo"], 0.0, ""),
-    ]));
+    ]);
     let expected = include_str!("tests/version_1.json");
     assert_eq!(json_of(&report(&snapshot, &poll(1))), expected);
 }
 
 #[test]
 fn the_json_of_an_empty_account_is_valid() {
-    let document = Document::judge(&snapshot(Vec::new()), status(), None);
+    let document = snapshot(Vec::new()).judge(status(), None);
     let text: String = json(Arc::new(document), Selection::default(), None).collect();
     let value: serde_json::Value = serde_json::from_str(&text).unwrap();
     assert_eq!(value["repositories"], serde_json::json!([]));

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     domain::{
-        document::{Document, Row, Selection, Translation, furthest_first},
+        document::{Doubt, Row, Translation, Verdict, View, furthest_first},
         targets::Target,
     },
     support::humanize::grouped,
@@ -27,41 +27,14 @@ pub enum NotReady {
     Behind(String),
 }
 
-/// Returns the verdict about a selection as a sentence. `required` is the ratio of `--require`;
+/// Returns the verdict about what was chosen as a sentence. `required` is the ratio of `--require`;
 /// `None` stands for `targets`.
 ///
 /// # Errors
 /// Fails if a language is not ready, or if that is unknown. The error names the languages below
 /// their targets.
-pub fn verdict(
-    document: &Document,
-    selection: &Selection,
-    required: Option<f64>,
-) -> Result<String, NotReady> {
-    let totals = &document.totals;
-    let names = document
-        .targets
-        .required_repositories(|code| selection.has_language(code));
-    let missing = names.filter(|name| {
-        selection.has_repository(name) && !document.rows.iter().any(|row| row.name() == *name)
-    });
-    let missing: Vec<_> = missing.collect();
-    if !missing.is_empty() {
-        let names = missing.join(", ");
-        return Err(NotReady::Unknown(format!(
-            "targets requires {names}, which is not listed; check its spelling and the filters"
-        )));
-    }
-    if totals.with_resting() == 0 {
-        let nothing = "no repository has a target language, so there is nothing to judge; check \
-                       the filters and the account of the key";
-        return Err(NotReady::Unknown(nothing.to_owned()));
-    }
-    if document.is_scale_suspect && totals.all > 0 {
-        let suspect = "whether the translations are ready is unknown: api.completion_scale does \
-                       not fit the completions";
-        return Err(NotReady::Unknown(suspect.to_owned()));
-    }
+pub fn verdict(view: &View<'_>, required: Option<f64>) -> Result<String, NotReady> {
+    let totals = &view.totals;
     let target = required.map(|ratio| Target {
         ratio,
         ..Target::default()
@@ -70,18 +43,32 @@ pub fn verdict(
         format!("{}%", target.percent())
     });
     let ready = ready(totals);
-    if totals.behind() == 0 {
-        return Ok(format!("{ready}: none is below {target}"));
+    let unknown = unknown(&view.doubts());
+    match view.verdict() {
+        Verdict::Ready => Ok(format!("{ready}: none is below {target}")),
+        Verdict::Unknown(_) => Err(NotReady::Unknown(unknown)),
+        Verdict::NotReady => {
+            let translations = view.translations();
+            let mut below: Vec<_> = translations.filter(|(_, one)| one.is_unready()).collect();
+            furthest_first(&mut below, |(_, one)| one.gap());
+            below.truncate(MOST_NAMED);
+            let below = named(&below, totals.unready(), true).join("\n");
+            let count = grouped(totals.unready());
+            Err(NotReady::Behind(format!(
+                "below their targets:\n{below}\n{ready}: {count} below {target}"
+            )))
+        }
     }
-    let translations = document.translations();
-    let mut below: Vec<_> = translations.filter(|(_, one)| one.is_behind()).collect();
-    furthest_first(&mut below, |(_, one)| one.missing());
-    below.truncate(MOST_NAMED);
-    let below = named(&below, totals.behind(), true).join("\n");
-    let count = grouped(totals.behind());
-    Err(NotReady::Behind(format!(
-        "below their targets:\n{below}\n{ready}: {count} below {target}"
-    )))
+}
+
+/// Says why it is unknown whether everything is ready, and what to do about it.
+fn unknown(doubts: &[Doubt]) -> String {
+    let doubts: Vec<_> = doubts.iter().map(ToString::to_string).collect();
+    let doubts = doubts.join("; ");
+    format!(
+        "whether the translations are ready is unknown: {doubts}; check the configuration, and \
+         what the warnings say"
+    )
 }
 
 /// Returns a line for each named translation below its target, and one that counts the others.

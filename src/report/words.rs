@@ -54,7 +54,7 @@ pub fn span(duration: Duration) -> String {
 
 /// Counts the ready translations; `?` if that is unknown of each.
 pub fn ready_count(totals: &Totals) -> String {
-    if totals.all > 0 && totals.unknown == totals.all {
+    if totals.counted > 0 && totals.unknown == totals.counted {
         "?".to_owned()
     } else {
         grouped(totals.ready)
@@ -79,7 +79,7 @@ pub fn figure(ratio: Option<f64>) -> String {
 
 /// Formats the ready translations of a repository as `3/10`.
 pub fn fraction(totals: &Totals) -> String {
-    match totals.all {
+    match totals.counted {
         0 if totals.resting > 0 => "resting".to_owned(),
         0 => String::new(),
         all => format!("{}/{}", ready_count(totals), grouped(all)),

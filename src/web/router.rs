@@ -96,7 +96,7 @@ async fn ready(State(state): State<Arc<AppState>>) -> Response {
     if document.status.has_data {
         return "ready\n".into_response();
     }
-    let mut message = format!("not ready: {}", diagnosis::progress(document));
+    let mut message = format!("not ready: {}", diagnosis::progress(&document.whole()));
     if let Some(at) = document.status.next_poll_at {
         message = format!("{message}; the next poll begins at {at}");
     }

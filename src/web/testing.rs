@@ -2,13 +2,13 @@
 
 use crate::{
     diagnosis,
-    domain::{document::Document, polling::PollStatus, snapshot::Snapshot},
+    domain::polling::PollStatus,
     metrics::{exposition::Exposition, instruments::Instruments},
     support::clock::{Clock, Timestamp},
 };
 use crate::{
     server::web_config::WebConfigFile,
-    testing,
+    testing::{self, Snapshot},
     web::{
         router::router,
         state::{AppState, Current},
@@ -47,12 +47,7 @@ impl Fixture {
         let status = testing::status();
         let snapshot = Snapshot {
             taken_at: NOW,
-            repositories: Vec::new(),
-            filtered: 0,
-            unnamed: 0,
-            unconfirmed: 0,
-            completion_scale: 100.0,
-            ..Snapshot::default()
+            ..testing::snapshot(Vec::new())
         };
         let instruments = Instruments::new(Some("/metrics"));
         let clock = Clock::following_tokio(NOW);
@@ -145,9 +140,9 @@ fn judged(
     instruments: &Instruments,
     clock: Clock,
 ) -> Arc<Current> {
-    let document = Arc::new(Document::judge(snapshot, status.clone(), None));
+    let document = Arc::new(snapshot.judge(status.clone(), None));
     Arc::new(Current {
-        findings: diagnosis::findings(&document, &instruments.facts(), clock.now()),
+        findings: diagnosis::findings(&document.whole(), &instruments.facts(), clock.now()),
         exposition: Arc::new(Exposition::new(Arc::clone(&document))),
         document,
     })

@@ -2,6 +2,7 @@
 //!
 //!     cargo bench --bench exposition
 
+use globset::GlobSet;
 use serde_json::{Value, json};
 use std::{
     hint::black_box,
@@ -11,11 +12,14 @@ use std::{
 use translation_exporter::{
     api::wire::{decode_languages, decode_page},
     domain::{
-        Completion, Language, Repository, RepositoryId,
-        document::Document,
+        Completion, Defects, Language, Repository, RepositoryId, Scale, Settings, State,
+        Thresholds, ZeroCount,
+        document::{Document, Judge},
+        filter::Filter,
+        links::Links,
         polling::PollStatus,
         record::{Languages, Record},
-        snapshot::{Condition, Shown, Snapshot},
+        targets::Targets,
     },
     metrics::{
         exposition::{Exposition, Format},
@@ -30,8 +34,11 @@ const LANGUAGES: usize = 30;
 /// success.
 const SERIES_OF_REPOSITORY: usize = 2 * LANGUAGES + 4;
 
-/// Makes a snapshot of about `series` series, with at least one repository.
-fn snapshot(series: usize) -> Snapshot {
+/// The repositories with their languages.
+type Account = Vec<(Arc<Repository>, Languages)>;
+
+/// Makes an account of about `series` series, with at least one repository.
+fn account(series: usize) -> Account {
     let mut random = fastrand::Rng::with_seed(7);
     let language = |n| Language {
         code: format!("l{n:02}").into(),
@@ -51,35 +58,68 @@ fn snapshot(series: usize) -> Snapshot {
             })
             .collect();
         let id = n as u64;
-        Shown {
-            repository: Arc::new(Repository {
-                id: RepositoryId::new(id).expect("above 0"),
-                name: format!("organisation/project-{n:05}").into(),
-                private: Some(false),
-                created_at: Some(Timestamp::from_millis(
-                    1_600_000_000_000 + random.i64(0..100_000_000) * 1000,
-                )),
-            }),
-            condition: Condition::Fresh(Arc::new(Languages {
-                read_at: Timestamp::from_millis(1_795_224_600_000 + random.i64(0..300_000)),
-                records: records.into(),
-            })),
-        }
+        let repository = Repository {
+            id: RepositoryId::new(id).expect("above 0"),
+            name: format!("organisation/project-{n:05}").into(),
+            private: Some(false),
+            created_at: Some(Timestamp::from_millis(
+                1_600_000_000_000 + random.i64(0..100_000_000) * 1000,
+            )),
+        };
+        let languages = Languages {
+            read_at: Timestamp::from_millis(1_795_224_600_000 + random.i64(0..300_000)),
+            records: records.into(),
+        };
+        (Arc::new(repository), languages)
     });
-    Snapshot {
-        taken_at: Timestamp::from_millis(1_795_224_645_123),
-        repositories: repositories.collect(),
-        completion_scale: 100.0,
-        ..Snapshot::default()
-    }
+    repositories.collect()
 }
 
-fn status() -> PollStatus {
-    PollStatus {
+fn settings() -> Arc<Settings> {
+    Arc::new(Settings {
         interval: Duration::from_secs(300),
         stale_after: Duration::from_secs(3600),
-        has_data: true,
-        ..PollStatus::default()
+        concurrency: 8,
+        max_attempts: 4,
+        max_repositories: 200_000,
+        filter: Filter::default(),
+        excluded_languages: GlobSet::empty(),
+        scale: Scale {
+            finished: 100.0,
+            is_chosen: false,
+        },
+        targets: Targets::default(),
+        thresholds: Thresholds::default(),
+        links: Links::default(),
+    })
+}
+
+fn judge(account: &Account, settings: &Arc<Settings>) -> Document {
+    let records = account
+        .iter()
+        .flat_map(|(_, languages)| &*languages.records);
+    let completions = records.filter_map(Record::completion);
+    let taken_at = Timestamp::from_millis(1_795_224_645_123);
+    let judge = Judge::new(settings, taken_at, completions, None);
+    let rows = account.iter().map(|(repository, languages)| {
+        let trouble = (None, Defects::default());
+        judge.row(repository, State::Fresh, Some(languages), true, trouble)
+    });
+    Document {
+        taken_at,
+        rows: rows.collect(),
+        filtered: 0,
+        unnamed: 0,
+        unconfirmed: 0,
+        defects: Defects::default(),
+        zeros: ZeroCount::default(),
+        departed: Vec::new(),
+        is_scale_suspect: false,
+        settings: Arc::clone(settings),
+        status: PollStatus {
+            has_data: true,
+            ..PollStatus::default()
+        },
     }
 }
 
@@ -106,18 +146,19 @@ fn measure<T>(name: &str, elements: usize, mut work: impl FnMut() -> T) {
     println!("{name:30} {median:>12.2?} {each:>6} ns each");
 }
 
-fn publish(snapshot: &Arc<Snapshot>) -> Exposition {
-    let document = Document::judge(snapshot, status(), None);
-    Exposition::new(Arc::new(document))
+fn publish(account: &Account, settings: &Arc<Settings>) -> Exposition {
+    Exposition::new(Arc::new(judge(account, settings)))
 }
 
 fn exposition() {
     let instruments = Instruments::new(Some("/metrics"));
     for size in SIZES {
-        let snapshot = Arc::new(snapshot(size));
-        let publication = publish(&snapshot);
-        let elements = snapshot.repositories.len() * SERIES_OF_REPOSITORY;
-        measure(&format!("publish/{size}"), elements, || publish(&snapshot));
+        let (account, settings) = (account(size), settings());
+        let publication = publish(&account, &settings);
+        let elements = account.len() * SERIES_OF_REPOSITORY;
+        measure(&format!("publish/{size}"), elements, || {
+            publish(&account, &settings)
+        });
         measure(&format!("scrape, uncompressed/{size}"), elements, || {
             publication
                 .uncompressed(Format::Text, &instruments)

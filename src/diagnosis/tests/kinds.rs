@@ -1,7 +1,7 @@
 //! Cases for each kind of problem, in which that kind is the worst finding.
 
 use super::*;
-use crate::support::clock::WrongClock;
+use crate::{domain::document::Departed, support::clock::WrongClock};
 
 /// A kind, a situation in which it is the worst finding, and words of its text.
 pub type Case = (ProblemKind, Known, &'static [&'static str]);
@@ -115,7 +115,7 @@ pub fn each_kind() -> Vec<Case> {
         ),
         (
             ProblemKind::OmittedZeros,
-            Known::with(|known| known.status.zeros.absent = 5),
+            Known::with(|known| known.snapshot.zeros.absent = 5),
             &[
                 "leave out zeros",
                 "completion is missing from 5 translations, and none reports 0",
@@ -124,11 +124,9 @@ pub fn each_kind() -> Vec<Case> {
         (
             ProblemKind::ApiShape,
             Known::with(|known| {
-                known.status.defects = [
-                    (Operation::ListLanguages, Defect::Completion),
-                    (Operation::ListLanguages, Defect::DuplicateCode),
-                ]
-                .into();
+                let defects = &mut known.snapshot.repositories[0].defects;
+                defects.add(Defect::Completion, Some(1), "");
+                defects.add(Defect::DuplicateCode, None, "");
             }),
             &["may be missing: completion (list_languages)"],
         ),
@@ -157,9 +155,14 @@ pub fn each_kind() -> Vec<Case> {
         (
             ProblemKind::LanguagesGone,
             Known::with(|known| {
-                let gone = [("o/1", ["de", "sv"]), ("o/2", ["fr", "sv"])];
-                let gone = gone.map(|(repo, codes)| (repo.into(), codes.map(Into::into).into()));
-                known.status.languages_gone = gone.into();
+                let gone = [("o/1", "de"), ("o/1", "sv"), ("o/2", "fr"), ("o/2", "sv")];
+                let gone = gone.map(|(repository, language)| Departed {
+                    repository: repository.into(),
+                    language: language.into(),
+                    with_repository: false,
+                    was_ready: true,
+                });
+                known.snapshot.departed = gone.into();
             }),
             &[
                 "4 languages of 2 repositories left within a day",
@@ -190,7 +193,7 @@ pub fn each_kind() -> Vec<Case> {
                     entry(&[], &[], 0.5, ""),
                     entry(&[], &["de"], 0.9, ""),
                 ];
-                known.snapshot.targets = Arc::new(Targets(entries));
+                known.snapshot.settings.targets = Targets(entries);
             }),
             &["2 entries of targets apply to no language: no-such; de"],
         ),

@@ -21,7 +21,8 @@ impl Judged {
         self.known.status.last = None;
         self.known.status.running = Some(running(self.now, false, 0));
         for shown in &mut self.known.snapshot.repositories {
-            if let Some(languages) = shown.condition.languages() {
+            if let Condition::Fresh(languages) | Condition::Failing(languages, _) = &shown.condition
+            {
                 shown.condition = Condition::Restored(Arc::clone(languages));
             }
         }
@@ -34,7 +35,7 @@ impl Judged {
     }
 
     fn findings(&self) -> Vec<Finding> {
-        findings(&self.known.document(), &self.known.facts, self.now)
+        findings(&self.known.document().whole(), &self.known.facts, self.now)
     }
 
     /// Returns the problems, but failing polls only once they are a warning.

@@ -1,6 +1,6 @@
 //! The dates by which translations must be ready.
 
-use super::{Document, Row, Totals, Translation, furthest_first};
+use super::{Row, Totals, Translation, View, furthest_first};
 use crate::support::clock::Timestamp;
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ pub struct Due<'a> {
     pub furthest: Vec<(&'a Row, &'a Translation)>,
 }
 
-impl Document {
+impl View<'_> {
     /// Returns the dates, the earliest first, without past dates that were met and dates of resting
     /// translations. Each date names at most `most` translations that are behind.
     pub fn dates(&self, most: usize) -> BTreeMap<Timestamp, Due<'_>> {
@@ -23,14 +23,14 @@ impl Document {
             {
                 let due = dates.entry(at).or_default();
                 due.totals.add(translation);
-                if translation.is_behind() {
+                if translation.is_unready() {
                     due.furthest.push((row, translation));
                 }
             }
         }
-        dates.retain(|at, due| *at >= self.taken_at || !due.totals.is_ready());
+        dates.retain(|at, due| *at >= self.document.taken_at || !due.totals.is_ready());
         for due in dates.values_mut() {
-            furthest_first(&mut due.furthest, |(_, one)| one.missing());
+            furthest_first(&mut due.furthest, |(_, one)| one.gap());
             due.furthest.truncate(most);
         }
         dates

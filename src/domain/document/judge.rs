@@ -7,15 +7,16 @@
 //! time in between. So a week's rhythm of work evens out, and a burst counts for two weeks at most.
 //! At this rate a translation that gains is expected to be ready at a certain time. A translation
 //! is at risk if its date is near and that time is later, or if it has gained nothing. The rate is
-//! unknown until a reading is a day old.
+//! unknown until a reading is a day old, and the time is shown once one is three days old.
 
-use super::{Document, Fall, Judged, NotJudged, Problems, Readiness, Row, Totals, Translation};
+use super::{
+    Departed, Document, Fall, NotJudged, Problem, Readiness, Row, Totals, Translation,
+    TranslationProblem,
+};
 use crate::{
     domain::{
-        Completion, Language,
-        polling::PollStatus,
+        Completion, Defects, Failure, Language, Repository, Settings, State,
         record::{Languages, Record},
-        snapshot::{Shown, Snapshot, is_scale_suspect},
         targets::{Target, TargetEntry},
         twelve_decimals,
     },
@@ -27,88 +28,96 @@ use std::{sync::Arc, time::Duration};
 /// weeks.
 const RATE_NEEDS: Duration = DAY;
 
+/// The minimum time for an estimate: after a day, it would be wrong by weeks.
+const ESTIMATE_NEEDS: Duration = Duration::from_secs(3 * 24 * 60 * 60);
+
 /// The end of the year 9999, the last one that RFC 3339 can express: the time at which a
 /// translation without a gain will be ready.
 const NEVER: Timestamp = Timestamp::from_millis(253_402_300_799_000);
 
-impl Document {
-    /// Judges a snapshot. Translations that are as in the `previous` document share its memory.
-    pub fn judge(snapshot: &Snapshot, status: PollStatus, previous: Option<&Self>) -> Self {
-        let known = snapshot.repositories.iter();
-        let known = known.filter_map(|shown| shown.condition.known());
-        let records = known.flat_map(|languages| languages.records.iter());
-        let completions = records.filter_map(Record::completion).map(Completion::get);
-        let is_scale_suspect =
-            !snapshot.is_scale_chosen && is_scale_suspect(snapshot.completion_scale, completions);
-        let judge = Judge {
-            snapshot,
-            is_scale_suspect,
-            judged_for: DAY.max(status.interval * 3),
-        };
-        let shown = snapshot.repositories.iter();
-        let rows: Vec<_> = shown
-            .map(|shown| {
-                let rows = previous.map_or(&[][..], |previous| &previous.rows);
-                let index = rows.binary_search_by(|row| row.name().cmp(&shown.repository.name));
-                judge.row(shown, index.ok().map(|index| &rows[index]))
-            })
-            .collect();
-        Self {
-            taken_at: snapshot.taken_at,
-            totals: Totals::of(&rows),
-            rows,
-            filtered: snapshot.filtered,
-            unnamed: snapshot.unnamed,
-            unconfirmed: snapshot.unconfirmed,
-            completion_scale: snapshot.completion_scale,
-            is_scale_suspect,
-            targets: Arc::clone(&snapshot.targets),
-            thresholds: snapshot.thresholds,
-            links: Arc::clone(&snapshot.links),
-            status,
-        }
-    }
-}
-
-impl Judged {
-    pub(super) fn new(translations: Box<[Translation]>) -> Self {
-        let mut totals = Totals::default();
-        translations.iter().for_each(|one| totals.add(one));
-        Self {
-            translations,
-            totals,
-        }
-    }
-}
-
 /// The circumstances that all translations of a document share.
-struct Judge<'a> {
-    snapshot: &'a Snapshot,
-    is_scale_suspect: bool,
+#[derive(Debug)]
+pub struct Judge<'a> {
+    settings: &'a Settings,
+    now: Timestamp,
+    pub is_scale_suspect: bool,
+    /// The rows of the document before, sorted by name. Translations that are as they were share
+    /// their memory.
+    previous: &'a [Row],
     /// The age up to which data are judged.
     judged_for: Duration,
 }
 
-impl Judge<'_> {
-    fn row(&self, shown: &Shown, previous: Option<&Row>) -> Row {
-        let languages = shown.condition.known();
-        let name = &shown.repository.name;
-        let translations = languages.map(|languages| self.translations(name, languages));
-        let translations = translations.unwrap_or_default();
-        Row {
-            repository: Arc::clone(&shown.repository),
-            condition: shown.condition.clone(),
-            judged: match previous {
-                Some(before) if *before.known() == *translations => Arc::clone(&before.judged),
-                _ => Arc::new(Judged::new(translations.into())),
+impl<'a> Judge<'a> {
+    /// `completions` are all that are known.
+    pub fn new(
+        settings: &'a Settings,
+        now: Timestamp,
+        completions: impl Iterator<Item = Completion> + Clone,
+        previous: Option<&'a Document>,
+    ) -> Self {
+        Self {
+            settings,
+            now,
+            is_scale_suspect: settings.scale.is_suspect(completions),
+            previous: previous.map_or(&[], |previous| &previous.rows),
+            judged_for: DAY.max(settings.interval * 3),
+        }
+    }
+
+    /// Judges a repository whose `languages` were read by the last poll if it `is_current`.
+    pub fn row(
+        &self,
+        repository: &Arc<Repository>,
+        state: State,
+        languages: Option<&Languages>,
+        is_current: bool,
+        (failure, defects): (Option<Failure>, Defects),
+    ) -> Row {
+        let name = &*repository.name;
+        let known = languages.map(|languages| self.translations(name, languages));
+        let known = known.unwrap_or_default();
+        let before = self.previous.binary_search_by(|row| row.name().cmp(name));
+        let before = before.map(|index| &self.previous[index].known);
+        let mut row = Row {
+            repository: Arc::clone(repository),
+            state,
+            read_at: languages.map(|languages| languages.read_at),
+            is_current,
+            failure,
+            defects,
+            known: match before {
+                Ok(before) if **before == *known => Arc::clone(before),
+                _ => known.into(),
             },
+            totals: Totals::default(),
+        };
+        row.totals = Totals::of_translations(row.translations());
+        row
+    }
+
+    /// Judges a translation that has left the repository `name`.
+    pub fn departed(&self, name: &Arc<str>, record: &Record, with_repository: bool) -> Departed {
+        let targets = self.settings.targets.of_repository(name);
+        let language = &record.language.code;
+        let entry = targets.entry(language);
+        let target = entry.map(|entry| entry.target).unwrap_or_default();
+        let ratio = record.completion().and_then(|it| self.ratio(it));
+        let readiness = readiness(ratio, target);
+        Departed {
+            repository: Arc::clone(name),
+            language: Arc::clone(language),
+            with_repository,
+            was_ready: matches!(readiness, Readiness::Ready | Readiness::Resting),
         }
     }
 
     fn translations(&self, name: &str, languages: &Languages) -> Vec<Translation> {
         let read_at = languages.read_at;
-        let targets = self.snapshot.targets.of_repository(name);
+        let targets = self.settings.targets.of_repository(name);
         let listed = languages.records.iter();
+        let excluded = &self.settings.excluded_languages;
+        let listed = listed.filter(|record| !excluded.is_match(&*record.language.code));
         let mut translations: Vec<_> = listed
             .map(|record| self.translation(record, targets.entry(&record.language.code), read_at))
             .collect();
@@ -133,114 +142,158 @@ impl Judge<'_> {
         entry: Option<&Arc<TargetEntry>>,
         read_at: Timestamp,
     ) -> Translation {
-        let now = self.snapshot.taken_at;
+        let now = self.now;
         let target = entry.map(|entry| entry.target).unwrap_or_default();
         let completion = record.completion();
-        let ratio = completion.map(|completion| self.ratio(completion));
-        let readiness = self.readiness(ratio, target);
-        let fall = record.fall(now).map(|fall| Fall {
-            from: self.ratio(fall.completion),
-            at: fall.at,
+        let ratio = completion.and_then(|completion| self.ratio(completion));
+        let readiness = readiness(ratio, target);
+        let fall = record.fall(now).and_then(|fall| {
+            Some(Fall {
+                from: self.ratio(fall.completion)?,
+                at: fall.at,
+            })
         });
         let mut translation = Translation {
             language: Arc::clone(&record.language),
             is_missing: false,
             completion,
             ratio,
-            is_suspect: self.is_scale_suspect,
             entry: entry.cloned(),
             last_progress: record.last_progress(now),
-            is_new: !record.was_known_before(self.snapshot.taken_at.saturating_sub(WEEK)),
+            is_new: !record.was_known_before(now.saturating_sub(WEEK)),
             fall: fall
                 .filter(|_| readiness != Readiness::Resting)
                 .map(Box::new),
             readiness,
-            problems: Problems::default(),
+            problems: Box::default(),
+            not_judged: None,
             estimated_ready: None,
         };
         if let Readiness::Ready | Readiness::Resting = readiness {
             return translation;
         }
         if self.is_scale_suspect {
-            translation.problems.not_judged = Some(NotJudged::SuspectScale);
+            translation.not_judged = Some(NotJudged::SuspectScale);
         } else if now.since(read_at) > self.judged_for {
-            translation.problems.not_judged = Some(NotJudged::OldData);
+            translation.not_judged = Some(NotJudged::OldData);
         } else {
-            let forecast = self.forecast(record, ratio, target, read_at);
-            translation.problems = self.problems(record, &translation, forecast);
+            let pace = self.pace(record, ratio, target, read_at);
+            translation.problems = self.problems(&translation, pace);
+            translation.not_judged = self.not_judged(record, &translation, pace);
+            let is_known = |pace: &Pace| pace.span >= ESTIMATE_NEEDS;
             // A time that passed before the next read says nothing.
-            translation.estimated_ready = forecast.filter(|at| (now..NEVER).contains(at));
+            translation.estimated_ready = pace
+                .filter(|pace| is_known(pace) && !translation.has(TranslationProblem::Stalled))
+                .map(|pace| pace.ready_at)
+                .filter(|at| (now..NEVER).contains(at));
         }
         translation
     }
 
-    fn ratio(&self, completion: Completion) -> f64 {
-        completion.ratio(self.snapshot.completion_scale)
+    /// Returns the ratio of a completion that is known.
+    fn ratio(&self, completion: Completion) -> Option<f64> {
+        let ratio = self.settings.scale.ratio(completion);
+        ratio.filter(|_| !self.is_scale_suspect)
     }
 
-    fn readiness(&self, ratio: Option<f64>, target: Target) -> Readiness {
-        match ratio {
-            _ if target.rests() => Readiness::Resting,
-            _ if self.is_scale_suspect => Readiness::Unknown,
-            None => Readiness::Unknown,
-            Some(ratio) if ratio >= target.ratio => Readiness::Ready,
-            Some(_) => Readiness::Behind,
-        }
+    fn problems(&self, one: &Translation, pace: Option<Pace>) -> Box<[Problem]> {
+        let (now, target, limits) = (self.now, one.target(), &self.settings.thresholds);
+        let stalled_after = target.stalled_after.unwrap_or(limits.stalled_after);
+        let is_deep = |fall: &&Fall| {
+            let by = one.ratio.map(|ratio| twelve_decimals(fall.from - ratio));
+            by.is_some_and(|by| by >= limits.regressed_by)
+        };
+        let is_late = |due: &Timestamp| pace.is_some_and(|pace| pace.ready_at > *due);
+        let last_progress = one.last_progress.filter(|_| one.ratio.is_some());
+        [
+            (
+                TranslationProblem::Stalled,
+                last_progress.filter(|at| now.since(*at) >= stalled_after),
+            ),
+            (
+                TranslationProblem::Regressed,
+                one.fall.as_deref().filter(is_deep).map(|fall| fall.at),
+            ),
+            (
+                TranslationProblem::AtRisk,
+                self.near(target).filter(is_late),
+            ),
+            (
+                TranslationProblem::Overdue,
+                target.due.filter(|due| *due < now),
+            ),
+        ]
+        .into_iter()
+        .filter_map(|(kind, at)| Some(Problem { kind, at: at? }))
+        .collect()
     }
 
-    fn problems(
+    /// Returns the reason why a translation without a problem may have one.
+    fn not_judged(
         &self,
         record: &Record,
         one: &Translation,
-        forecast: Option<Timestamp>,
-    ) -> Problems {
-        let (now, target) = (self.snapshot.taken_at, one.target());
-        let limits = &self.snapshot.thresholds;
-        let stalled_after = target.stalled_after.unwrap_or(limits.stalled_after);
-        let is_deep = |from: f64| {
-            let by = one.ratio.map(|ratio| twelve_decimals(from - ratio));
-            by.is_some_and(|by| by >= limits.regressed_by)
-        };
-        let is_late = |due| forecast.is_some_and(|at| at > due);
-        let is_near = |due: &Timestamp| *due >= now && due.since(now) <= limits.at_risk_within;
-        let near = target.due.filter(is_near);
-        let last = one.last_progress;
-        let is_stalled = last.is_some_and(|at| now.since(at) >= stalled_after);
-        let may_stall = !record.was_known_before(now.saturating_sub(stalled_after));
-        let is_too_early = may_stall || near.is_some() && forecast.is_none();
-        Problems {
-            // In the order of `TranslationProblem::ALL`.
-            has: [
-                is_stalled,
-                one.fall.as_ref().is_some_and(|fall| is_deep(fall.from)),
-                near.is_some_and(is_late),
-                target.due.is_some_and(|due| due < now),
-            ],
-            not_judged: match one.completion {
-                None => Some(NotJudged::NoCompletion),
-                Some(_) => is_too_early.then_some(NotJudged::TooEarly),
-            },
+        pace: Option<Pace>,
+    ) -> Option<NotJudged> {
+        let target = one.target();
+        let general = self.settings.thresholds.stalled_after;
+        let stalled_after = target.stalled_after.unwrap_or(general);
+        let may_stall = !record.was_known_before(self.now.saturating_sub(stalled_after));
+        let may_be_late = self.near(target).is_some() && pace.is_none();
+        match (one.completion, one.ratio) {
+            _ if !one.problems.is_empty() => None,
+            (None, _) => Some(NotJudged::NoCompletion),
+            (Some(_), None) => Some(NotJudged::OutOfScale),
+            (Some(_), Some(_)) => (may_stall || may_be_late).then_some(NotJudged::TooEarly),
         }
+    }
+
+    /// Returns the date of the target, if it is near.
+    fn near(&self, target: Target) -> Option<Timestamp> {
+        let within = self.settings.thresholds.at_risk_within;
+        let is_near = |due: &Timestamp| *due >= self.now && due.since(self.now) <= within;
+        target.due.filter(is_near)
     }
 
     /// Extrapolates the gain to the target; `None` while the history is too short. It starts at the
     /// time of the last read, not at the present, because an outage of the API slows nobody down.
-    fn forecast(
+    fn pace(
         &self,
         record: &Record,
         ratio: Option<f64>,
         target: Target,
         read_at: Timestamp,
-    ) -> Option<Timestamp> {
-        let (earlier, ratio) = record.earlier(self.snapshot.taken_at).zip(ratio)?;
+    ) -> Option<Pace> {
+        let (earlier, ratio) = record.earlier(self.now).zip(ratio)?;
         let span = read_at.since(earlier.at);
         if span < RATE_NEEDS {
             return None;
         }
-        let gain = ratio - self.ratio(earlier.completion);
+        let gain = ratio - self.ratio(earlier.completion)?;
         // Without a gain, this is no duration.
         let left = (target.ratio - ratio) / gain * span.as_secs_f64();
         let left = Duration::try_from_secs_f64(left).unwrap_or(Duration::MAX);
-        Some(read_at.saturating_add(left).min(NEVER))
+        Some(Pace {
+            span,
+            ready_at: read_at.saturating_add(left).min(NEVER),
+        })
+    }
+}
+
+/// The rate of a translation, extrapolated.
+#[derive(Debug, Clone, Copy)]
+struct Pace {
+    /// The time that the rate was measured over.
+    span: Duration,
+    /// The time at which the target is reached; [`NEVER`] without a gain.
+    ready_at: Timestamp,
+}
+
+fn readiness(ratio: Option<f64>, target: Target) -> Readiness {
+    match ratio {
+        _ if target.rests() => Readiness::Resting,
+        None => Readiness::Unknown,
+        Some(ratio) if ratio >= target.ratio => Readiness::Ready,
+        Some(_) => Readiness::Behind,
     }
 }

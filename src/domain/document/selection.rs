@@ -1,17 +1,62 @@
-//! Selections: parts of a document, chosen by globs on repositories and languages.
+//! Selections: globs that choose repositories and languages.
 
-use super::{Document, Judged, Row, Totals};
-use crate::support::glob::glob_set;
+use super::{Document, Row, Totals, View};
+use crate::{domain::targets::is_literal, support::glob::glob_set};
 use globset::{Glob, GlobSet};
-use std::sync::Arc;
 
-/// Globs that choose repositories and languages; an empty set chooses all.
+/// Globs that choose repositories and languages.
 #[derive(Debug, Clone, Default)]
 pub struct Selection {
     /// Globs on `owner/repo`.
-    pub repositories: GlobSet,
+    pub repositories: Globs,
     /// Globs on codes.
-    pub languages: GlobSet,
+    pub languages: Globs,
+}
+
+/// Globs on names; none choose all.
+#[derive(Debug, Clone, Default)]
+pub struct Globs {
+    globs: Vec<Glob>,
+    set: GlobSet,
+}
+
+impl Globs {
+    fn new(globs: &[Glob]) -> Result<Self, String> {
+        Ok(Self {
+            set: glob_set(globs)?,
+            globs: globs.to_vec(),
+        })
+    }
+
+    /// Returns the compiled globs; an empty set matches all.
+    pub fn set(&self) -> &GlobSet {
+        &self.set
+    }
+
+    pub fn matches(&self, name: &str) -> bool {
+        self.set.is_empty() || self.set.is_match(name)
+    }
+
+    /// Returns the globs that match none of these names.
+    pub fn unmatched<'a>(
+        &self,
+        names: impl Iterator<Item = &'a str> + Clone,
+    ) -> impl Iterator<Item = &str> {
+        let unmatched = self.globs.iter().filter(move |glob| {
+            let matcher = glob.compile_matcher();
+            !names.clone().any(|name| matcher.is_match(name))
+        });
+        unmatched.map(Glob::glob)
+    }
+
+    /// Returns whether a name that nobody could read may be one of those that are chosen, besides
+    /// the known ones: not if the globs have no wildcards, and are all known.
+    pub fn may_match_another<'a>(&self, known: impl Iterator<Item = &'a str> + Clone) -> bool {
+        let mut globs = self.globs.iter();
+        globs.len() == 0
+            || !globs.all(|glob| is_literal(glob.glob()))
+            || self.unmatched(known).next().is_some()
+    }
 }
 
 impl Selection {
@@ -21,48 +66,44 @@ impl Selection {
     /// Fails if the globs together are too large.
     pub fn new(repositories: &[Glob], languages: &[Glob]) -> Result<Self, String> {
         Ok(Self {
-            repositories: glob_set(repositories)?,
-            languages: glob_set(languages)?,
+            repositories: Globs::new(repositories)?,
+            languages: Globs::new(languages)?,
         })
-    }
-
-    pub fn has_repository(&self, name: &str) -> bool {
-        self.repositories.is_empty() || self.repositories.is_match(name)
-    }
-
-    pub fn has_language(&self, code: &str) -> bool {
-        self.languages.is_empty() || self.languages.is_match(code)
     }
 
     /// Returns the row with its chosen languages, or `None` if it is not chosen.
     ///
     /// Globs on languages also leave out a repository that is known to have no matching language.
     pub fn of_row(&self, row: &Row) -> Option<Row> {
-        if !self.has_repository(row.name()) {
+        if !self.repositories.matches(row.name()) {
             return None;
         }
         let mut row = row.clone();
-        if self.languages.is_empty() {
+        if self.languages.globs.is_empty() {
             return Some(row);
         }
-        let chosen = row.known().iter();
-        let chosen = chosen.filter(|one| self.has_language(one.code()));
-        let chosen: Box<[_]> = chosen.cloned().collect();
-        if row.is_read() && chosen.is_empty() {
+        let chosen = row.known.iter();
+        let chosen = chosen.filter(|one| self.languages.matches(one.code()));
+        row.known = chosen.cloned().collect();
+        if row.is_read() && row.known.is_empty() {
             return None;
         }
-        row.judged = Arc::new(Judged::new(chosen));
+        row.totals = Totals::of_translations(row.translations());
         Some(row)
     }
 
-    /// Returns the document reduced to the chosen repositories and languages, with their totals.
-    pub fn of(&self, document: &Document) -> Document {
+    /// Returns the view of the chosen repositories and languages.
+    pub fn of<'a>(&'a self, document: &'a Document) -> View<'a> {
+        if self.repositories.globs.is_empty() && self.languages.globs.is_empty() {
+            return document.whole();
+        }
         let rows = document.rows.iter();
         let rows: Vec<_> = rows.filter_map(|row| self.of_row(row)).collect();
-        Document {
+        View {
+            document,
+            selection: Some(self),
             totals: Totals::of(&rows),
-            rows,
-            ..document.clone()
+            rows: rows.into(),
         }
     }
 }

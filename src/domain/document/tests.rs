@@ -1,10 +1,14 @@
 use super::*;
 use crate::{
+    domain::targets::Targets,
+    testing::{Condition, Snapshot},
+};
+use crate::{
     domain::{
         record::{Known, Languages, Past, Reading, Record},
-        snapshot::Snapshot,
-        targets::tests::{entry, globs},
+        targets::tests::entry,
     },
+    support::glob::glob,
     testing,
 };
 use std::time::Duration;
@@ -77,13 +81,10 @@ impl Given {
         let target = &mut Arc::get_mut(&mut entry).unwrap().target;
         target.due = self.due.map(day);
         target.stalled_after = self.stalled_after;
-        Snapshot {
-            targets: Arc::new(Targets(vec![entry])),
-            ..testing::snapshot(vec![testing::in_condition(
-                repository,
-                Condition::Fresh(Arc::new(languages)),
-            )])
-        }
+        let condition = Condition::Fresh(Arc::new(languages));
+        let mut snapshot = testing::snapshot(vec![testing::in_condition(repository, condition)]);
+        snapshot.settings.targets = Targets(vec![entry]);
+        snapshot
     }
 
     fn judged(self) -> Translation {
@@ -94,9 +95,9 @@ impl Given {
     fn problems(self) -> Vec<(&'static str, f64)> {
         let judged = self.judged();
         let days = |at: Timestamp| (at.as_seconds() - NOW.as_seconds()) / 86_400.0;
-        let problems = judged.problems();
+        let problems = judged.problems.iter();
         problems
-            .map(|(kind, at)| (kind.label(), days(at)))
+            .map(|problem| (problem.kind.label(), days(problem.at)))
             .collect()
     }
 
@@ -106,11 +107,11 @@ impl Given {
 }
 
 fn judged(snapshot: &Snapshot) -> Document {
-    Document::judge(snapshot, testing::status(), None)
+    snapshot.judge(testing::status(), None)
 }
 
 fn only(document: &Document) -> Translation {
-    document.rows[0].known()[0].clone()
+    document.rows[0].known[0].clone()
 }
 
 /// A translation that has all problems that can be combined.
@@ -143,7 +144,8 @@ fn each_problem_is_about_its_time() {
 fn a_translation_that_is_ready_or_rests_has_no_problem() {
     for (ratio, readiness) in [
         (Some(0.95), Readiness::Ready),
-        (Some(1.2), Readiness::Ready),
+        (Some(1.0), Readiness::Ready),
+        (Some(1.2), Readiness::Unknown),
         (Some(0.949), Readiness::Behind),
     ] {
         let given = Given { ratio, ..TROUBLED };
@@ -175,12 +177,12 @@ fn a_suspect_scale_is_not_judged() {
     assert!(document.is_scale_suspect);
     let one = only(&document);
     assert_eq!(one.readiness, Readiness::Unknown);
-    assert_eq!(one.problems.not_judged, Some(NotJudged::SuspectScale));
+    assert_eq!(one.not_judged, Some(NotJudged::SuspectScale));
     assert_eq!(one.estimated_ready, None);
-    let not_judged: Vec<_> = document.totals.not_judged().collect();
-    assert_eq!(not_judged, [(NotJudged::SuspectScale, 1)]);
-    assert_eq!((document.totals.ready, document.totals.unknown), (0, 1));
-    snapshot.is_scale_chosen = true;
+    let totals = document.whole().totals;
+    assert_eq!(totals.not_judged, [(NotJudged::SuspectScale, 1)].into());
+    assert_eq!((totals.ready, totals.unknown), (0, 1));
+    snapshot.settings.scale.is_chosen = true;
     assert!(!judged(&snapshot).is_scale_suspect);
 }
 
@@ -197,14 +199,12 @@ fn data_older_than_a_day_and_three_intervals_are_not_judged() {
             read: days,
             ..TROUBLED
         };
-        let status = PollStatus {
-            interval,
-            ..testing::status()
-        };
-        let one = only(&Document::judge(&given.snapshot(), status, None));
+        let mut snapshot = given.snapshot();
+        snapshot.settings.interval = interval;
+        let one = only(&judged(&snapshot));
         assert_eq!(one.readiness, Readiness::Behind, "{days}");
-        assert_eq!(one.problems().count() == 3, expected, "{days}");
-        let not_judged = one.problems.not_judged == Some(NotJudged::OldData);
+        assert_eq!(one.problems.len() == 3, expected, "{days}");
+        let not_judged = one.not_judged == Some(NotJudged::OldData);
         assert_eq!(not_judged, !expected, "{days}");
     }
 }
@@ -291,7 +291,7 @@ fn nothing_is_at_risk_before_its_history_is_a_day_old() {
         };
         assert_eq!(given.has(TranslationProblem::AtRisk), expected);
         let too_early = (!expected).then_some(NotJudged::TooEarly);
-        assert_eq!(given.judged().problems.not_judged, too_early);
+        assert_eq!(given.judged().not_judged, too_early);
     }
 }
 
@@ -316,7 +316,7 @@ fn a_stall_is_unknown_until_its_limit_has_passed_since_the_first_sight() {
         };
         let mut not_judged = |record: &Record| {
             snapshot.repositories[0].condition = Condition::Fresh(Arc::new(languages(record)));
-            only(&judged(&snapshot)).problems.not_judged
+            only(&judged(&snapshot)).not_judged
         };
         assert_eq!(
             not_judged(&first),
@@ -380,7 +380,7 @@ fn without_a_completion_only_a_date_can_be_missed() {
     };
     assert_eq!(unknown.judged().readiness, Readiness::Unknown);
     assert_eq!(unknown.problems(), []);
-    let not_judged = unknown.judged().problems.not_judged;
+    let not_judged = unknown.judged().not_judged;
     assert_eq!(not_judged, Some(NotJudged::NoCompletion));
     let due = Some(-1.0);
     let overdue = Given { due, ..unknown }.problems();
@@ -390,8 +390,8 @@ fn without_a_completion_only_a_date_can_be_missed() {
 }
 
 /// Returns a row for each repository, with its codes.
-fn named(document: &Document) -> Vec<String> {
-    let rows = document.rows.iter();
+fn named(view: &View<'_>) -> Vec<String> {
+    let rows = view.rows.iter();
     let named = rows.map(|row| {
         let codes = row.translations().iter().map(|one| {
             let mark = if one.is_missing { "?" } else { "" };
@@ -413,13 +413,14 @@ fn account() -> Snapshot {
 #[test]
 fn globs_choose_repositories_and_languages() {
     let chosen = |repositories: &[&str], languages: &[&str]| {
-        let selection = Selection {
-            repositories: globs(repositories),
-            languages: globs(languages),
-        };
+        let [repositories, languages] = [repositories, languages].map(|globs| {
+            let globs = globs.iter().map(|text| glob(text).unwrap());
+            globs.collect::<Vec<_>>()
+        });
+        let selection = Selection::new(&repositories, &languages).unwrap();
         let all = judged(&account());
-        let document = selection.of(&all);
-        (named(&document), document.totals.all)
+        let view = selection.of(&all);
+        (named(&view), view.totals.counted)
     };
     let all = ["acme/app: de pt-BR", "beta/app: fr", "beta/gone: "].map(str::to_owned);
     assert_eq!(chosen(&[], &[]), (all.to_vec(), 3));
@@ -441,35 +442,39 @@ fn a_pair_that_its_entry_names_is_required() {
         ("acme/app", "de", 0.9, false),
         ("beta/gone", "sv", 0.9, false),
     ] {
-        snapshot.targets = Arc::new(Targets(vec![
+        snapshot.settings.targets = Targets(vec![
             entry(&[], &["xx"], 0.5, ""),
             entry(&[repository], &[language, "xx"], ratio, ""),
-        ]));
+        ]);
         let document = judged(&snapshot);
         let row = if is_required {
             "acme/app: de pt-BR sv?"
         } else {
             "acme/app: de pt-BR"
         };
-        assert_eq!(named(&document)[0], row, "{repository} {language} {ratio}");
+        assert_eq!(
+            named(&document.whole())[0],
+            row,
+            "{repository} {language} {ratio}"
+        );
         let missing = document.rows[0].language("sv");
         let readiness = missing.map(|one| one.readiness);
         assert_eq!(readiness, is_required.then_some(Readiness::Unknown));
         assert_eq!(document.rows[0].listed(), Some(2));
-        assert!(!document.language_names().contains_key("sv"));
+        assert!(!document.whole().language_names().contains_key("sv"));
     }
 }
 
 #[test]
 fn a_required_translation_that_is_missing_uses_its_entry() {
     let mut snapshot = account();
-    snapshot.targets = Arc::new(Targets(vec![
+    snapshot.settings.targets = Targets(vec![
         entry(&["acme/app"], &["sv"], 0.9, ""),
         entry(&["acme/app"], &["de"], 0.9, ""),
         entry(&["acme/app"], &["x*"], 0.9, ""),
-    ]));
+    ]);
     let document = judged(&snapshot);
-    let unused = document.unused_targets();
+    let unused = document.whole().unused_targets();
     let globs: Vec<_> = unused.iter().map(|entry| &entry.globs).collect();
     assert_eq!(globs, ["x* of acme/app"]);
 }
@@ -477,9 +482,9 @@ fn a_required_translation_that_is_missing_uses_its_entry() {
 #[test]
 fn resting_translations_are_counted_apart() {
     let mut snapshot = account();
-    snapshot.targets = Arc::new(Targets(vec![entry(&["acme/*"], &[], 0.0, "")]));
-    let totals = judged(&snapshot).totals;
-    assert_eq!((totals.ready, totals.all, totals.resting), (1, 1, 2));
+    snapshot.settings.targets = Targets(vec![entry(&["acme/*"], &[], 0.0, "")]);
+    let totals = judged(&snapshot).whole().totals;
+    assert_eq!((totals.ready, totals.counted, totals.resting), (1, 1, 2));
     assert!(totals.is_ready());
 }
 
@@ -492,7 +497,7 @@ fn a_document_shares_what_is_as_before() {
         ..snapshot
     };
     snapshot.repositories[1] = testing::read(2, "beta/app", &[("fr", Some(99.0))]);
-    let second = Document::judge(&snapshot, testing::status(), Some(&first));
+    let second = snapshot.judge(testing::status(), Some(&first));
     let shared = [0, 1].map(|index| {
         let [one, other] = [&first, &second].map(|document| document.rows[index].translations());
         std::ptr::eq(one, other)

@@ -1,10 +1,10 @@
 //! Counts and means of several translations.
 
-use super::{NotJudged, Readiness, Row, Translation, translations};
+use super::{NotJudged, Readiness, Row, Translation};
 use crate::{domain::TranslationProblem, support::clock::Timestamp};
+use std::collections::BTreeMap;
 
-/// A mean of ratios. Each is clamped to 0 to 1, so that one absurd value cannot outweigh all
-/// others.
+/// A mean of ratios.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Mean {
     sum: f64,
@@ -14,9 +14,14 @@ pub struct Mean {
 impl Mean {
     fn add(&mut self, ratio: Option<f64>) {
         if let Some(ratio) = ratio {
-            self.sum += ratio.clamp(0.0, 1.0);
+            self.sum += ratio;
             self.count += 1;
         }
+    }
+
+    fn append(&mut self, other: Self) {
+        self.sum += other.sum;
+        self.count += other.count;
     }
 
     /// Returns the mean, or `None` if no ratio was added.
@@ -26,98 +31,118 @@ impl Mean {
 }
 
 /// The totals of several translations. Resting ones are counted apart.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Totals {
     /// The translations that do not rest.
-    pub all: usize,
+    pub counted: usize,
     pub ready: usize,
-    /// The translations whose readiness is unknown.
+    /// The translations whose completion is not known.
     pub unknown: usize,
     /// The translations with a target of 0.
     pub resting: usize,
-    /// The number of translations with each problem, in the order of [`TranslationProblem::ALL`].
-    problems: [usize; TranslationProblem::ALL.len()],
-    /// The number of translations with unknown problems, by [`NotJudged::ALL`].
-    not_judged: [usize; NotJudged::ALL.len()],
-    /// The mean ratio that can be trusted, with resting translations.
+    /// The number of translations with each problem that any of them has, the mildest first.
+    pub problems: BTreeMap<TranslationProblem, usize>,
+    /// The number of translations that are not judged, by each reason that there is.
+    pub not_judged: BTreeMap<NotJudged, usize>,
+    /// The mean of the known ratios.
     pub mean: Mean,
     /// The mean gap between ratio and target.
-    pub missing: Mean,
+    pub gap: Mean,
     /// The earliest date of a translation that is not ready.
     pub due: Option<Timestamp>,
 }
 
 impl Totals {
-    /// Sums up the translations of these rows.
-    pub fn of<'a>(rows: impl IntoIterator<Item = &'a Row, IntoIter: Clone>) -> Self {
+    /// Sums up the totals of these rows.
+    pub fn of<'a>(rows: impl IntoIterator<Item = &'a Row>) -> Self {
         let mut totals = Self::default();
-        for (_, translation) in translations(rows) {
+        for row in rows {
+            totals.append(&row.totals);
+        }
+        totals
+    }
+
+    /// Sums up these translations.
+    pub fn of_translations(translations: &[Translation]) -> Self {
+        let mut totals = Self::default();
+        for translation in translations {
             totals.add(translation);
         }
         totals
     }
 
     pub fn add(&mut self, translation: &Translation) {
-        self.mean.add(translation.trusted_ratio());
         if translation.rests() {
             self.resting += 1;
             return;
         }
-        self.all += 1;
-        self.missing.add(translation.missing());
+        self.counted += 1;
+        self.mean.add(translation.ratio);
+        self.gap.add(translation.gap());
         match translation.readiness {
             Readiness::Ready => self.ready += 1,
             Readiness::Unknown => self.unknown += 1,
             Readiness::Behind | Readiness::Resting => {}
         }
-        for (count, has) in self.problems.iter_mut().zip(translation.problems.has) {
-            *count += usize::from(has);
+        for problem in &translation.problems {
+            *self.problems.entry(problem.kind).or_default() += 1;
         }
-        if let Some(why) = translation.problems.not_judged {
-            self.not_judged[why as usize] += 1;
+        if let Some(why) = translation.not_judged {
+            *self.not_judged.entry(why).or_default() += 1;
         }
-        if let Some(due) = translation.target().due
-            && translation.is_behind()
-        {
-            self.due = Some(self.due.unwrap_or(due).min(due));
+        if translation.is_unready() {
+            self.is_due(translation.target().due);
         }
+    }
+
+    fn append(&mut self, other: &Self) {
+        self.counted += other.counted;
+        self.ready += other.ready;
+        self.unknown += other.unknown;
+        self.resting += other.resting;
+        for (kind, count) in &other.problems {
+            *self.problems.entry(*kind).or_default() += count;
+        }
+        for (why, count) in &other.not_judged {
+            *self.not_judged.entry(*why).or_default() += count;
+        }
+        self.mean.append(other.mean);
+        self.gap.append(other.gap);
+        self.is_due(other.due);
+    }
+
+    fn is_due(&mut self, due: Option<Timestamp>) {
+        self.due = [self.due, due].into_iter().flatten().min();
     }
 
     /// Counts the translations with a problem.
     pub fn count(&self, kind: TranslationProblem) -> usize {
-        self.problems[kind as usize]
-    }
-
-    /// Counts the translations with each problem that any of them has, the mildest first.
-    pub fn problems(&self) -> impl DoubleEndedIterator<Item = (TranslationProblem, usize)> {
-        let counts = TranslationProblem::ALL.iter().copied().zip(self.problems);
-        counts.filter(|(_, count)| *count > 0)
-    }
-
-    /// Counts the translations with unknown problems, by each reason that there is.
-    pub fn not_judged(&self) -> impl Iterator<Item = (NotJudged, usize)> {
-        let counts = NotJudged::ALL.iter().copied().zip(self.not_judged);
-        counts.filter(|(_, count)| *count > 0)
+        self.problems.get(&kind).copied().unwrap_or_default()
     }
 
     /// Returns whether there are translations and all of them are ready.
     pub fn is_ready(&self) -> bool {
-        self.all > 0 && self.ready == self.all
+        self.counted > 0 && self.ready == self.counted
     }
 
     /// Returns the share of the translations that are ready; `None` if there are none.
-    pub fn ready_ratio(self) -> Option<f64> {
+    pub fn ready_ratio(&self) -> Option<f64> {
         let part = |count| u32::try_from(count).map_or(f64::INFINITY, f64::from);
-        (self.all > 0).then(|| part(self.ready) / part(self.all))
+        (self.counted > 0).then(|| part(self.ready) / part(self.counted))
     }
 
-    /// Counts the translations that are not ready.
+    /// Counts the translations that are known to be below their targets.
     pub fn behind(&self) -> usize {
-        self.all - self.ready
+        self.unready() - self.unknown
+    }
+
+    /// Counts the translations that are not ready, or not known to be.
+    pub fn unready(&self) -> usize {
+        self.counted - self.ready
     }
 
     /// Counts all translations, with resting ones.
     pub fn with_resting(&self) -> usize {
-        self.all + self.resting
+        self.counted + self.resting
     }
 }

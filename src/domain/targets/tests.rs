@@ -1,5 +1,5 @@
 use super::*;
-use crate::domain::Completion;
+use crate::{domain::Completion, testing};
 use globset::GlobBuilder;
 
 /// Compiles globs whose `*` does not match a slash.
@@ -68,28 +68,35 @@ fn an_entry_is_named_by_its_globs() {
 
 #[test]
 fn a_language_at_exactly_its_target_is_ready_despite_binary_fractions() {
+    let scale = testing::settings().scale;
     for hundredths in 1..=10_000 {
         let (whole, decimals) = (hundredths / 100, hundredths % 100);
         let reported: f64 = format!("{whole}.{decimals:02}").parse().unwrap();
         let ratio: f64 = format!("{hundredths}e-4").parse().unwrap();
         let completion = Completion::new(reported).unwrap();
-        assert!(completion.ratio(100.0) >= ratio, "{reported} of {ratio}");
+        assert!(
+            scale.ratio(completion) >= Some(ratio),
+            "{reported} of {ratio}"
+        );
     }
 }
 
 #[test]
-fn a_ratio_is_rounded_to_12_decimals_unless_it_is_huge() {
+fn a_ratio_lies_between_0_and_1_to_a_millionth_and_has_12_decimals() {
+    let scale = testing::settings().scale;
     for (completion, ratio) in [
-        (92.3, 0.923),
-        (99.999_999_999_999_99, 1.0),
-        (99.999_999_999, 0.999_999_999_99),
-        (-1e-300, 0.0),
-        (-5.0, -0.05),
-        (150.0, 1.5),
-        (1e300, 1e300 / 100.0),
+        (92.3, Some(0.923)),
+        (99.999_999_999_999_99, Some(1.0)),
+        (99.999_999_999, Some(0.999_999_999_99)),
+        (-1e-300, Some(0.0)),
+        (-0.000_09, Some(0.0)),
+        (-0.000_11, None),
+        (100.000_09, Some(1.0)),
+        (100.000_11, None),
+        (1e300, None),
     ] {
         let completion = Completion::new(completion).unwrap();
-        assert_eq!(completion.ratio(100.0).to_string(), f64::to_string(&ratio));
+        assert_eq!(scale.ratio(completion), ratio, "{completion:?}");
     }
 }
 

@@ -7,7 +7,6 @@ use crate::{
     domain::{
         document::{Document, Row},
         polling::PollStatus,
-        snapshot::out_of_scale,
     },
     metrics::encode::{gauge, gauges},
     support::clock::Timestamp,
@@ -19,12 +18,12 @@ use std::fmt;
 pub fn encode(document: &Document, to: &mut DescriptorEncoder<'_>) -> fmt::Result {
     let status = &document.status;
     encode_last_poll(status, to)?;
-    encode_schedule(status, to)?;
+    encode_schedule(document, to)?;
     gauge(
         to,
         "translation_exporter_completion_scale",
         "api.completion_scale: the reported completion that means finished",
-        Some(document.completion_scale),
+        Some(document.settings.scale.finished),
     )?;
     if status.has_data || document.filtered > 0 || !document.rows.is_empty() {
         encode_totals(document, to)?;
@@ -71,12 +70,13 @@ fn encode_last_poll(status: &PollStatus, to: &mut DescriptorEncoder<'_>) -> fmt:
 }
 
 /// Encodes the times that decide when the next request is made.
-fn encode_schedule(status: &PollStatus, to: &mut DescriptorEncoder<'_>) -> fmt::Result {
+fn encode_schedule(document: &Document, to: &mut DescriptorEncoder<'_>) -> fmt::Result {
+    let status = &document.status;
     gauge(
         to,
         "translation_exporter_poll_interval_seconds",
         "poll.interval: time from the start of a poll to the start of the next",
-        Some(status.interval.as_secs_f64()),
+        Some(document.settings.interval.as_secs_f64()),
     )?;
     let running = status.running.as_ref();
     gauge(
@@ -95,6 +95,7 @@ fn encode_schedule(status: &PollStatus, to: &mut DescriptorEncoder<'_>) -> fmt::
 
 /// Encodes the totals over all repositories.
 fn encode_totals(document: &Document, to: &mut DescriptorEncoder<'_>) -> fmt::Result {
+    let whole = document.whole();
     let states = ["filtered", "pending", "fresh", "failing", "stale"];
     gauges(
         to,
@@ -105,11 +106,11 @@ fn encode_totals(document: &Document, to: &mut DescriptorEncoder<'_>) -> fmt::Re
         |state| {
             Some(match state {
                 "filtered" => document.filtered,
-                _ => document.count(|condition| condition.label() == state),
+                _ => whole.count(|row| row.state.label() == state),
             })
         },
     )?;
-    let totals = document.totals;
+    let totals = &whole.totals;
     gauges(
         to,
         "translation_exporter_translations",
@@ -117,7 +118,7 @@ fn encode_totals(document: &Document, to: &mut DescriptorEncoder<'_>) -> fmt::Re
          (no completion is known) or resting (a target of 0)",
         [
             ("ready", totals.ready),
-            ("behind", totals.behind() - totals.unknown),
+            ("behind", totals.behind()),
             ("unknown", totals.unknown),
             ("resting", totals.resting),
         ]
@@ -135,10 +136,7 @@ fn encode_totals(document: &Document, to: &mut DescriptorEncoder<'_>) -> fmt::Re
         to,
         "translation_exporter_completion_out_of_scale",
         "Languages whose reported completion is below 0 or above api.completion_scale",
-        Some(out_of_scale(
-            document.completion_scale,
-            document.completions(),
-        )),
+        Some(whole.out_of_scale()),
     )?;
     gauge(
         to,

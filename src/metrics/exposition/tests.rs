@@ -6,13 +6,12 @@ mod golden;
 mod tables;
 
 use super::*;
+use crate::testing::{Condition, Shown, Snapshot};
 use crate::{
     domain::{
-        Completion, Failure, Reason, Repository, RepositoryId,
-        document::Document,
+        Completion, Defects, Failure, Reason, Repository, RepositoryId,
         polling::{PollOutcome, PollStatus},
         record::{Languages, Record},
-        snapshot::{Condition, Shown, Snapshot},
     },
     support::clock::Timestamp,
     testing,
@@ -44,6 +43,7 @@ fn shown(id: u64, name: &str, condition: Condition) -> Shown {
     Shown {
         repository: Arc::new(repository),
         condition,
+        defects: Defects::default(),
     }
 }
 
@@ -100,7 +100,7 @@ fn polled() -> PollStatus {
     reason = "tests make the snapshot in place"
 )]
 fn publication(snapshot: Snapshot, status: PollStatus) -> Arc<Exposition> {
-    let document = Document::judge(&snapshot, status, None);
+    let document = snapshot.judge(status, None);
     Arc::new(Exposition::new(Arc::new(document)))
 }
 

@@ -4,7 +4,7 @@
 //! All of them are gauges, so one text is valid both as OpenMetrics 1.0.0 and as text 0.0.4.
 
 use crate::{
-    domain::document::{Document, Row, Totals, Translation, languages},
+    domain::document::{Document, Problem, Row, Totals, Translation, languages, translations},
     metrics::encode::gauges,
 };
 use prometheus_client::{
@@ -28,7 +28,7 @@ impl Collector for Document {
 
 /// Returns the shown translations with their labels.
 fn shown(document: &Document) -> impl Iterator<Item = ([(&str, &str); 2], &Translation)> {
-    let translations = document.translations();
+    let translations = translations(&document.rows);
     translations.map(|(row, one)| ([("repo", row.name()), ("language", one.code())], one))
 }
 
@@ -36,7 +36,8 @@ fn encode_completions(document: &Document, to: &mut DescriptorEncoder<'_>) -> fm
     read(
         to,
         "translation_completion_ratio",
-        "Reported completion of a language divided by api.completion_scale, not clamped",
+        "Reported completion of a language divided by api.completion_scale; absent where it is \
+         not known",
         shown(document),
         |one| one.ratio,
     )?;
@@ -44,9 +45,9 @@ fn encode_completions(document: &Document, to: &mut DescriptorEncoder<'_>) -> fm
         to,
         "translation_ready",
         "1 if a language is at or above its target, 0 if it is below or its completion is unknown; \
-         absent for a target of 0 and while the completion scale is suspect",
+         absent for a target of 0",
         shown(document).filter(|(_, one)| !one.rests()),
-        |one| (!document.is_scale_suspect).then_some(u64::from(one.is_ready())),
+        |one| Some(u64::from(one.is_ready())),
     )?;
     read(
         to,
@@ -68,8 +69,8 @@ fn encode_completions(document: &Document, to: &mut DescriptorEncoder<'_>) -> fm
 
 fn encode_problems(document: &Document, to: &mut DescriptorEncoder<'_>) -> fmt::Result {
     let problems = document.rows.iter().flat_map(|row| {
-        row.known().iter().flat_map(|one| {
-            one.problems().map(|(kind, at)| {
+        row.known.iter().flat_map(|one| {
+            one.problems.iter().map(|Problem { kind, at }| {
                 let repo = ("repo", row.name());
                 ([repo, ("language", one.code()), ("kind", kind.label())], at)
             })
@@ -113,7 +114,8 @@ fn encode_targets(document: &Document, to: &mut DescriptorEncoder<'_>) -> fmt::R
 }
 
 fn encode_names(document: &Document, to: &mut DescriptorEncoder<'_>) -> fmt::Result {
-    let names = document.language_names().into_iter();
+    let whole = document.whole();
+    let names = whole.language_names().into_iter();
     read(
         to,
         "translation_language_info",
@@ -128,7 +130,7 @@ fn encode_names(document: &Document, to: &mut DescriptorEncoder<'_>) -> fmt::Res
         "Share of the translations into a language that are ready, of those whose target is not 0; \
          absent if there are none",
         languages.map(|(code, totals)| ([("language", code)], totals)),
-        Totals::ready_ratio,
+        |totals: Totals| totals.ready_ratio(),
     )
 }
 
@@ -176,7 +178,7 @@ fn encode_repositories(document: &Document, to: &mut DescriptorEncoder<'_>) -> f
         "translation_repository_last_success_timestamp_seconds",
         "Time at which the languages of a repository were last read in full",
         rows(),
-        |row| Some(row.condition.last_success()?.as_seconds()),
+        |row| Some(row.read_at?.as_seconds()),
     )
 }
 

@@ -5,7 +5,7 @@ use crate::{
     api::{Pace, RequestFailure, Session},
     domain::{
         Completion, Defects, LanguageList, Listing, Next, Page, PollFailure, Reason,
-        ReportedLanguage, RepositoryId, Stop, Thresholds, filter::Filter,
+        ReportedLanguage, RepositoryId, Stop, filter::Filter,
     },
     testing,
 };
@@ -291,47 +291,40 @@ impl<A: Api> Setup<A> {
             saved: None,
             saver: None,
             start: START,
-            publish: Box::new(|_, _| {}),
+            publish: Box::new(|_| {}),
         }
     }
 
     pub fn build(self) -> Poller<A> {
         let settings = Settings {
-            api: self.api,
             interval: self.interval,
             concurrency: self.concurrency,
             max_attempts: self.max_attempts,
-            stale_after: HOUR,
-            max_repositories: 1000,
             filter: self.filter,
-            only: self.only,
-            excluded_languages: GlobSet::empty(),
-            completion_scale: 100.0,
-            is_scale_chosen: false,
-            targets: Arc::default(),
-            thresholds: Thresholds::default(),
-            links: Arc::default(),
+            ..testing::settings()
         };
-        Poller::new(
+        let mut poller = Poller::new(
+            self.api,
             Arc::new(settings),
-            self.saved,
-            self.saver,
+            self.only,
+            (self.saved, self.saver),
             Clock::following_tokio(self.start),
             Instruments::new(Some("/metrics")),
-            self.publish,
-        )
+        );
+        poller.seen = self.publish;
+        poller
     }
 
     /// Polls for some minutes, and returns what `pick` finds in each publication.
     pub async fn run<T: Send + 'static>(
         self,
         minutes: u64,
-        pick: impl Fn(&Snapshot, &PollStatus) -> Option<T> + Send + Sync + 'static,
+        pick: impl Fn(&Document) -> Option<T> + Send + Sync + 'static,
     ) -> Vec<T> {
         let picked = Arc::new(Mutex::new(Vec::new()));
         let sink = Arc::clone(&picked);
-        let publish: Publish = Box::new(move |snapshot, status| {
-            sink.lock().unwrap().extend(pick(&snapshot, &status));
+        let publish: Publish = Box::new(move |document| {
+            sink.lock().unwrap().extend(pick(document));
         });
         let poller = Self { publish, ..self }.build();
         poller

@@ -17,9 +17,8 @@ async fn a_clock_in_the_future_is_shown_as_now_until_the_next_progress() {
         languages.unwrap().records[0].known.unwrap().progress_at
     };
     assert_eq!(kept(&bench), AHEAD);
-    let snapshot = bench.poller.snapshot();
-    let record = &snapshot.repositories[0].records()[0];
-    assert_eq!(record.last_progress(snapshot.taken_at), Some(START));
+    let document = bench.poller.document();
+    assert_eq!(document.rows[0].known[0].last_progress, Some(START));
     bench.change(|api| api.completions = vec![(1, 99.0)]);
     bench.poll().await;
     assert_eq!(kept(&bench), START);

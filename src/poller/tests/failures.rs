@@ -35,8 +35,8 @@ async fn ends_of_polls(api: FakeApi, saved: Option<SavedState>) -> Vec<u64> {
         saved,
         ..Setup::of(api)
     };
-    let ended_at = |_: &Snapshot, status: &PollStatus| {
-        let last = status.last.as_ref()?;
+    let ended_at = |document: &Document| {
+        let last = document.status.last.as_ref()?;
         Some(last.ended_at.since(START).as_secs())
     };
     let mut ends = setup.run(12, ended_at).await;

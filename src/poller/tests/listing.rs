@@ -15,7 +15,7 @@ async fn one_empty_listing_removes_nothing_and_a_second_does() {
         bench.change(|api| api.pages.clear());
         assert!(bench.poll().await.is_success());
         assert_eq!(bench.shown(), "1:fresh 2:fresh 3:fresh");
-        assert_eq!(bench.poller.snapshot().unconfirmed, 3);
+        assert_eq!(bench.poller.document().unconfirmed, 3);
         if is_restarted {
             bench.restart(START);
         }
@@ -95,7 +95,7 @@ async fn incomplete_listings_never_add_more_than_max_repositories() {
         });
         bench.poll().await;
     }
-    assert_eq!(bench.poller.snapshot().repositories.len(), 1000);
+    assert_eq!(bench.poller.document().rows.len(), 1000);
 }
 
 #[tokio::test(start_paused = true)]
@@ -111,9 +111,8 @@ async fn an_absence_of_less_than_thirty_days_keeps_the_clock() {
         }
         bench.change(|api| api.pages.push(vec![(3, "o/renamed")]));
         bench.poll().await;
-        let snapshot = bench.poller.snapshot();
-        let languages = snapshot.repositories[2].condition.languages().unwrap();
-        let clock = languages.records[0].known.unwrap().progress_at;
+        let document = bench.poller.document();
+        let clock = document.rows[2].known[0].last_progress.unwrap();
         assert_eq!(clock == START, is_kept, "{days} days");
     }
 }
@@ -170,11 +169,19 @@ async fn an_entry_without_a_name_hides_no_name_of_the_same_id() {
     let mut listing = Listing::default();
     listing.add(testing::repository(1, "o/new"));
     listing.nameless.insert(id);
-    let settings = bench.poller.settings.clone();
+    let settings = Arc::clone(&bench.poller.settings);
     let ledger = &mut bench.poller.ledger;
     ledger.apply_complete(listing, &settings.filter, START, &mut PollLog::default());
     let names = ledger.repositories();
     assert_eq!(&*names[&id].name, "o/new");
+}
+
+/// Names the languages that left listed repositories.
+fn gone(bench: &Bench) -> Vec<String> {
+    let document = bench.poller.document();
+    let gone = document.departed.iter().filter(|one| !one.with_repository);
+    gone.map(|one| format!("{} of {}", one.language, one.repository))
+        .collect()
 }
 
 #[tokio::test(start_paused = true)]
@@ -183,27 +190,19 @@ async fn languages_that_left_listed_repositories_are_named_for_a_day() {
     bench.poll().await;
     bench.change(|api| api.without_languages = true);
     bench.poll().await;
-    let gone = bench.poller.status().languages_gone;
-    let names: Vec<_> = gone.keys().map(|name| &**name).collect();
-    assert_eq!(names, ["o/a", "o/b", "o/c"]);
-    assert_eq!(gone["o/a"], ["de".into()]);
+    assert_eq!(gone(&bench), ["de of o/a", "de of o/b", "de of o/c"]);
     bench.change(|api| drop(api.pages.pop()));
     bench.poll().await;
-    assert_eq!(
-        bench.poller.status().languages_gone.len(),
-        2,
-        "o/c left, too"
-    );
+    assert_eq!(gone(&bench).len(), 2, "o/c left, too");
     bench.change(|api| {
         api.pages.push(vec![(3, "o/c")]);
         api.completions.retain(|(id, _)| *id != 3);
     });
     bench.poll().await;
-    let gone = bench.poller.status().languages_gone;
-    assert_eq!(gone.len(), 2, "o/c was not read again: {gone:?}");
+    assert_eq!(gone(&bench).len(), 2, "o/c was not read again");
     bench.restart(bench.poller.clock.now());
     pass(24 * 60).await;
-    assert_eq!(bench.poller.status().languages_gone.len(), 0);
+    assert_eq!(gone(&bench).len(), 0);
 }
 
 #[tokio::test(start_paused = true)]

@@ -194,14 +194,15 @@ async fn an_outage_of_two_hours_logs_three_lines_and_so_does_its_end() {
     );
 }
 
-fn document(poller: &Poller<FakeApi>) -> Document {
-    Document::judge(&poller.snapshot(), poller.status(), None)
+fn document(poller: &Poller<FakeApi>) -> Arc<Document> {
+    poller.document()
 }
 
 /// Judges and logs as the daemon does.
 fn observe(problems: &mut ProblemLog, bench: &Bench) {
     let (poller, now) = (&bench.poller, bench.poller.clock.now());
-    let mut findings = findings(&document(poller), &poller.instruments.facts(), now);
+    let facts = poller.instruments.facts();
+    let mut findings = findings(&document(poller).whole(), &facts, now);
     // A count has settled once it is seen twice.
     problems.observe(&mut findings, now);
     problems.observe(&mut findings, now);
@@ -269,7 +270,7 @@ fn a_certificate_that_expires_is_not_logged_as_valid() {
             instruments.certificate_expires(None);
         }
         let facts = instruments.facts();
-        let mut findings = findings(&document(&poller), &facts, now);
+        let mut findings = findings(&document(&poller).whole(), &facts, now);
         problems.observe(&mut findings, now);
         assert_eq!(
             count(&log.take(), "the TLS certificate is renewed") > 0,

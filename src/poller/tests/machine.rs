@@ -12,7 +12,7 @@ mod world;
 use super::*;
 use crate::{
     api::Pace,
-    domain::{Thresholds, filter::Filter},
+    domain::{Scale, filter::Filter},
     testing,
 };
 use globset::{Glob, GlobSet};
@@ -59,9 +59,8 @@ enum Event {
     RotateKey,
     RevokeKey,
     SetClock(i64),
-    /// A restart with other filters and another `api.completion_scale`.
-    Reconfigure(Filters, u8),
-    Restart,
+    /// A restart with these filters and this `api.completion_scale`.
+    Restart(Filters, u8),
     Kill,
     DamageState,
 }
@@ -112,8 +111,7 @@ fn events() -> BoxedStrategy<Event> {
         1 => Just(Event::RevokeKey),
         1 => (-600..600_i64).prop_map(Event::SetClock),
         2 => (filters, prop::sample::select(vec![50_u8, 100, 200]))
-            .prop_map(|(filters, scale)| Event::Reconfigure(filters, scale)),
-        1 => Just(Event::Restart),
+            .prop_map(|(filters, scale)| Event::Restart(filters, scale)),
         1 => Just(Event::Kill),
         1 => Just(Event::DamageState),
     ]
@@ -154,7 +152,7 @@ struct Exporter {
     last: LastPublication,
 }
 
-type LastPublication = Arc<Mutex<Option<(Arc<Snapshot>, PollStatus)>>>;
+type LastPublication = Arc<Mutex<Option<Arc<Document>>>>;
 
 struct Process {
     state: watch::Receiver<Arc<SavedState>>,
@@ -210,56 +208,52 @@ impl Exporter {
         self.world().account.insert(id, account);
     }
 
-    fn settings(&self) -> Arc<Settings<Seen>> {
+    fn settings(&self) -> Settings {
         let globs = |glob: Option<String>| {
             let globs = glob.map(|glob| Glob::new(&glob).unwrap());
             GlobSet::new(globs).unwrap()
         };
         let Filters { digit, language } = self.filters;
+        Settings {
+            interval: Duration::from_secs(INTERVAL),
+            concurrency: 8,
+            max_attempts: 4,
+            filter: Filter {
+                exclude: globs(digit.map(|digit| format!("o/*{digit}"))),
+                ..Filter::default()
+            },
+            excluded_languages: globs(language.map(str::to_owned)),
+            scale: Scale {
+                finished: self.scale,
+                is_chosen: false,
+            },
+            ..testing::settings()
+        }
+    }
+
+    fn start(&mut self, before: SavedState) {
+        let _entered = self.runtime.enter();
+        self.pace = Arc::new(Pace::new(Some(RATE)));
         let seen = Seen {
             world: Arc::clone(&self.world),
             pace: Arc::clone(&self.pace),
             filters: self.filters,
             scale: self.scale,
         };
-        Arc::new(Settings {
-            api: seen,
-            interval: Duration::from_secs(INTERVAL),
-            concurrency: 8,
-            max_attempts: 4,
-            stale_after: HOUR,
-            max_repositories: 1000,
-            filter: Filter {
-                exclude: globs(digit.map(|digit| format!("o/*{digit}"))),
-                ..Filter::default()
-            },
-            only: GlobSet::empty(),
-            excluded_languages: globs(language.map(str::to_owned)),
-            completion_scale: self.scale,
-            is_scale_chosen: false,
-            targets: Arc::default(),
-            thresholds: Thresholds::default(),
-            links: Arc::default(),
-        })
-    }
-
-    fn start(&mut self, before: SavedState) {
-        let _entered = self.runtime.enter();
-        self.pace = Arc::new(Pace::new(Some(RATE)));
         let (saver, state) = Saver::in_memory(before.clone());
         let (world, last) = (Arc::clone(&self.world), Arc::clone(&self.last));
-        let publish: Publish = Box::new(move |snapshot, status| {
-            world.lock().unwrap().check(&snapshot, &status);
-            *last.lock().unwrap() = Some((snapshot, status));
-        });
-        let poller = Poller::new(
-            self.settings(),
-            Some(before),
-            Some(saver),
+        let mut poller = Poller::new(
+            seen,
+            Arc::new(self.settings()),
+            GlobSet::empty(),
+            (Some(before), Some(saver)),
             Clock::ahead_by(self.begun, START, self.ahead_by),
             Instruments::new(Some("/metrics")),
-            publish,
         );
+        poller.seen = Box::new(move |document| {
+            world.lock().unwrap().check(document);
+            *last.lock().unwrap() = Some(Arc::clone(document));
+        });
         self.world().start(self.filters);
         let (stop, stopped) = oneshot::channel();
         let alive = watch::Sender::new(Instant::now());
@@ -341,14 +335,10 @@ impl Exporter {
                 self.ahead_by.store(minutes * 60_000, Ordering::Relaxed);
                 self.world().ahead_by = minutes;
             }
-            Event::Reconfigure(filters, scale) => {
+            Event::Restart(filters, scale) => {
                 (self.filters, self.scale) = (filters, f64::from(scale));
                 let saved = self.end(false);
                 self.world().model.excluded = filters.language;
-                self.start(saved);
-            }
-            Event::Restart => {
-                let saved = self.end(false);
                 self.start(saved);
             }
             Event::Kill => {
@@ -378,7 +368,7 @@ impl Exporter {
         assert!(first.is_empty(), "{first:#?}");
     }
 
-    fn last(&self) -> (Arc<Snapshot>, PollStatus) {
+    fn last(&self) -> Arc<Document> {
         self.last.lock().unwrap().clone().unwrap()
     }
 
@@ -387,13 +377,13 @@ impl Exporter {
         let before = self.world().polls;
         for _ in 0..24 * 3600 {
             self.pass(1);
-            let (_, status) = self.last();
+            let status = self.last().status.clone();
             let has_begun = self.world().polls > before;
             if has_begun && status.next_poll_at > Some(self.world().now()) {
                 return status.last.unwrap();
             }
         }
-        panic!("no poll ends within a day: {:?}", self.last().1);
+        panic!("no poll ends within a day: {:?}", self.last().status);
     }
 
     /// Checks that everything is as at the start soon after the world is well again.
@@ -408,9 +398,10 @@ impl Exporter {
         for _ in 0..3 {
             self.next_poll();
         }
-        let (snapshot, status) = self.last();
-        let fresh = snapshot.count(|condition| condition.label() == "fresh");
-        assert_eq!(fresh, snapshot.repositories.len(), "{status:?}");
+        let document = self.last();
+        let status = document.status.clone();
+        let fresh = document.whole().count(|row| row.state.label() == "fresh");
+        assert_eq!(fresh, document.rows.len(), "{status:?}");
         assert!(status.last.unwrap().is_success());
         while self.world().requests.len() < responses + RESPONSES_OF_RECOVERY {
             self.next_poll();

@@ -59,8 +59,8 @@ async fn a_lasting_failure_keeps_the_time_of_its_first_poll() {
     assert_eq!(stop, since);
     bench.change(|api| api.end = None);
     bench.poll().await;
-    let snapshot = bench.poller.snapshot();
-    let failure = snapshot.repositories[1].condition.failure().unwrap();
+    let document = bench.poller.document();
+    let failure = document.rows[1].failure.as_ref().unwrap();
     assert_eq!(Some(failure.since), since);
 }
 

@@ -10,8 +10,8 @@ async fn an_overrun_poll_is_followed_at_once_and_a_broken_one_is_not() {
         let api = FakeApi::new();
         api.responses().takes = Duration::from_secs(200);
         api.responses().end = end;
-        let begun = Setup::of(api).run(35, |_, status| {
-            let running = status.running.as_ref()?;
+        let begun = Setup::of(api).run(35, |document| {
+            let running = document.status.running.as_ref()?;
             Some(running.since.since(START).as_secs())
         });
         let begun = BTreeSet::from_iter(begun.await);
@@ -23,11 +23,12 @@ async fn an_overrun_poll_is_followed_at_once_and_a_broken_one_is_not() {
 async fn a_long_poll_publishes_at_least_every_five_seconds() {
     let api = FakeApi::new();
     api.responses().takes = Duration::from_secs(40);
-    let during_poll = |snapshot: &Snapshot, status: &PollStatus| {
+    let during_poll = |document: &Document| {
+        let status = &document.status;
         status
             .running
             .as_ref()
-            .map(|_| snapshot.taken_at.since(START))
+            .map(|_| document.taken_at.since(START))
     };
     let times = Setup::of(api).run(3, during_poll).await;
     let longest = times
@@ -45,7 +46,7 @@ async fn translations_are_judged_every_minute_between_polls() {
         interval: Duration::from_secs(86_400),
         ..Setup::of(FakeApi::new())
     };
-    let times = setup.run(120, |snapshot, _| Some(snapshot.taken_at));
+    let times = setup.run(120, |document| Some(document.taken_at));
     let times = times.await;
     let waits = times
         .windows(2)
@@ -58,9 +59,13 @@ async fn translations_are_judged_every_minute_between_polls() {
 async fn a_slow_listing_publishes_its_progress_every_five_seconds() {
     let api = FakeApi::new();
     api.responses().page_takes = Duration::from_secs(60);
-    let progress = |snapshot: &Snapshot, status: &PollStatus| {
-        let running = status.running.as_ref().filter(|poll| poll.of.is_none())?;
-        Some((snapshot.taken_at.since(START), running.listed))
+    let progress = |document: &Document| {
+        let running = document
+            .status
+            .running
+            .as_ref()
+            .filter(|poll| poll.of.is_none())?;
+        Some((document.taken_at.since(START), running.listed))
     };
     let published = Setup::of(api).run(4, progress).await;
     let longest = published
@@ -78,8 +83,11 @@ async fn a_slow_listing_publishes_its_progress_every_five_seconds() {
 
 #[tokio::test(start_paused = true)]
 async fn each_end_of_a_poll_is_published_with_the_next_start() {
-    let next_poll = |_: &Snapshot, status: &PollStatus| {
-        let next = status.next_poll_at.map(|at| at.since(START).as_secs());
+    let next_poll = |document: &Document| {
+        let next = document
+            .status
+            .next_poll_at
+            .map(|at| at.since(START).as_secs());
         Some(next)
     };
     let mut published = Setup::of(FakeApi::new()).run(9, next_poll).await;
@@ -90,9 +98,12 @@ async fn each_end_of_a_poll_is_published_with_the_next_start() {
 #[tokio::test(start_paused = true)]
 async fn a_hold_is_published_until_it_ends() {
     let api = FakeApi::new();
-    let polling = Setup::of(api.clone()).run(9, |snapshot, status| {
-        let held_until = status.held_until.map(|at| at.since(START).as_secs());
-        Some((snapshot.taken_at.since(START).as_secs(), held_until))
+    let polling = Setup::of(api.clone()).run(9, |document| {
+        let held_until = document
+            .status
+            .held_until
+            .map(|at| at.since(START).as_secs());
+        Some((document.taken_at.since(START).as_secs(), held_until))
     });
     let hold = async {
         // The hold begins while no poll is under way.
@@ -114,10 +125,10 @@ async fn publications_share_the_records_of_a_repository_that_a_language_left() {
     bench.change(|api| api.without_languages = true);
     bench.poll().await;
     let shown = |bench: &Bench| {
-        let snapshot = bench.poller.snapshot();
-        let condition = &snapshot.repositories[0].condition;
-        Arc::clone(condition.languages().unwrap())
+        let document = bench.poller.document();
+        Arc::clone(&document.rows[0].known)
     };
-    assert_eq!(shown(&bench).records.len(), 0);
+    assert_eq!(shown(&bench).len(), 0);
+    bench.poller.publish();
     assert!(Arc::ptr_eq(&shown(&bench), &shown(&bench)));
 }

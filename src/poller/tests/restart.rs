@@ -3,7 +3,7 @@
 use super::*;
 use crate::{
     diagnosis::findings,
-    domain::{ProblemKind, Severity, document::Document},
+    domain::{ProblemKind, Severity},
     metrics::instruments::Facts,
     state::StateFile,
 };
@@ -19,7 +19,7 @@ async fn poll_and_save(api: &FakeApi, path: &Path, minutes: u64) {
         saver: Some(saver),
         ..Setup::of(api.clone())
     };
-    tokio::join!(setup.run(minutes, |_, _| None::<()>), saving);
+    tokio::join!(setup.run(minutes, |_| None::<()>), saving);
 }
 
 #[tokio::test(start_paused = true)]
@@ -76,8 +76,8 @@ async fn the_last_success_of_all_survives_a_restart_and_a_chosen_poll() {
 async fn only_polls_that_failed_count_as_failing_not_the_time_without_a_process() {
     let alarm = |bench: &Bench| {
         let poller = &bench.poller;
-        let document = Document::judge(&poller.snapshot(), poller.status(), None);
-        let findings = findings(&document, &Facts::default(), poller.clock.now());
+        let document = poller.document();
+        let findings = findings(&document.whole(), &Facts::default(), poller.clock.now());
         let mut failing = findings
             .iter()
             .filter(|finding| finding.kind == ProblemKind::PollsFailing);
@@ -129,8 +129,8 @@ async fn restored_repositories_are_failing_or_pending() {
     bench.change(|api| api.completions.retain(|(id, _)| *id != 2));
     bench.poll().await;
     let failing_since = |bench: &Bench| {
-        let snapshot = bench.poller.snapshot();
-        let failure = snapshot.repositories[1].condition.failure().unwrap();
+        let document = bench.poller.document();
+        let failure = document.rows[1].failure.as_ref().unwrap();
         failure.since
     };
     let since = failing_since(&bench);
@@ -153,5 +153,5 @@ async fn the_filters_apply_to_restored_repositories() {
     setup.filter.exclude = exclude.unwrap();
     bench.poller = setup.build();
     assert_eq!(bench.shown(), "1:pending 3:pending");
-    assert_eq!(bench.poller.snapshot().filtered, 1);
+    assert_eq!(bench.poller.document().filtered, 1);
 }

@@ -10,9 +10,9 @@ async fn data_that_become_stale_one_by_one_are_published_together() {
     // The first poll of the next process reads nothing, and all requests after it are held.
     bench.change(|api| api.has_no_key = true);
     bench.api.hold(24 * HOUR).await;
-    let stale = |snapshot: &Snapshot, _: &PollStatus| {
-        let stale = snapshot.count(|condition| condition.label() == "stale");
-        (stale > 0).then(|| (snapshot.taken_at.since(START).as_secs(), stale))
+    let stale = |document: &Document| {
+        let stale = document.whole().count(|row| row.state.label() == "stale");
+        (stale > 0).then(|| (document.taken_at.since(START).as_secs(), stale))
     };
     let setup = Setup {
         saved: Some(bench.saved()),
@@ -32,8 +32,8 @@ async fn slow_polls_that_read_everything_make_nothing_stale() {
         &[Duration::ZERO, SLOW, 4 * SLOW, SLOW, Duration::ZERO],
     ] {
         let api = FakeApi::new();
-        let publish: Publish = Box::new(|snapshot, _| {
-            let stale = snapshot.count(|condition| condition.label() == "stale");
+        let publish: Publish = Box::new(|document| {
+            let stale = document.whole().count(|row| row.state.label() == "stale");
             assert_eq!(stale, 0);
         });
         let mut poller = Setup {

@@ -19,7 +19,7 @@ pub fn answer(page: &Page<'_>) -> (String, Option<Severity>) {
         known.clear();
     }
     // The line of what is not judged says it where other news matters more.
-    let unknown = if totals.behind() > totals.unknown {
+    let unknown = if totals.behind() > 0 {
         0
     } else {
         totals.unknown
@@ -35,31 +35,31 @@ pub fn answer(page: &Page<'_>) -> (String, Option<Severity>) {
     let sentence = known.join(", ");
     let with = |verdict| format!("{verdict}: {sentence}");
     let (news, sentence) = if document.rows.is_empty() {
-        (Some(Severity::Info), headline(page.findings, document))
+        (Some(Severity::Info), headline(page.findings, chosen))
     } else if chosen.rows.is_empty() {
         let sentence = "No known repository and language matches";
         (Some(Severity::Info), sentence.to_owned())
-    } else if chosen.is_scale_suspect {
+    } else if document.is_scale_suspect {
         let sentence = "Unknown: api.completion_scale does not fit the completions";
         (Some(Severity::Warning), sentence.to_owned())
-    } else if unread > 0 && (is_first || totals.all == 0) {
+    } else if unread > 0 && (is_first || totals.counted == 0) {
         (Some(Severity::Info), with("Not known yet"))
     } else if overdue > 0 {
         (Some(Severity::Error), with("Not ready to ship"))
-    } else if totals.behind() > totals.unknown {
+    } else if totals.behind() > 0 {
         (Some(Severity::Info), with("Not ready to ship"))
     } else if totals.unknown > 0 {
         (Some(Severity::Warning), with("Unknown"))
     } else if unread > 0 {
         (Some(Severity::Info), with("Not known yet"))
-    } else if totals.all == 0 {
+    } else if totals.counted == 0 {
         (Some(Severity::Info), with("Nothing to ship"))
     } else if page.is_outdated() {
         (Some(Severity::Info), with("Not known now"))
     } else {
         (None, with("Ready to ship"))
     };
-    let has_problem = totals.problems().count() > 0 || totals.unknown > 0;
+    let has_problem = !totals.problems.is_empty() || totals.unknown > 0;
     let doubt = has_problem.then_some(Severity::Warning);
     let news = [news, doubt, page.worst()].into_iter().flatten().min();
     (sentence, news)

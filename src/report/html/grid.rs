@@ -24,7 +24,7 @@ impl<'a> Grid<'a> {
         let (wanted, only) = (query.q.trim().to_lowercase(), query.only());
         let found = rows.iter().filter(|row| {
             row.name().to_lowercase().contains(&wanted)
-                && only.is_none_or(|kind| row.totals().count(kind) > 0)
+                && only.is_none_or(|kind| row.totals.count(kind) > 0)
         });
         let mut rows = if query.is_by_name() {
             found.collect()

@@ -8,13 +8,12 @@ use super::{
 use crate::{
     diagnosis::{self, Finding},
     domain::{
-        ProblemKind, Severity, TranslationProblem,
+        ProblemKind, Severity, State, TranslationProblem,
         document::{
-            Cause, Document, Readiness, Row, Totals, Translation, furthest_first, languages,
+            Cause, Document, Readiness, Row, Totals, Translation, View, furthest_first, languages,
             worst_first,
         },
         polling::PollOutcome,
-        snapshot::Condition,
     },
     report::{
         not_judged,
@@ -55,7 +54,7 @@ pub struct Page<'a> {
     pub api: &'a str,
     pub document: &'a Document,
     /// The part of the document that the page is about.
-    pub chosen: &'a Document,
+    pub chosen: &'a View<'a>,
     pub findings: &'a [Finding],
     pub query: &'a Query,
 }
@@ -84,8 +83,7 @@ impl Page<'_> {
 
     /// Counts the chosen repositories that the last poll did not read.
     fn older(&self) -> usize {
-        let is_older = |condition: &Condition| !matches!(condition, Condition::Fresh(_));
-        self.chosen.count(is_older)
+        self.chosen.outdated()
     }
 
     /// Returns the repositories with translations that pass `accepts`, both the furthest behind
@@ -95,7 +93,7 @@ impl Page<'_> {
         let groups = rows.into_iter().map(|row| {
             let translations = row.translations().iter();
             let mut translations: Vec<_> = translations.filter(|one| accepts(one)).collect();
-            furthest_first(&mut translations, |one| one.missing());
+            furthest_first(&mut translations, |one| one.gap());
             (row, translations)
         });
         groups
@@ -109,7 +107,7 @@ impl Page<'_> {
 
     /// Returns the translations that are not ready for a date.
     fn due_at(&self, at: Timestamp) -> Vec<(&Row, Vec<&Translation>)> {
-        self.groups(|one| one.is_behind() && one.target().due == Some(at))
+        self.groups(|one| one.is_unready() && one.target().due == Some(at))
     }
 
     fn grid(&self) -> Grid<'_> {
@@ -119,8 +117,8 @@ impl Page<'_> {
 
     /// Returns the languages, the furthest behind first.
     fn languages(&self) -> Vec<(&str, Totals)> {
-        let mut languages = languages(&self.chosen.rows);
-        furthest_first(&mut languages, |(_, totals)| totals.missing.get());
+        let mut languages = languages(&*self.chosen.rows);
+        furthest_first(&mut languages, |(_, totals)| totals.gap.get());
         languages
     }
 
@@ -129,7 +127,7 @@ impl Page<'_> {
         if finding.repositories == 0 || finding.kind != ProblemKind::PollsFailing {
             return Vec::new();
         }
-        self.document.causes(|_| true)
+        self.chosen.causes(|_| true)
     }
 }
 
@@ -158,8 +156,8 @@ fn marks(translation: &Translation) -> String {
         Readiness::Resting => "resting".to_owned(),
         Readiness::Ready => "ready".to_owned(),
         Readiness::Behind | Readiness::Unknown => {
-            let problems = translation.problems();
-            let words: Vec<_> = problems.map(|(kind, _)| kind.words()).collect();
+            let problems = translation.problems.iter();
+            let words: Vec<_> = problems.map(|problem| problem.kind.words()).collect();
             words.join(" ")
         }
     }
@@ -167,13 +165,13 @@ fn marks(translation: &Translation) -> String {
 
 /// Returns the class of a mean, which nothing colours beside unknown completions.
 fn mean_class(totals: &Totals) -> String {
-    heat(totals.missing.get().filter(|_| totals.unknown == 0))
+    heat(totals.gap.get().filter(|_| totals.unknown == 0))
 }
 
-/// Returns the class of a tile: unknown, or one for each tenth that is missing.
-fn heat(missing: Option<f64>) -> String {
-    missing.map_or("unknown".to_owned(), |missing| {
-        let tenths = (missing * 10.0 - 1e-9).ceil().clamp(0.0, 10.0);
+/// Returns the class of a tile: unknown, or one for each tenth of the gap.
+fn heat(gap: Option<f64>) -> String {
+    gap.map_or("unknown".to_owned(), |gap| {
+        let tenths = (gap * 10.0 - 1e-9).ceil().clamp(0.0, 10.0);
         format!("h{}", 10.0 - tenths)
     })
 }

@@ -1,11 +1,10 @@
+use crate::testing::{Condition, Shown, Snapshot};
 use crate::{
     domain::{
         Completion, Failure,
-        document::Document,
         links::{Links, Template},
         polling::PollOutcome,
         record::{Languages, Record},
-        snapshot::{Condition, Shown, Snapshot},
         targets::{Targets, tests::entry},
     },
     report::{Report, html},
@@ -104,13 +103,11 @@ fn names(page: &str) -> Vec<String> {
 async fn the_answer_names_its_reason_and_its_mark_the_worst_news() {
     let due = |days: i64| {
         let due = format!("{:.10}", days_ago(-days).to_string());
-        Arc::new(Targets(vec![entry(&[], &[], 1.0, &due)]))
+        Targets(vec![entry(&[], &[], 1.0, &due)])
     };
     let one = |completion| snapshot_of(&[("a/a", completion, 1)]);
-    let overdue = Snapshot {
-        targets: due(-2),
-        ..one(Some(50.0))
-    };
+    let mut overdue = one(Some(50.0));
+    overdue.settings.targets = due(-2);
     let mut unread = one(Some(100.0));
     let failure = Failure::new("no", "wait", NOW);
     let condition = Condition::Pending(Some(failure));
@@ -266,10 +263,11 @@ async fn a_page_has_200_rows_and_one_beyond_the_last_is_the_last() {
         let rows = self::names(&page_of(&snapshot, uri).await);
         assert_eq!((rows[0].as_str(), rows.len()), (first, count));
     }
+    let document = snapshot.judge(testing::status(), None);
     let file = html::page(&Report {
-        document: Arc::new(Document::judge(&snapshot, testing::status(), None)),
-        findings: Vec::new(),
-        api: "api.example.com".into(),
+        view: document.whole(),
+        findings: &[],
+        api: "api.example.com",
         since: None,
         max_size: 0,
     });
@@ -306,7 +304,7 @@ async fn the_last_value_of_a_parameter_wins_and_an_empty_one_is_absent() {
 async fn a_list_names_the_20_languages_of_a_repository_that_are_furthest_behind() {
     let of = |n: u8| record(&format!("l{n:02}"), f64::from(99 - n), 1);
     let mut snapshot = snapshot(vec![read(1, "a/a", (0..50).map(of).collect())]);
-    snapshot.targets = Arc::new(Targets(vec![entry(&[], &[], 1.0, "2020-01-01")]));
+    snapshot.settings.targets = Targets(vec![entry(&[], &[], 1.0, "2020-01-01")]);
     let page = page_of(&snapshot, "/").await;
     assert_eq!(page.matches("class=\"chip ").count(), 20);
     let words = words(&page);
@@ -326,10 +324,10 @@ async fn the_worst_problems_come_first() {
         read(1, "a/a", vec![record("de", 50.0, 9), fell]),
         read(2, "a/b", vec![record("it", 50.0, 9)]),
     ]);
-    snapshot.targets = Arc::new(Targets(vec![
+    snapshot.settings.targets = Targets(vec![
         entry(&[], &["de"], 1.0, &days(-2)),
         entry(&[], &["it"], 1.0, &days(2)),
-    ]));
+    ]);
     let page = page_of(&snapshot, "/").await;
     let words = words(&page);
     let figures = "1 overdue 1 at risk 1 regressed 2 stalled";
@@ -377,7 +375,7 @@ async fn a_repository_that_was_not_read_is_named_beside_the_figures() {
 #[tokio::test(start_paused = true)]
 async fn a_repository_of_resting_translations_rests_even_after_their_date() {
     let mut snapshot = snapshot_of(&[("a/a", Some(50.0), 9)]);
-    snapshot.targets = Arc::new(Targets(vec![entry(&[], &[], 0.0, "2020-01-01")]));
+    snapshot.settings.targets = Targets(vec![entry(&[], &[], 0.0, "2020-01-01")]);
     let page = page_of(&snapshot, "/").await;
     let row = page.contains(">resting</td>") && !page.contains("0/0");
     assert!(row, "{page}");
@@ -389,10 +387,10 @@ async fn a_repository_of_resting_translations_rests_even_after_their_date() {
 #[tokio::test(start_paused = true)]
 async fn figures_lead_to_the_work_and_names_to_their_part_of_the_page() {
     let mut snapshot = snapshot_of(&[("a/[b]", Some(50.0), 9), ("a/c", Some(40.0), 9)]);
-    snapshot.links = Arc::new(Links {
+    snapshot.settings.links = Links {
         repository: None,
         language: Template::of_language("https://t.example/{name}/{language}").ok(),
-    });
+    };
     let page = page_of(&snapshot, "/").await;
     for link in [
         "href=\"https://t.example/c/de\" rel=\"noopener noreferrer\">40</a>",

@@ -53,12 +53,12 @@ pub fn every_condition() -> (Snapshot, PollStatus) {
         held_until: Some(at(1_795_224_700_000)),
         ..polled()
     };
-    let snapshot = Snapshot {
+    let mut snapshot = Snapshot {
         taken_at: at(1_795_224_645_000),
         filtered: 2,
-        targets: Arc::new(targets),
         ..snapshot(shown)
     };
+    snapshot.settings.targets = targets;
     (snapshot, status)
 }
 
@@ -78,13 +78,10 @@ fn links_add_the_url_of_a_repository() {
         repository: Template::of_repository("https://t.example.com/{owner}/{name}").ok(),
         language: None,
     };
-    let text = fixed_text(&publication(
-        Snapshot {
-            links: Arc::new(links),
-            ..snapshot(vec![shown(7, "acme/c++ \"x\"", Condition::Pending(None))])
-        },
-        polled(),
-    ));
+    let pending = shown(7, "acme/c++ \"x\"", Condition::Pending(None));
+    let mut snapshot = snapshot(vec![pending]);
+    snapshot.settings.links = links;
+    let text = fixed_text(&publication(snapshot, polled()));
     let url = "https://t.example.com/acme/c%2B%2B%20%22x%22";
     let labels = format!(r#"repo="acme/c++ \"x\"",id="7",private="false",url="{url}""#);
     assert_eq!(
@@ -184,7 +181,7 @@ fn a_scale_is_suspect_while_everything_reported_is_at_most_1() {
         let [de, fr, it] = completions;
         let read = testing::read(1, "a/b", &[("de", de), ("fr", fr), ("it", it)]);
         let mut snapshot = snapshot(vec![read]);
-        snapshot.completion_scale = scale;
+        snapshot.settings.scale.finished = scale;
         let text = fixed_text(&publication(snapshot, polled()));
         let name = "translation_exporter_completion_scale_suspect";
         assert_eq!(samples(&text, name), [format!("{name} {expected}")]);

@@ -93,10 +93,10 @@ impl Exposed<'_> {
 /// Returns the text of an exporter that exposes each metric.
 fn everything() -> String {
     let (mut snapshot, mut status) = every_condition();
-    snapshot.links = Arc::new(Links {
+    snapshot.settings.links = Links {
         repository: Template::of_repository("https://t.example.com/{owner}/{name}").ok(),
         language: None,
-    });
+    };
     status.running = Some(PollOutcome {
         since: at(1_795_224_645_000),
         ..PollOutcome::default()

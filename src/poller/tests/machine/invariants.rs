@@ -29,21 +29,21 @@ fn code(shown: &str) -> &'static str {
 
 impl World {
     /// Checks a publication.
-    pub fn check(&mut self, snapshot: &Snapshot, status: &PollStatus) {
-        let mut found = Vec::new();
-        if snapshot.taken_at != self.now() {
-            found.push(format!("{} is shown as the time", snapshot.taken_at));
+    pub fn check(&mut self, document: &Document) {
+        let (mut found, status) = (Vec::new(), &document.status);
+        if document.taken_at != self.now() {
+            found.push(format!("{} is shown as the time", document.taken_at));
         }
-        self.check_values(snapshot, &mut found);
+        self.check_values(document, &mut found);
         if let (Some(next), Some(last)) = (status.next_poll_at, &status.last) {
             self.end_listing();
-            self.check_repositories(snapshot, &mut found);
-            self.check_outcome(snapshot, last, &mut found);
-            self.check_clocks(snapshot, &mut found);
-            self.check_staleness(snapshot, &mut found);
-            self.check_next_poll(next, status, &mut found);
+            self.check_repositories(document, &mut found);
+            self.check_outcome(document, last, &mut found);
+            self.check_clocks(document, &mut found);
+            self.check_staleness(document, &mut found);
+            self.check_next_poll(next, document, &mut found);
         }
-        self.check_diagnosis(snapshot, status, &mut found);
+        self.check_diagnosis(document, &mut found);
         for what in found {
             self.violation(&what);
         }
@@ -51,13 +51,16 @@ impl World {
 
     /// Checks that the API said each shown value, and that no older one is shown than the last of
     /// this moment or the one before it.
-    fn check_values(&self, snapshot: &Snapshot, found: &mut Vec<String>) {
-        for shown in &snapshot.repositories {
+    fn check_values(&self, document: &Document, found: &mut Vec<String>) {
+        for shown in &document.rows {
             let id = shown.repository.id.get();
-            let Some(languages) = shown.condition.languages() else {
+            if !shown.is_read() {
                 continue;
-            };
-            let languages = completions(&languages.records);
+            }
+            let shown = shown.known.iter();
+            let languages: Languages = shown
+                .map(|one| (code(one.code()), one.completion.map(Completion::get)))
+                .collect();
             let said = self.model.polled.get(&id).map_or(&[][..], |it| &it.said);
             let now = Instant::now();
             let may_lag = said.last().is_some_and(|said| said.at == now);
@@ -75,9 +78,9 @@ impl World {
         }
     }
 
-    fn check_repositories(&mut self, snapshot: &Snapshot, found: &mut Vec<String>) {
-        let shown: BTreeMap<_, _> = snapshot
-            .repositories
+    fn check_repositories(&mut self, document: &Document, found: &mut Vec<String>) {
+        let shown: BTreeMap<_, _> = document
+            .rows
             .iter()
             .map(|shown| (shown.repository.id.get(), shown.repository.name.to_string()))
             .collect();
@@ -96,7 +99,7 @@ impl World {
         }
     }
 
-    fn check_outcome(&self, snapshot: &Snapshot, last: &PollOutcome, found: &mut Vec<String>) {
+    fn check_outcome(&self, document: &Document, last: &PollOutcome, found: &mut Vec<String>) {
         let read = self.poll.reads.len();
         let of = self.model.polled.len();
         if last.read != read || last.of != Some(of) || last.failed + read > of {
@@ -109,8 +112,8 @@ impl World {
         if last.is_listed != self.poll.is_listed {
             found.push(format!("the listing is misjudged: {last:?}"));
         }
-        for shown in &snapshot.repositories {
-            let label = shown.condition.label();
+        for shown in &document.rows {
+            let label = shown.state.label();
             let is_read = self.poll.reads.contains_key(&shown.repository.id.get());
             if is_read && label == "failing" || last.is_success() && label == "pending" {
                 found.push(format!("{} is {label}", shown.repository.id));
@@ -118,54 +121,64 @@ impl World {
         }
     }
 
-    fn check_next_poll(&mut self, next: Timestamp, status: &PollStatus, found: &mut Vec<String>) {
+    fn check_next_poll(&mut self, next: Timestamp, document: &Document, found: &mut Vec<String>) {
         let now = self.now();
         let ended = *self.poll.ended.get_or_insert_with(Instant::now);
-        let held = status.held_until.map_or(Duration::ZERO, |at| at.since(now));
-        let latest = status.interval.saturating_sub(ended.elapsed()).max(held);
+        let held = document
+            .status
+            .held_until
+            .map_or(Duration::ZERO, |at| at.since(now));
+        let latest = document
+            .settings
+            .interval
+            .saturating_sub(ended.elapsed())
+            .max(held);
         let wait = next.since(now);
         if wait > latest || wait < held {
             found.push(format!("the next poll is in {wait:?}: {held:?} {latest:?}"));
         }
     }
 
-    fn check_clocks(&self, snapshot: &Snapshot, found: &mut Vec<String>) {
+    fn check_clocks(&self, document: &Document, found: &mut Vec<String>) {
         let now = self.now();
-        for shown in &snapshot.repositories {
-            for record in shown.records() {
-                let key: Key = (shown.repository.id.get(), code(&record.language.code));
+        for shown in &document.rows {
+            for one in shown.translations() {
+                let key: Key = (shown.repository.id.get(), code(one.code()));
                 // An unknown completion keeps its clock and its fall, but shows neither.
                 let expected = self.model.records.get(&key);
-                let expected = expected.filter(|_| record.completion().is_some());
+                let expected = expected.filter(|_| one.completion.is_some());
                 if expected.is_some_and(|expected| !expected.is_certain) {
                     continue;
                 }
-                let progress = record.last_progress(now);
+                let progress = one.last_progress;
                 if progress != expected.map(|expected| expected.progress_at.min(now)) {
                     found.push(format!("{key:?} has the clock {progress:?}: {expected:?}"));
                 }
-                let fallen_from = record.fall(now).map(|fall| fall.completion.get());
-                if fallen_from != expected.and_then(|expected| expected.fallen_from) {
+                let fallen_from = one.fall.as_ref().map(|fall| fall.from);
+                let from = expected.and_then(|expected| expected.fallen_from);
+                let scale = document.settings.scale;
+                let from = from.and_then(|from| scale.ratio(Completion::new(from)?));
+                if fallen_from != from.filter(|_| !document.is_scale_suspect) {
                     found.push(format!("{key:?} fell from {fallen_from:?}: {expected:?}"));
                 }
             }
         }
     }
 
-    fn check_staleness(&self, snapshot: &Snapshot, found: &mut Vec<String>) {
-        for shown in &snapshot.repositories {
+    fn check_staleness(&self, document: &Document, found: &mut Vec<String>) {
+        for shown in &document.rows {
             let id = shown.repository.id.get();
             let known = self.model.polled.get(&id);
             let Some(last) = known.and_then(|known| known.said.last()) else {
                 continue;
             };
             let age = self.now().since(last.time);
-            let is_stale = shown.condition.label() == "stale";
+            let is_stale = shown.state.label() == "stale";
             let is_read = self.poll.reads.contains_key(&id);
             if is_stale && age <= STALE_AFTER
                 || !is_stale && !is_read && age > STALE_AFTER + SHOWN_WITHIN
             {
-                found.push(format!("{id} is {}, {age:?} old", shown.condition.label()));
+                found.push(format!("{id} is {}, {age:?} old", shown.state.label()));
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Sequences that the search found.
 
 use super::{
-    Event::{Completion, Pass, Reconfigure, Trouble},
+    Event::{Completion, Pass, Restart, Trouble},
     *,
 };
 
@@ -14,7 +14,7 @@ fn a_repository_that_got_429_slows_down_no_later_poll() {
 fn a_fall_in_the_first_poll_of_another_scale_is_noticed() {
     run(&[
         Pass(INTERVAL),
-        Reconfigure(Filters::default(), 200),
+        Restart(Filters::default(), 200),
         Completion(0, 0, Some(3)),
         Pass(INTERVAL),
     ]);

@@ -7,7 +7,8 @@ use crate::{
         ProblemKind::{
             self, ApiKey, ClockWrong, CompletionScale, DataStale, PollsFailing, RateLimited,
         },
-        document::Document,
+        State,
+        document::Row,
     },
     metrics::instruments::Facts,
 };
@@ -42,22 +43,16 @@ impl Diagnosis {
 }
 
 impl World {
-    pub(super) fn check_diagnosis(
-        &self,
-        snapshot: &Snapshot,
-        status: &PollStatus,
-        found: &mut Vec<String>,
-    ) {
-        let now = snapshot.taken_at;
-        let document = Document::judge(snapshot, status.clone(), None);
-        let findings = findings(&document, &Facts::default(), now);
+    pub(super) fn check_diagnosis(&self, document: &Document, found: &mut Vec<String>) {
+        let (now, status, whole) = (document.taken_at, &document.status, document.whole());
+        let findings = findings(&whole, &Facts::default(), now);
         let mut diagnosis = Diagnosis {
-            headline: headline(&findings, &document),
+            headline: headline(&findings, &whole),
             findings,
             wrong: Vec::new(),
         };
-        self.check_data(snapshot, &mut diagnosis);
-        let stale = snapshot.count(|condition| condition.label() == "stale");
+        self.check_data(document, &mut diagnosis);
+        let stale = whole.count(|row| row.state == State::Stale);
         let is_said = diagnosis.of(DataStale).is_some();
         let is_due = stale > 0 && status.last.is_some();
         diagnosis.expect("stale data are named", is_said || !is_due);
@@ -82,17 +77,21 @@ impl World {
         }
     }
 
-    fn check_data(&self, snapshot: &Snapshot, diagnosis: &mut Diagnosis) {
+    fn check_data(&self, document: &Document, diagnosis: &mut Diagnosis) {
         let mut since = diagnosis.findings.iter().map(|finding| finding.since);
-        let is_past = since.all(|since| since <= Some(snapshot.taken_at));
+        let is_past = since.all(|since| since <= Some(document.taken_at));
         diagnosis.expect("findings begin in the past", is_past);
         let is_found = diagnosis.of(ClockWrong).is_some();
         diagnosis.expect("the clock is judged", is_found == self.is_clock_wrong);
-        let completions: Vec<_> = snapshot.completions().collect();
-        let largest = completions.iter().copied().fold(0.0, f64::max);
-        let is_suspect = largest > snapshot.completion_scale || 0.0 < largest && largest <= 1.0;
+        let rows = document.rows.iter().flat_map(Row::translations);
+        let completions = rows.filter_map(|one| Some(one.completion?.get()));
+        let largest = completions.fold(0.0, f64::max);
+        let scale = document.settings.scale.finished;
+        let is_suspect = largest > scale || 0.0 < largest && largest <= 1.0;
         let is_found = diagnosis.of(CompletionScale).is_some();
-        diagnosis.expect("the scale is judged", is_found == is_suspect);
+        // A language that is excluded shows the scale, too.
+        let is_clear = self.model.excluded.is_none();
+        diagnosis.expect("the scale is judged", !is_clear || is_found == is_suspect);
     }
 
     fn check_last_poll(&self, last: &PollOutcome, diagnosis: &mut Diagnosis) {

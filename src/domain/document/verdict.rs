@@ -1,0 +1,144 @@
+//! The verdict: whether everything that a view shows is ready. Gate, headline, `languages`, badge
+//! and the CI action read it here.
+
+use super::{Row, Selection, Translation, View};
+use crate::{
+    domain::targets::Targets,
+    support::humanize::{counted, repositories},
+};
+use std::fmt;
+
+/// The readiness of a view as a whole.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Verdict {
+    /// A known translation is below its target.
+    NotReady,
+    /// Nothing is known to be below its target, but not everything is known.
+    Unknown(Vec<Doubt>),
+    Ready,
+}
+
+/// A reason why the readiness as a whole is unknown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Doubt {
+    /// The last listing did not reach its end, or none has yet.
+    Listing,
+    /// The names of repositories that `targets` requires, and that are not shown.
+    NotListed(Vec<String>),
+    /// The number of repositories that the last poll did not read.
+    Unread(usize),
+    /// The number of entries that could not be read, and may be repositories or languages.
+    Unreadable(usize),
+    /// There is no translation at all.
+    Nothing,
+    /// `api.completion_scale` does not fit the completions.
+    Scale,
+    /// The number of translations without a known completion.
+    NotKnown(usize),
+}
+
+impl View<'_> {
+    /// Judges the readiness as a whole.
+    pub fn verdict(&self) -> Verdict {
+        let doubts = self.doubts();
+        match () {
+            () if self.totals.behind() > 0 => Verdict::NotReady,
+            () if doubts.is_empty() => Verdict::Ready,
+            () => Verdict::Unknown(doubts),
+        }
+    }
+
+    /// Returns the reasons why more may be behind than is known, the causes first.
+    pub fn doubts(&self) -> Vec<Doubt> {
+        let document = self.document;
+        let missing: Vec<_> = self.unlisted(&document.settings.targets).collect();
+        let unread = self.outdated();
+        let unreadable = self.unreadable();
+        let unknown = self.totals.unknown;
+        let is_empty = self.totals.with_resting() == 0 && unread == 0;
+        [
+            (!document.is_listed()).then_some(Doubt::Listing),
+            (!missing.is_empty()).then_some(Doubt::NotListed(missing)),
+            (unread > 0).then_some(Doubt::Unread(unread)),
+            (unreadable > 0).then_some(Doubt::Unreadable(unreadable)),
+            is_empty.then_some(Doubt::Nothing),
+            (document.is_scale_suspect && unknown > 0).then_some(Doubt::Scale),
+            (!document.is_scale_suspect && unknown > 0).then_some(Doubt::NotKnown(unknown)),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
+    }
+
+    /// Returns the chosen repositories that `targets` requires, and that the document lacks.
+    fn unlisted(&self, targets: &Targets) -> impl Iterator<Item = String> {
+        let required = targets.required_repositories(|code| self.has_language(code));
+        let rows = &self.document.rows;
+        let unlisted = required.filter(|name| {
+            let is_listed = rows.binary_search_by(|row| row.name().cmp(name)).is_ok();
+            !is_listed && self.has_repository(name)
+        });
+        unlisted.map(str::to_owned)
+    }
+
+    /// Counts the entries of the listing and of the chosen repositories that could not be read, and
+    /// may be chosen too.
+    fn unreadable(&self) -> usize {
+        let document = self.document;
+        let names = document.rows.iter().map(Row::name);
+        let may_be_chosen =
+            |chosen: &Selection| chosen.repositories.may_match_another(names.clone());
+        let entries = document.unnamed + document.defects.unreadable();
+        let of_listing = if self.selection.is_none_or(may_be_chosen) {
+            entries
+        } else {
+            0
+        };
+        let of_rows = self.rows.iter().map(|row| {
+            let codes = row.known.iter().map(Translation::code);
+            let may_be_chosen =
+                |chosen: &Selection| chosen.languages.may_match_another(codes.clone());
+            if self.selection.is_none_or(may_be_chosen) {
+                row.defects.unreadable()
+            } else {
+                0
+            }
+        });
+        of_listing + of_rows.sum::<usize>()
+    }
+}
+
+impl Doubt {
+    /// Returns whether the poll failed to read something.
+    pub fn is_of_poll(&self) -> bool {
+        matches!(self, Self::Listing | Self::Unread(_))
+    }
+}
+
+/// Formats the doubt as a clause for people.
+impl fmt::Display for Doubt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Listing => f.write_str("the list of repositories was not read completely"),
+            Self::NotListed(names) => {
+                let are = if names.len() == 1 { "is" } else { "are" };
+                write!(
+                    f,
+                    "targets requires {}, which {are} not listed",
+                    names.join(", ")
+                )
+            }
+            Self::Unread(count) => write!(f, "{} not read", repositories(*count)),
+            Self::Unreadable(count) => {
+                let entries = counted(*count, "entry", "entries");
+                write!(f, "{entries} of the API's responses could not be read")
+            }
+            Self::Nothing => f.write_str("no repository has a target language"),
+            Self::Scale => f.write_str("api.completion_scale does not fit the completions"),
+            Self::NotKnown(count) => {
+                let translations = counted(*count, "translation", "translations");
+                write!(f, "{translations} without a known completion")
+            }
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! Views: the whole document, or a selection of its repositories and languages.
+
+use super::{Departed, Document, Row, Selection, Totals, Translation};
+use crate::domain::{Failure, Reason, targets::TargetEntry};
+use std::{
+    borrow::Cow,
+    cmp::{Ordering, Reverse},
+    collections::BTreeMap,
+    sync::Arc,
+};
+
+/// The chosen rows of a document with their chosen translations.
+///
+/// Verdict, counts, ages and findings are those of a view. The fields of the document itself, such
+/// as the last poll, are about the whole account.
+#[derive(Debug, Clone)]
+pub struct View<'a> {
+    pub document: &'a Document,
+    /// `None` chooses everything.
+    pub(super) selection: Option<&'a Selection>,
+    /// Sorted by name.
+    pub rows: Cow<'a, [Row]>,
+    pub totals: Totals,
+}
+
+/// A reason why repositories fail.
+#[derive(Debug)]
+pub struct Cause<'a> {
+    /// The names of the repositories that fail for this reason.
+    pub repositories: Vec<&'a str>,
+    /// The failure that has lasted longest.
+    pub failure: &'a Failure,
+}
+
+impl<'a> View<'a> {
+    pub(super) fn whole(document: &'a Document) -> Self {
+        Self {
+            document,
+            selection: None,
+            rows: Cow::Borrowed(&document.rows),
+            totals: Totals::of(&document.rows),
+        }
+    }
+
+    /// Returns a document of the chosen rows, whose metrics are those of the view.
+    pub fn to_document(&self) -> Document {
+        let document = self.document;
+        Document {
+            rows: self.rows.to_vec(),
+            departed: self.departed().cloned().collect(),
+            defects: document.defects.clone(),
+            settings: Arc::clone(&document.settings),
+            status: document.status.clone(),
+            ..*document
+        }
+    }
+
+    /// Returns whether everything is chosen.
+    pub fn is_whole(&self) -> bool {
+        self.selection.is_none()
+    }
+
+    pub fn has_repository(&self, name: &str) -> bool {
+        let chosen = self.selection;
+        chosen.is_none_or(|chosen| chosen.repositories.matches(name))
+    }
+
+    pub fn has_language(&self, code: &str) -> bool {
+        let chosen = self.selection;
+        chosen.is_none_or(|chosen| chosen.languages.matches(code))
+    }
+
+    /// Returns each shown translation with its repository.
+    pub fn translations(&self) -> impl Iterator<Item = (&Row, &Translation)> + Clone {
+        translations(&*self.rows)
+    }
+
+    /// Counts the repositories that pass `accepts`.
+    pub fn count(&self, accepts: impl Fn(&Row) -> bool) -> usize {
+        self.rows.iter().filter(|row| accepts(row)).count()
+    }
+
+    /// Counts the repositories whose languages are not shown.
+    pub fn unread(&self) -> usize {
+        self.count(|row| !row.is_read())
+    }
+
+    /// Counts the repositories that the last poll did not read.
+    pub fn outdated(&self) -> usize {
+        self.count(|row| !row.is_current)
+    }
+
+    /// Counts the reported completions outside the scale.
+    pub fn out_of_scale(&self) -> usize {
+        let scale = self.document.settings.scale;
+        let completions = self.translations().filter_map(|(_, one)| one.completion);
+        completions
+            .filter(|completion| scale.ratio(*completion).is_none())
+            .count()
+    }
+
+    /// Returns the chosen translations that left within a day.
+    pub fn departed(&self) -> impl Iterator<Item = &'a Departed> {
+        let departed = self.document.departed.iter();
+        departed
+            .filter(|one| self.has_repository(&one.repository) && self.has_language(&one.language))
+    }
+
+    /// Returns the code of each language with the name that the first repository gives it; the name
+    /// is empty if no repository has one.
+    pub fn language_names(&self) -> BTreeMap<&str, &str> {
+        let mut names = BTreeMap::<_, &str>::new();
+        for (_, one) in self.translations().filter(|(_, one)| !one.is_missing) {
+            let name = names.entry(one.code()).or_default();
+            if name.is_empty() {
+                *name = &*one.language.name;
+            }
+        }
+        names
+    }
+
+    /// Returns the entries of `targets` that apply to no language; none of a part, because the
+    /// other languages may use them. A repository whose languages are unknown counts as using every
+    /// entry that matches its name.
+    pub fn unused_targets(&self) -> Vec<&'a TargetEntry> {
+        let targets = &self.document.settings.targets;
+        let entries = targets.0.iter().filter(|_| self.is_whole());
+        let mut unused: Vec<&TargetEntry> = entries.map(|entry| &**entry).collect();
+        for row in &*self.rows {
+            if unused.is_empty() {
+                break;
+            }
+            if row.is_read() {
+                let shown = row.translations().iter();
+                let used: Vec<_> = shown.filter_map(|one| one.entry.as_deref()).collect();
+                unused.retain(|entry| !used.contains(entry));
+            } else {
+                let used = targets.of_repository(row.name());
+                unused.retain(|entry| !used.0.iter().any(|used| ***used == **entry));
+            }
+        }
+        unused
+    }
+
+    /// Groups the failures that pass `accepts` by their reasons, the most frequent first.
+    pub fn causes(&self, accepts: impl Fn(&Failure) -> bool) -> Vec<Cause<'_>> {
+        let mut causes: BTreeMap<Option<Reason>, Cause<'_>> = BTreeMap::new();
+        for row in &*self.rows {
+            if let Some(failure) = &row.failure
+                && accepts(failure)
+            {
+                let cause = causes.entry(failure.reason).or_insert(Cause {
+                    repositories: Vec::new(),
+                    failure,
+                });
+                cause.repositories.push(row.name());
+                if failure.since < cause.failure.since {
+                    cause.failure = failure;
+                }
+            }
+        }
+        let mut causes: Vec<_> = causes.into_values().collect();
+        causes.sort_by_key(|cause| Reverse(cause.repositories.len()));
+        causes
+    }
+}
+
+/// Returns each shown translation of these rows with its repository.
+pub fn translations<'a>(
+    rows: impl IntoIterator<Item = &'a Row, IntoIter: Clone>,
+) -> impl Iterator<Item = (&'a Row, &'a Translation)> + Clone {
+    rows.into_iter()
+        .flat_map(|row| row.translations().iter().map(move |one| (row, one)))
+}
+
+/// Returns the totals of each language of these rows, sorted by code.
+pub fn languages<'a>(
+    rows: impl IntoIterator<Item = &'a Row, IntoIter: Clone>,
+) -> Vec<(&'a str, Totals)> {
+    let mut languages: BTreeMap<_, Totals> = BTreeMap::new();
+    for (_, translation) in translations(rows) {
+        let totals = languages.entry(translation.code()).or_default();
+        totals.add(translation);
+    }
+    languages.into_iter().collect()
+}
+
+/// Sorts by the gap to the target, the largest first. Items without a completion come last.
+pub fn furthest_first<T>(items: &mut [T], gap: impl Fn(&T) -> Option<f64>) {
+    items.sort_by(|one, other| gap(other).partial_cmp(&gap(one)).unwrap_or(Ordering::Equal));
+}
+
+/// Returns the rows, the furthest behind first.
+pub fn worst_first<'a>(rows: impl Iterator<Item = &'a Row>) -> Vec<&'a Row> {
+    let mut rows: Vec<_> = rows.collect();
+    furthest_first(&mut rows, |row| row.totals.gap.get());
+    // The gaps leave out unknown translations, which keep a repository from being ready.
+    rows.sort_by_key(|row| row.totals.unready() == 0);
+    rows
+}

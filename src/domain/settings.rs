@@ -1,0 +1,85 @@
+//! The settings of polls and of the judgement, made once from the configuration. The poller and
+//! each published document carry the same ones.
+
+use super::{Completion, filter::Filter, links::Links, targets::Targets, twelve_decimals};
+use crate::support::clock::DAY;
+use globset::GlobSet;
+use std::time::Duration;
+
+/// What to poll, and how to judge it.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// `poll.interval`: the time from the start of one poll to the start of the next.
+    pub interval: Duration,
+    /// `poll.stale_after`: the age at which data become stale, unless polls take longer.
+    pub stale_after: Duration,
+    /// `api.concurrency`: the number of requests in flight at once, at least 1.
+    pub concurrency: usize,
+    /// The number of attempts for a request in one poll, at least 1.
+    pub max_attempts: u32,
+    /// The maximum number of repositories in a listing. A longer listing is read no further.
+    pub max_repositories: usize,
+    pub filter: Filter,
+    /// `filter.exclude_languages`: globs on the codes of languages to leave out everywhere.
+    pub excluded_languages: GlobSet,
+    pub scale: Scale,
+    pub targets: Targets,
+    pub thresholds: Thresholds,
+    pub links: Links,
+}
+
+/// The unit of completions. The API specification leaves it open.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Scale {
+    /// `api.completion_scale`: the completion that means finished, at least 1.
+    pub finished: f64,
+    /// True if the operator set it. It is then never suspect.
+    pub is_chosen: bool,
+}
+
+impl Scale {
+    /// The share of the scale by which rounding may take a completion out of it.
+    const ROUNDING: f64 = 1e-6;
+
+    /// Returns the completion as a ratio from 0 to 1, or `None` if it lies outside the scale.
+    /// Rounds to 12 decimals, because a binary fraction rarely equals a decimal one: 92.3 / 100
+    /// must reach a target of 0.923.
+    pub fn ratio(self, completion: Completion) -> Option<f64> {
+        let ratio = completion.get() / self.finished;
+        let is_known = (-Self::ROUNDING..=1.0 + Self::ROUNDING).contains(&ratio);
+        is_known.then(|| twelve_decimals(ratio).clamp(0.0, 1.0))
+    }
+
+    /// Returns whether the completions look like 0 to 1 although the scale is larger: at least one
+    /// is above 0 and none is above 1.
+    pub fn is_suspect(self, mut completions: impl Iterator<Item = Completion> + Clone) -> bool {
+        !self.is_chosen
+            && self.finished > 1.0
+            && completions
+                .clone()
+                .all(|completion| completion.get() <= 1.0)
+            && completions.any(|completion| completion > Completion::ZERO)
+    }
+}
+
+/// The limits at which a translation that is not ready becomes a problem.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Thresholds {
+    /// The time without progress after which a translation has stalled, unless its target has
+    /// another one.
+    pub(crate) stalled_after: Duration,
+    /// The difference of ratios, above 0 and at most 1, by which a translation has regressed.
+    pub(crate) regressed_by: f64,
+    /// The time before its date within which a translation can be at risk.
+    pub(crate) at_risk_within: Duration,
+}
+
+impl Default for Thresholds {
+    fn default() -> Self {
+        Self {
+            stalled_after: DAY * 7,
+            regressed_by: 0.2,
+            at_risk_within: DAY * 14,
+        }
+    }
+}
