@@ -34,7 +34,7 @@ def test_systemd_accepts_the_unit_and_rates_it_as_well_confined(units, name):
 
 
 @pytest.mark.slow
-def test_the_program_stays_within_the_system_calls_and_the_files_of_proc_that_the_unit_allows(static, tmp_path):
+def test_the_program_stays_within_the_system_calls_that_the_unit_allows(static, tmp_path):
     log, calls = tmp_path / "log", tmp_path / "calls"
     command = ["strace", "-f", "-qq", "-DD", "-o", calls, static, "demo", "--web.listen-address=127.0.0.1:0"]
     with running(command, log) as process:
@@ -44,9 +44,7 @@ def test_the_program_stays_within_the_system_calls_and_the_files_of_proc_that_th
         assert process.wait(PATIENCE) == 0
     allowed = system_calls("@system-service") | system_calls("@default")
     denied = system_calls("@privileged") | system_calls("@resources")
-    text = calls.read_text()
-    assert set(re.findall(r"(?m)^\d+ +(\w+)\(", text)) <= allowed - denied
-    assert {path.split("/")[2] for path in re.findall(r'open\w*\([^"]*"(/proc/[^"]*)"', text)} <= {"self", str(process.pid)}
+    assert set(re.findall(r"(?m)^\d+ +(\w+)\(", calls.read_text())) <= allowed - denied
 
 
 def system_calls(name):
