@@ -87,7 +87,7 @@ def test_the_image_holds_a_static_program_and_the_user_can_write_its_volume_alon
 def test_the_image_serves_the_demo_and_passes_its_own_health_check(image, tmp_path):
     described = json.loads((image / "image.json").read_text())
     entry, health = described["OCIv1"]["config"]["Entrypoint"], described["Docker"]["config"]["Healthcheck"]["Test"][1:]
-    environment = {"TRANSLATION_EXPORTER_WEB__LISTEN_ADDRESSES": "127.0.0.1:10118"}
+    environment = os.environ | {"TRANSLATION_EXPORTER_WEB__LISTEN_ADDRESSES": "127.0.0.1:10118"}
     as_user = ["chroot", "--userspec=65532:65532", image / "root"]
     with running([*as_user, *entry, "demo"], tmp_path / "log", env=environment):
         wait_for("the demo has data", lambda: get("http://127.0.0.1:10118/-/ready"))
@@ -121,7 +121,7 @@ def test_the_image_understands_the_command_of_every_manifest(image, renderings, 
         # A cluster that chooses the user takes one that no image knows.
         user = spec["securityContext"].get("runAsUser", 1000650000)
         command = ["chroot", f"--userspec={user}:0", root, "/usr/bin/translation-exporter", "check-config", *container["args"]]
-        done = subprocess.run(command, env={}, capture_output=True, text=True)
+        done = subprocess.run(command, capture_output=True, text=True)
         assert done.returncode == 0, f"{name}: {done.stderr}"
         shutil.rmtree(root)
 
