@@ -41,6 +41,7 @@ use crate::{
     support::{clock::Timestamp, hint::SetupError, replace::replace_by_way_of},
 };
 use error::{failed, folder};
+use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -145,10 +146,8 @@ impl StateFile {
         // an exporter that starts at the same time, or leave a lock that belongs to another user.
         tempfile::tempfile_in(path.with_file_name("")).map_err(|error| folder(&path, &error))?;
         let lock = sibling(&path, ".lock");
-        match OpenOptions::new().append(true).open(&lock) {
-            Err(error) if error.kind() != ErrorKind::NotFound => {
-                Err(failed("lock the state file with", &lock, &error))
-            }
+        match open_lock(&lock, OpenOptions::new().append(true)) {
+            Err(error) if error.kind() != ErrorKind::NotFound => Err(cannot_lock(&lock, &error)),
             // A file of another API is set aside, so that its base_url does not matter.
             _ => read(&path, "").map(drop),
         }
@@ -251,11 +250,8 @@ fn take_lock(path: &Path) -> Result<File, SetupError> {
     let lock = sibling(path, ".lock");
     // Network filesystems grant an exclusive lock only on files opened for writing.
     let take = || {
-        let file = OpenOptions::new()
-            .append(true)
-            .create(true)
-            .mode(MODE)
-            .open(&lock)?;
+        let mut options = OpenOptions::new();
+        let file = open_lock(&lock, options.append(true).create(true).mode(MODE))?;
         file.try_lock()?;
         Ok(file)
     };
@@ -268,9 +264,34 @@ fn take_lock(path: &Path) -> Result<File, SetupError> {
             "stop that process, or set state.file to another file; `once --state.file=` runs \
              without a state file",
         ),
-        _ if lock.exists() => failed("lock the state file with", &lock, &error),
+        _ if fs::symlink_metadata(&lock).is_ok() => cannot_lock(&lock, &error),
         _ => folder(path, &error),
     })
+}
+
+/// Opens the lock, which must be a file: a link could lead anywhere, and a pipe would block.
+fn open_lock(lock: &Path, options: &mut OpenOptions) -> io::Result<File> {
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    let file = options
+        .custom_flags(flags.bits().cast_signed())
+        .open(lock)?;
+    if file.metadata()?.is_file() {
+        return Ok(file);
+    }
+    Err(ErrorKind::InvalidInput.into())
+}
+
+fn cannot_lock(lock: &Path, error: &io::Error) -> SetupError {
+    if fs::symlink_metadata(lock).is_ok_and(|found| !found.is_file()) {
+        return SetupError::new(
+            format!(
+                "the lock of the state file, {}, is not a file",
+                lock.display()
+            ),
+            "remove it; the exporter makes it anew",
+        );
+    }
+    failed("lock the state file with", lock, error)
 }
 
 /// Returns the path beside `path` whose name has `suffix` appended.

@@ -352,6 +352,32 @@ fn a_symbolic_link_stays_and_its_target_is_replaced() {
     assert!(held.what.contains("is in use by another process"));
 }
 
+/// A pipe without a reader would block for ever, and a link could lead anywhere.
+#[test]
+fn a_lock_that_is_no_file_is_refused_at_once() {
+    for kind in ["pipe", "link", "folder"] {
+        let folder = Folder::new();
+        let lock = folder.path("state.lock");
+        match kind {
+            "pipe" => {
+                let made = std::process::Command::new("mkfifo").arg(&lock).status();
+                assert!(made.unwrap().success());
+            }
+            "link" => std::os::unix::fs::symlink(folder.path("elsewhere"), &lock).unwrap(),
+            _ => fs::create_dir(&lock).unwrap(),
+        }
+        let state = folder.path("state");
+        for refused in [StateFile::check(&state), open(&state).map(drop)] {
+            let error = refused.unwrap_err().to_string();
+            assert!(
+                error.contains("state.lock, is not a file; remove it"),
+                "{kind}: {error}"
+            );
+        }
+        assert!(!folder.path("elsewhere").exists());
+    }
+}
+
 #[test]
 fn a_symbolic_link_to_a_missing_file_stays() {
     let folder = Folder::new();
