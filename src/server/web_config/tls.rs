@@ -7,6 +7,7 @@ use rustls::{
     NamedGroup, ServerConfig,
     crypto::{CryptoProvider, ring::default_provider},
     pki_types::{CertificateDer, PrivateKeyDer},
+    server::NoServerSessionStorage,
     version::{TLS12, TLS13},
 };
 use serde::Deserialize;
@@ -129,6 +130,11 @@ impl Tls {
                      that fit together"
                 )
             })?;
+        if section.client_auth_type.verifies() {
+            // A resumed session would outlive the client certificate that was verified for it.
+            config.session_storage = Arc::new(NoServerSessionStorage {});
+            config.send_tls13_tickets = 0;
+        }
         config.ignore_client_order = section.prefer_server_cipher_suites;
         config.alpn_protocols.push(b"http/1.1".to_vec());
         Ok(Self {
@@ -157,4 +163,80 @@ fn provider(section: &TlsSection) -> CryptoProvider {
         curves.is_empty() || curves.iter().any(|curve| curve == name)
     });
     provider
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::server::testing::Certificates;
+    use rustls::{
+        ClientConfig, ClientConnection, HandshakeKind, RootCertStore, ServerConnection,
+        pki_types::pem::PemObject as _,
+    };
+
+    /// Shakes hands in memory, and returns how the client did it.
+    fn shake_hands(client: &Arc<ClientConfig>, server: &Arc<ServerConfig>) -> HandshakeKind {
+        let name = "localhost".try_into().unwrap();
+        let mut client = ClientConnection::new(Arc::clone(client), name).unwrap();
+        let mut server = ServerConnection::new(Arc::clone(server)).unwrap();
+        // Tickets follow the handshake.
+        for _ in 0..4 {
+            let mut sent = Vec::new();
+            while client.wants_write() {
+                client.write_tls(&mut sent).unwrap();
+            }
+            let mut unread = &*sent;
+            while !unread.is_empty() {
+                server.read_tls(&mut unread).unwrap();
+                server.process_new_packets().unwrap();
+            }
+            sent.clear();
+            while server.wants_write() {
+                server.write_tls(&mut sent).unwrap();
+            }
+            let mut unread = &*sent;
+            while !unread.is_empty() {
+                client.read_tls(&mut unread).unwrap();
+                client.process_new_packets().unwrap();
+            }
+        }
+        client.handshake_kind().unwrap()
+    }
+
+    #[test]
+    fn no_session_is_resumed_where_client_certificates_are_verified() {
+        let authority = Certificates::new();
+        let (own, issued) = (
+            authority.issue(&["localhost"]),
+            authority.issue(&["client"]),
+        );
+        let mut roots = RootCertStore::empty();
+        let root = CertificateDer::from_pem_slice(authority.pem.as_bytes()).unwrap();
+        roots.add(root).unwrap();
+        let chain = vec![CertificateDer::from_pem_slice(issued.pem.as_bytes()).unwrap()];
+        let key = PrivateKeyDer::from_pem_slice(issued.key.as_bytes()).unwrap();
+        for (policy, second) in [
+            (Policy::NoClientCert, HandshakeKind::Resumed),
+            (Policy::VerifyClientCertIfGiven, HandshakeKind::Full),
+            (Policy::RequireAndVerifyClientCert, HandshakeKind::Full),
+        ] {
+            let mut section = TlsSection::default();
+            (section.cert, section.key) = (own.pem.clone(), own.key.clone());
+            section.client_auth_type = policy;
+            if policy.verifies() {
+                section.client_ca = authority.pem.clone();
+            }
+            let tls = Tls::new(&section, &mut Files::beside("web.yml".as_ref())).unwrap();
+            for version in [&TLS12, &TLS13] {
+                let client = ClientConfig::builder_with_provider(default_provider().into())
+                    .with_protocol_versions(&[version])
+                    .unwrap()
+                    .with_root_certificates(roots.clone())
+                    .with_client_auth_cert(chain.clone(), key.clone_key());
+                let (client, server) = (Arc::new(client.unwrap()), tls.acceptor.config());
+                assert_eq!(shake_hands(&client, server), HandshakeKind::Full);
+                assert_eq!(shake_hands(&client, server), second, "{policy:?}");
+            }
+        }
+    }
 }
