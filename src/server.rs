@@ -18,6 +18,7 @@ pub mod testing;
 pub mod web_config;
 
 pub use accept::run;
+pub use connection::in_turns;
 pub use protection::protect;
 pub use supervisor::max_waiting;
 

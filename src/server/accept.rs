@@ -18,6 +18,10 @@ const RETRY_DELAY: Duration = Duration::from_millis(200);
 /// The interval at which a new client looks for room.
 const BUSY_DELAY: Duration = Duration::from_millis(10);
 
+/// The number of connections that are accepted in a row, before other tasks have their turn.
+/// Evicted connections close in between, whose files the supervisor reserves.
+const IN_A_ROW: u32 = 16;
+
 /// The time without a failed accept after which the shortage counts as over.
 const RECOVERY_TIME: Duration = Duration::from_secs(5);
 
@@ -40,6 +44,7 @@ pub async fn run(listeners: Vec<TcpListener>, server: Server) {
 
 async fn accept(listener: TcpListener, server: Server, tasks: TaskTracker) {
     let mut last_failure: Option<Instant> = None;
+    let mut in_a_row = 0;
     loop {
         match listener.accept().await {
             Ok((stream, peer)) => {
@@ -55,8 +60,10 @@ async fn accept(listener: TcpListener, server: Server, tasks: TaskTracker) {
                     }
                 };
                 tasks.spawn(connection::handle(stream, server.clone(), connection));
-                // Lets an evicted connection close before the next one is accepted.
-                tokio::task::yield_now().await;
+                in_a_row = (in_a_row + 1) % IN_A_ROW;
+                if in_a_row == 0 {
+                    tokio::task::yield_now().await;
+                }
             }
             // The client left before its connection was accepted.
             Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}

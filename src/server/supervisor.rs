@@ -9,13 +9,16 @@
 //!
 //! # Eviction
 //!
-//! A new client is let in. At capacity, the client that the server has waited for longest makes
-//! room. A connection whose answer is being made is never evicted.
+//! A new client is let in. At capacity, a client that the server waits for makes room: of the
+//! address with most connections, the one that it has waited for longest. A flood from one address
+//! therefore evicts itself. A connection whose answer is being made is never evicted.
 
 use crate::support::lock::lock;
 use rustix::process::{Resource, getrlimit};
 use std::{
-    net::SocketAddr,
+    cmp::Reverse,
+    collections::BTreeMap,
+    net::{IpAddr, SocketAddr},
     sync::{Arc, Mutex},
     time::Duration,
 };
@@ -64,10 +67,11 @@ pub fn max_connections() -> u64 {
     connections.clamp(8, MAX_CONNECTIONS)
 }
 
-/// Returns the maximum number of requests that may wait for one resource, such as a renderer: fewer
-/// than connections, because none whose answer is being made gives way to a new one.
+/// Returns the maximum number of requests that may wait for a password to be verified, or for a
+/// renderer: together fewer than connections, because none whose answer is being made gives way to
+/// a new one.
 pub fn max_waiting() -> usize {
-    usize::try_from(max_connections() * 3 / 4).unwrap_or(usize::MAX)
+    usize::try_from(max_connections() * 3 / 8).unwrap_or(usize::MAX)
 }
 
 impl Supervisor {
@@ -83,12 +87,18 @@ impl Supervisor {
     pub fn open(&self, peer: SocketAddr) -> Option<Arc<Connection>> {
         let mut connections = lock(&self.connections);
         if self.is_at_capacity(&mut connections) {
+            let mut counts = BTreeMap::<_, usize>::new();
+            for one in connections.iter() {
+                *counts.entry(one.address()).or_default() += 1;
+            }
             let waiting = connections.iter().filter_map(|one| {
                 let state = *lock(&one.state);
-                state.waits_for_client.then_some((state.deadline, one))
+                let count = counts.get(&one.address());
+                let order = (Reverse(count), state.deadline);
+                state.waits_for_client.then_some((order, one))
             });
-            let (_, evicted) = waiting.min_by_key(|(deadline, _)| *deadline)?;
-            tracing::debug!(peer = %evicted.peer, "evicting a connection: it has waited longest");
+            let (_, evicted) = waiting.min_by_key(|(order, _)| *order)?;
+            tracing::debug!(peer = %evicted.peer, "evicting a connection of a busy address");
             evicted.ended.cancel();
         }
         let connection = Arc::new(Connection {
@@ -112,6 +122,10 @@ impl Supervisor {
 }
 
 impl Connection {
+    fn address(&self) -> IpAddr {
+        self.peer.ip().to_canonical()
+    }
+
     /// Begins a request, which lasts until the returned [`UnderWay`] is dropped. HTTP/1.1 has one
     /// at a time.
     pub fn begin(self: &Arc<Self>) -> UnderWay {
@@ -213,6 +227,23 @@ mod tests {
             more.push(open(&supervisor).unwrap());
             assert_eq!(ended(&all), end);
         }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_flood_from_one_address_evicts_itself() {
+        let supervisor = Supervisor::new(4);
+        let from = |last, port| supervisor.open(([192, 0, 2, last], port).into());
+        // The server waits for these longest.
+        let quiet = [from(2, 1).unwrap(), from(3, 1).unwrap()];
+        let mut flood = Vec::new();
+        for port in 1..100 {
+            tokio::time::advance(Duration::from_millis(1)).await;
+            flood.push(from(1, port).unwrap());
+        }
+        assert!(quiet.iter().all(|one| !one.ended.is_cancelled()));
+        let ended = flood.iter().map(|one| one.ended.is_cancelled());
+        assert_eq!(ended.filter(|ended| *ended).count(), 97);
+        assert!(!flood[98].ended.is_cancelled() && !flood[97].ended.is_cancelled());
     }
 
     #[tokio::test]

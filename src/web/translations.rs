@@ -3,7 +3,7 @@
 //! A reader that pauses holds one piece of the text and the document, however long the whole is.
 
 use super::{page::render, state::AppState};
-use crate::{domain::document::Selection, report, support::glob::glob};
+use crate::{domain::document::Selection, report, server::in_turns, support::glob::glob};
 use axum::{
     body::Body,
     extract::{Query, State},
@@ -11,9 +11,8 @@ use axum::{
     response::{IntoResponse, Response, Result},
 };
 use bytes::Bytes;
-use futures_util::{StreamExt as _, stream};
-use std::sync::Arc;
-use tokio::task::yield_now;
+use futures_util::stream;
+use std::{convert::Infallible, sync::Arc};
 
 /// The handler. `repo` and `language` are globs and may be repeated; other parameters are ignored.
 pub async fn show(
@@ -24,7 +23,8 @@ pub async fn show(
     let document = Arc::clone(&state.current().document);
     let pieces = render(move || report::json(document, selection, None)).await?;
     let content_type = [(header::CONTENT_TYPE, "application/json")];
-    Ok((content_type, body(pieces.map(Bytes::from))).into_response())
+    let pieces = stream::iter(pieces.map(|piece| Ok::<_, Infallible>(Bytes::from(piece))));
+    Ok((content_type, Body::from_stream(in_turns(pieces))).into_response())
 }
 
 /// Reads the selection of a query, in which empty values choose all.
@@ -42,15 +42,6 @@ pub(super) fn selection(
     };
     let selection = || Selection::new(&globs("repo")?, &globs("language")?);
     selection().map_err(|message| (StatusCode::BAD_REQUEST, message))
-}
-
-/// Sends the pieces. A piece takes about a millisecond to make, so other tasks run in between.
-fn body(pieces: impl Iterator<Item = Bytes> + Send + 'static) -> Body {
-    let pieces = stream::iter(pieces).then(async |piece| {
-        yield_now().await;
-        Ok::<_, axum::Error>(piece)
-    });
-    Body::from_stream(pieces)
 }
 
 #[cfg(test)]

@@ -2,12 +2,14 @@
 
 use super::*;
 use crate::server::testing::Fixture;
-use std::time::Duration;
+use axum::{Router, routing::get};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex},
-    time::{Instant, sleep},
+    time::{self, sleep},
 };
 use tokio_util::sync::CancellationToken;
+use tower_http::compression::CompressionLayer;
 
 /// The client's end of a connection, with the task that serves the other end.
 struct Client {
@@ -26,7 +28,7 @@ fn connected_through((stream, other): (DuplexStream, DuplexStream), server: Serv
     let drain = CancellationToken::new();
     let left = drain.clone();
     let task = tokio::spawn(async move {
-        let begin = Instant::now();
+        let begin = time::Instant::now();
         let connection = server.supervisor.open(([127, 0, 0, 1], 1).into()).unwrap();
         let file = server.file();
         tokio::select! {
@@ -168,4 +170,39 @@ async fn a_request_with_an_unread_body_ends_its_connection() {
     let mut answer = String::new();
     stream.read_to_string(&mut answer).await.unwrap();
     assert!(answer.starts_with("HTTP/1.1 200 OK"), "{answer}");
+}
+
+/// Compression answers a stream that gives way with what it has, and goes on.
+#[tokio::test]
+async fn a_compressed_response_gives_way_to_other_tasks() {
+    const PIECES: usize = 50;
+    let piece = |number: usize| {
+        std::thread::sleep(Duration::from_millis(1));
+        Ok::<_, Infallible>(format!("{number:04096}"))
+    };
+    let body =
+        move || async move { Body::from_stream(in_turns(stream::iter((0..PIECES).map(piece)))) };
+    let router = Router::new()
+        .route("/metrics", get(body))
+        .layer(CompressionLayer::new());
+    let file = WebConfigFile::default();
+    let server = Server::new(router, file, |_| {}, CancellationToken::new());
+    let mut stream = connected_through(duplex(1024 * 1024), server).stream;
+    let request = b"GET /metrics HTTP/1.1\r\nhost: a\r\naccept-encoding: gzip\r\n\
+        connection: close\r\n\r\n";
+    stream.write_all(request).await.unwrap();
+    let turns = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&turns);
+    let other = tokio::spawn(async move {
+        loop {
+            counted.fetch_add(1, Ordering::Relaxed);
+            tokio::task::yield_now().await;
+        }
+    });
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).await.unwrap();
+    other.abort();
+    assert!(answer.starts_with(b"HTTP/1.1 200 OK\r\n"));
+    let turns = turns.load(Ordering::Relaxed);
+    assert!(turns >= PIECES / 2, "{turns}");
 }
