@@ -137,3 +137,17 @@ def test_the_archive_holds_the_program_its_unit_under_both_names_and_licences(st
     units = {f"systemd/{name}" for name in ("translation-exporter.service", "translation-exporter@.service", "config.yaml")}
     assert names == {"translation-exporter", "LICENSE", "README.md", "third-party-licenses.txt"} | units
     assert all(re.search(rf"\n{crate} \d", licences) for crate in CRATES), licences[:2000]
+
+
+def test_a_release_builds_the_image_for_both_platforms(static, tmp_path):
+    """Of a program that has been compiled; here, the same one stands for both."""
+    for arch in ("amd64", "arm64"):
+        root = tmp_path / "programs" / arch / "image"
+        for folder in ("usr/bin", "usr/share/licenses/translation-exporter"):
+            (root / folder).mkdir(parents=True)
+        output("strip", "-o", root / "usr/bin/translation-exporter", static)
+    storage = f"buildah --root {tmp_path}/storage --runroot {tmp_path}/run --storage-driver vfs"
+    arguments = [tmp_path / "programs", "test", "1.2.3", "abc", "2026-01-02T03:04:05Z"]
+    output(ROOT / "deploy/release/image.sh", *arguments, env=os.environ | {"BUILDAH": storage})
+    manifest = json.loads(output(*storage.split(), "manifest", "inspect", "test"))
+    assert {one["platform"]["architecture"] for one in manifest["manifests"]} == {"amd64", "arm64"}

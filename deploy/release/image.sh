@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# Builds the image for all platforms of programs that have been compiled, laid out as FOLDER/amd64/image and FOLDER/arm64/image:
+#
+#     image.sh FOLDER NAME VERSION REVISION CREATED
+#
+# NAME is the name of the resulting manifest list in buildah's storage, which BUILDAH may name: BUILDAH="buildah --root …".
+set -euo pipefail
+
+folder=$(realpath "$1") name=$2
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+for arch in amd64 arm64; do
+    install -D -m 644 -t "$folder/$arch/image/etc/ssl/certs" /etc/ssl/certs/ca-certificates.crt
+    mkdir -p "$folder/$arch/image/var/lib" "$folder/$arch/state"
+done
+# In Docker's format, because that of OCI has no health check.
+# shellcheck disable=SC2086 # a command with its options
+${BUILDAH:-buildah} bud --format docker --platform linux/amd64,linux/arm64 --build-context "build=$folder" --manifest "$name" \
+    --ignorefile deploy/container/Dockerfile.dockerignore --file deploy/container/Dockerfile \
+    --build-arg "VERSION=$3" --build-arg "REVISION=$4" --build-arg "CREATED=$5" .
