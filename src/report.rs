@@ -21,7 +21,7 @@ pub use languages::languages;
 pub use markdown::markdown;
 pub use since::Since;
 pub use table::table;
-pub use verdict::{NotReady, verdict};
+pub use verdict::{NotReady, departures, verdict};
 
 use crate::{
     diagnosis::Finding,

@@ -10,7 +10,7 @@ use super::{
 use crate::{
     api::Client,
     cli::{Destination, Once},
-    config::{Config, Options},
+    config::{Config, KeySource, Options},
     diagnosis::{self, Finding},
     domain::{
         Failure, PollFailure, ProblemKind, Settings, Stop,
@@ -20,7 +20,7 @@ use crate::{
     },
     metrics::instruments::Instruments,
     poller::{Poller, Saver},
-    report::{Since, verdict},
+    report::{Since, departures, verdict},
     support::{
         clock::Clock,
         hint::SetupError,
@@ -30,7 +30,7 @@ use crate::{
 use anyhow::{Context as _, anyhow, bail};
 use globset::GlobSet;
 use indicatif::{ProgressBar, ProgressStyle};
-use std::{sync::Arc, time::Duration};
+use std::{path::Path, sync::Arc, time::Duration};
 use tokio::{
     runtime,
     sync::watch,
@@ -48,9 +48,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 
 pub async fn once(options: &Options, arguments: Once) -> Result<(), RunError> {
     let (config, _) = load(options, Uses::State)?;
-    for output in &arguments.outputs {
-        output::check(output, config.state_file.as_deref())?;
-    }
+    output::check(&arguments.outputs, &used(options, &config, &arguments))?;
     let selection = Selection::new(&arguments.repositories, &arguments.languages)
         .map_err(|error| anyhow!("cannot use the globs of the command line: {error}"))?;
     let since = earlier_data(&arguments, &selection).await?;
@@ -103,9 +101,26 @@ pub async fn once(options: &Options, arguments: Once) -> Result<(), RunError> {
         return Err(anyhow!(unmatched).into());
     }
     if arguments.require_targets || arguments.require.is_some() {
+        departures(&chosen).for_each(|line| logging::print(&line));
         logging::print(&verdict(&chosen, arguments.require)?);
     }
     Ok(())
+}
+
+/// Returns the files that the run reads or writes, apart from its outputs.
+fn used<'a>(options: &'a Options, config: &'a Config, arguments: &'a Once) -> Vec<&'a Path> {
+    let key_file = match &config.api.key {
+        KeySource::File(path) => Some(&**path),
+        KeySource::Inline(_) => None,
+    };
+    let files = [
+        options.config_file.as_deref(),
+        key_file,
+        config.api.ca_file.as_deref(),
+        config.state_file.as_deref(),
+        arguments.since.as_deref(),
+    ];
+    files.into_iter().flatten().collect()
 }
 
 /// Reads the earlier data of `--since`.

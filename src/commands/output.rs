@@ -13,7 +13,7 @@ use crate::{
     support::{
         escape::printable,
         hint::SetupError,
-        replace::{check_replace, replace_file},
+        replace::{check_replace, is_same_file, replace_file},
     },
 };
 use anyhow::Context as _;
@@ -40,22 +40,31 @@ pub struct Results {
     pub instruments: Arc<Instruments>,
 }
 
-/// Checks that an output can be written, before anything is read for it.
-pub fn check(output: &Destination, state_file: Option<&Path>) -> Result<(), SetupError> {
-    let Some(path) = &output.path else {
-        return Ok(());
-    };
-    let checked = match state_file {
-        Some(file) if file == path => Err(io::Error::other("it is the state file")),
-        _ => check_replace(path),
-    };
-    checked.map_err(|error| {
-        let what = format!("--output to {}: cannot be written: {error}", path.display());
-        SetupError::new(
-            what,
-            "give a path in a folder that exists and can be written",
-        )
-    })
+/// Checks that each output can be written, before anything is read for it. None may be one of the
+/// files that the run uses, or another output.
+pub fn check(outputs: &[Destination], used: &[&Path]) -> Result<(), SetupError> {
+    let paths = outputs.iter().filter_map(|output| output.path.as_deref());
+    for (place, path) in paths.clone().enumerate() {
+        let checked = if used.iter().any(|used| is_same_file(used, path)) {
+            Err(io::Error::other("the run itself uses this file"))
+        } else if paths
+            .clone()
+            .take(place)
+            .any(|other| is_same_file(other, path))
+        {
+            Err(io::Error::other("another --output writes to it"))
+        } else {
+            check_replace(path)
+        };
+        checked.map_err(|error| {
+            let what = format!("--output to {}: cannot be written: {error}", path.display());
+            SetupError::new(
+                what,
+                "give a path of its own, in a folder that exists and can be written",
+            )
+        })?;
+    }
+    Ok(())
 }
 
 impl Results {

@@ -11,8 +11,8 @@ mod listing;
 use super::log::PollLog;
 use crate::{
     domain::{
-        Defects, Failure, LanguageList, ReportedLanguage, Repository, RepositoryId, Settings,
-        State, ZeroCount,
+        Completion, Defects, Failure, LanguageList, ReportedLanguage, Repository, RepositoryId,
+        Settings, State, ZeroCount,
         document::{Departed, Document, Judge, Row},
         polling::PollStatus,
         record::{Languages, Record, SavedRepository},
@@ -68,8 +68,13 @@ pub struct Ledger {
     defects: Defects,
     /// The records of repositories that left. A repository that comes back continues them.
     gone: BTreeMap<RepositoryId, Arc<[Record]>>,
-    /// The number of completions of 0 that this process has read.
+    /// The names of those that the listing lacked; the filters leave out the others.
+    unlisted: BTreeMap<RepositoryId, Arc<str>>,
+    /// The number of completions of 0 that were read or restored.
     zero_completions: usize,
+    /// The zeros at the end of the last poll that requested everything: earlier, a first absent
+    /// completion says nothing.
+    zeros: ZeroCount,
     /// An upper bound of the records, departed ones included: exact when a poll begins to read
     /// languages.
     languages: usize,
@@ -89,10 +94,15 @@ impl Ledger {
             has_data: !saved.repositories.is_empty(),
             missed: saved.missed,
             gone: saved.gone,
+            unlisted: saved.unlisted,
             ..Self::default()
         };
         for kept in saved.repositories {
             let repository = Arc::clone(&kept.repository);
+            let languages = kept.languages.iter();
+            let records = languages.flat_map(|languages| &*languages.records);
+            let completions = records.filter_map(Record::completion);
+            ledger.zero_completions += completions.filter(|it| *it == Completion::ZERO).count();
             ledger.attempts = ledger.attempts.max(kept.last_attempt);
             let failure = kept.failing_since.map(|since| {
                 let what = "its last read before the restart failed";
@@ -116,6 +126,7 @@ impl Ledger {
             repositories: polled.map(|known| known.kept.clone()).collect(),
             missed: self.missed.clone(),
             gone: self.gone.clone(),
+            unlisted: self.unlisted.clone(),
             ..SavedState::default()
         }
     }
@@ -136,17 +147,16 @@ impl Ledger {
         polled.any(|known| known.kept.languages.is_some())
     }
 
-    /// Notes that the poll which began at `began` has ended.
-    pub fn poll_ended(&mut self, began: Instant) {
+    /// Notes that the poll which began at `began` has ended. It `is_whole` if it has requested
+    /// everything.
+    pub fn poll_ended(&mut self, began: Instant, is_whole: bool) {
         self.last_poll = Some(began);
-    }
-
-    /// Counts the completions that the API omits, and the zeros that it spells out.
-    fn zeros(&self) -> ZeroCount {
-        let absent = self.polled.values().map(|known| known.absent_completions);
-        ZeroCount {
-            absent: absent.sum(),
-            spelled_out: self.zero_completions,
+        if is_whole {
+            let absent = self.polled.values().map(|known| known.absent_completions);
+            self.zeros = ZeroCount {
+                absent: absent.sum(),
+                spelled_out: self.zero_completions,
+            };
         }
     }
 
@@ -217,6 +227,7 @@ impl Ledger {
         let before = before.map(|before| Arc::clone(&before.records));
         let departed = take(&mut known.kept.departed);
         let departed = self.gone.remove(&id).unwrap_or(departed);
+        self.unlisted.remove(&id);
         let before = before.unwrap_or_default();
         let held = before.len() + departed.len();
         let was = Arc::clone(&before);
@@ -281,7 +292,7 @@ impl Ledger {
             unnamed: self.unnamed,
             unconfirmed: self.missed.len(),
             defects: self.defects.clone(),
-            zeros: self.zeros(),
+            zeros: self.zeros,
             departed: self.departed(&judge, settings, now),
             is_scale_suspect: judge.is_scale_suspect,
             settings: Arc::clone(settings),
@@ -311,21 +322,26 @@ impl Ledger {
         judge.row(repository, state, languages, is_current, trouble)
     }
 
-    /// Returns the translations that left polled repositories within a day. A repository that
-    /// returned and was not read yet lacks all of them.
+    /// Returns the translations that left within a day, with their repositories or alone. A
+    /// repository that returned and was not read yet lacks all of them.
     fn departed(&self, judge: &Judge<'_>, settings: &Settings, now: Timestamp) -> Vec<Departed> {
         let excluded = &settings.excluded_languages;
-        let polled = self.polled.values().flat_map(|known| {
-            let departed = known.kept.departed.iter();
-            departed.map(|record| (&known.kept.repository.name, record))
-        });
-        let recent = polled.filter(|(_, record)| {
+        let is_recent = |record: &&Record| {
             let left_within_a_day = record.left_at.is_some_and(|at| now.since(at) < DAY);
             left_within_a_day && !excluded.is_match(&*record.language.code)
+        };
+        let alone = self.polled.values().flat_map(|known| {
+            let departed = known.kept.departed.iter().filter(is_recent);
+            departed.map(|record| judge.departed(&known.kept.repository.name, record, false))
         });
-        recent
-            .map(|(name, record)| judge.departed(name, record, false))
-            .collect()
+        let unlisted = self.unlisted.iter();
+        let unlisted = unlisted.filter(|(id, _)| !self.polled.contains_key(id));
+        let with_repository = unlisted.flat_map(|(id, name)| {
+            let records = self.gone.get(id).into_iter().flat_map(|records| &**records);
+            let departed = records.filter(is_recent);
+            departed.map(|record| judge.departed(name, record, true))
+        });
+        alone.chain(with_repository).collect()
     }
 }
 

@@ -49,7 +49,7 @@ impl<A: Api> Poller<A> {
         let mut poll = Poll::new(self);
         let stop = poll.run().await.err();
         let outcome = poll.conclude(began, stop);
-        self.ledger.poll_ended(began);
+        self.ledger.poll_ended(began, outcome.stop.is_none());
         outcome
     }
 }

@@ -11,7 +11,7 @@ use crate::{
     },
     support::humanize::grouped,
 };
-use std::fmt::Write as _;
+use std::{collections::BTreeMap, fmt::Write as _};
 
 /// The maximum number of translations below their targets that are named.
 const MOST_NAMED: usize = 20;
@@ -63,12 +63,36 @@ pub fn verdict(view: &View<'_>, required: Option<f64>) -> Result<String, NotRead
 
 /// Says why it is unknown whether everything is ready, and what to do about it.
 fn unknown(doubts: &[Doubt]) -> String {
-    let doubts: Vec<_> = doubts.iter().map(ToString::to_string).collect();
-    let doubts = doubts.join("; ");
-    format!(
-        "whether the translations are ready is unknown: {doubts}; check the configuration, and \
-         what the warnings say"
-    )
+    let reasons: Vec<_> = doubts.iter().map(ToString::to_string).collect();
+    let hints = doubts.iter().map(|doubt| match doubt {
+        Doubt::Listing | Doubt::Unread(_) => "poll again once the API answers",
+        Doubt::NotListed(_) => "check the spelling in targets, and the filters",
+        Doubt::Unreadable(_) => "report the entries that the log names to the API's operators",
+        Doubt::Nothing => "check the filters and the account of the key",
+        Doubt::Scale => "set api.completion_scale to the completion of a finished translation",
+        Doubt::NotKnown(_) => "ask the API's operators for the completions",
+    });
+    let (reasons, hints) = (reasons.join("; "), hints.collect::<Vec<_>>().join("; "));
+    format!("whether everything is ready is unknown: {reasons}; {hints}")
+}
+
+/// Says which repositories and languages were not ready when they left, within the last day.
+pub fn departures(view: &View<'_>) -> impl Iterator<Item = String> {
+    let mut left = BTreeMap::<_, Vec<_>>::new();
+    for one in view.departed().filter(|one| !one.was_ready) {
+        let of = left.entry((&one.repository, one.with_repository));
+        of.or_default().push(&*one.language);
+    }
+    left.into_iter()
+        .map(|((repository, with_repository), codes)| {
+            let languages = codes.join(", ");
+            let which = if with_repository {
+                format!("{repository}, which was not ready ({languages}),")
+            } else {
+                format!("{languages} of {repository}, which was not ready,")
+            };
+            cell(&format!("{which} left within a day, and is not judged"))
+        })
 }
 
 /// Returns a line for each named translation below its target, and one that counts the others.

@@ -97,6 +97,7 @@ fn small() -> SavedState {
         ],
         missed: [RepositoryId::new(7).unwrap()].into(),
         gone: [(RepositoryId::new(9).unwrap(), [left].into())].into(),
+        unlisted: [(RepositoryId::new(9).unwrap(), "owner/gone".into())].into(),
         failing_since: Some(time(7)),
     }
 }

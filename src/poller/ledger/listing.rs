@@ -13,8 +13,9 @@ use std::{
 
 impl Ledger {
     /// Applies a complete listing: removes the repositories that it lacks. If it lacks more than
-    /// half of them, it removes only those that the previous complete listing lacked too. Returns
-    /// the number of repositories that are left out because another one has the same name.
+    /// half of them, it removes only those that the previous complete listing lacked too, and a new
+    /// repository with the name of one that stays waits as well. Returns the number of repositories
+    /// that are left out because another one has the same name.
     pub fn apply_complete(
         &mut self,
         listing: Listing,
@@ -35,6 +36,10 @@ impl Ledger {
             mut bad,
             ..
         } = listing;
+        let polled = &self.polled;
+        let stay = self.missed.iter().filter_map(|id| polled.get(id));
+        let stay: BTreeSet<_> = stay.map(|known| &known.kept.repository.name).collect();
+        repositories.retain(|id, new| polled.contains_key(id) || !stay.contains(&new.name));
         for (id, known) in &self.polled {
             if nameless.contains(id) || self.missed.contains(id) {
                 let repository = || Arc::clone(&known.kept.repository);
@@ -52,6 +57,7 @@ impl Ledger {
             }
         }
         self.gone.retain(|_, departed| !departed.is_empty());
+        self.unlisted.retain(|id, _| self.gone.contains_key(id));
         let duplicates = self.select(&repositories, filter, now, log);
         for repository in &duplicates {
             bad.add_duplicate(Defect::DuplicateName, repository);
@@ -125,6 +131,10 @@ impl Ledger {
                 let gone = languages.records.iter().chain(&*known.kept.departed);
                 let gone = gone.filter_map(|one| one.departed(now));
                 self.gone.insert(id, gone.collect());
+                if !repositories.contains_key(&id) {
+                    let name = Arc::clone(&known.kept.repository.name);
+                    self.unlisted.insert(id, name);
+                }
             }
         }
         duplicates

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::{
-    domain::{Listing, RepositoryId},
+    domain::{Defects, LanguageList, Listing, RepositoryId, ZeroCount},
     poller::log::PollLog,
     testing,
 };
@@ -217,5 +217,100 @@ async fn a_listing_forgets_departed_languages_of_a_repository_that_cannot_be_rea
         bench.poll().await;
         let departed = &bench.saved().repositories[0].departed;
         assert_eq!(departed.len(), kept, "{days} days");
+    }
+}
+
+/// Names what left within a day, and was not ready.
+fn unready(bench: &Bench) -> Vec<String> {
+    let document = bench.poller.document();
+    let whole = document.whole();
+    let unready = whole.departed().filter(|one| !one.was_ready);
+    unready
+        .map(|one| format!("{} {}", one.repository, one.with_repository))
+        .collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_not_ready_and_left_is_known_for_a_day_and_across_restarts() {
+    let mut bench = Bench::new();
+    bench.change(|api| api.completions = vec![(1, 100.0), (2, 20.0), (3, 30.0)]);
+    bench.poll().await;
+    bench.change(|api| api.pages = vec![vec![(2, "o/b")]]);
+    for _ in 0..2 {
+        bench.poll().await;
+    }
+    assert_eq!(unready(&bench), ["o/c true"], "o/a was ready");
+    bench.change(|api| api.without_languages = true);
+    bench.poll().await;
+    assert_eq!(unready(&bench), ["o/b false", "o/c true"]);
+    bench.restart(bench.poller.clock.now());
+    assert_eq!(unready(&bench), ["o/b false", "o/c true"]);
+    bench.change(|api| api.pages = vec![vec![(2, "o/b"), (3, "o/c")]]);
+    bench.poll().await;
+    assert_eq!(unready(&bench), ["o/b false", "o/c false"], "o/c is back");
+    pass(24 * 60).await;
+    assert_eq!(unready(&bench).len(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn repositories_that_the_filters_leave_out_have_not_left() {
+    let mut bench = Bench::new();
+    bench.poll().await;
+    let mut setup = Setup {
+        saved: Some(bench.saved()),
+        ..Setup::of(bench.api.clone())
+    };
+    let exclude = globset::Glob::new("o/b").unwrap();
+    setup.filter.exclude = GlobSet::new([exclude]).unwrap();
+    bench.poller = setup.build();
+    bench.poll().await;
+    assert_eq!(bench.names(), ["o/a", "o/c"]);
+    assert_eq!(unready(&bench).len(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn recreated_repositories_replace_the_old_ones_once_that_is_confirmed() {
+    let mut bench = Bench::new();
+    bench.poll().await;
+    bench.change(|api| {
+        api.pages = vec![vec![(4, "o/a"), (5, "o/b"), (6, "o/c")]];
+        api.completions.extend([(4, 1.0), (5, 2.0), (6, 3.0)]);
+    });
+    bench.poll().await;
+    let document = bench.poller.document();
+    assert_eq!(bench.shown(), "1:fresh 2:fresh 3:fresh");
+    assert_eq!((document.unconfirmed, document.filtered), (3, 0));
+    assert_eq!(document.defects, Defects::default());
+    bench.poll().await;
+    let document = bench.poller.document();
+    assert_eq!(bench.shown(), "4:fresh 5:fresh 6:fresh");
+    assert_eq!((document.unconfirmed, document.filtered), (0, 0));
+    assert_eq!(document.defects, Defects::default());
+}
+
+#[tokio::test(start_paused = true)]
+async fn omitted_zeros_are_judged_at_the_end_of_a_poll_by_restored_zeros_too() {
+    for (restored, spelled_out) in [(0.0, 1), (10.0, 0)] {
+        let mut bench = Bench::new();
+        bench.change(|api| api.completions = vec![(1, restored), (2, 20.0), (3, 30.0)]);
+        bench.poll().await;
+        bench.restart(START);
+        let list = LanguageList {
+            zeros: ZeroCount {
+                absent: 5,
+                spelled_out: 0,
+            },
+            ..LanguageList::default()
+        };
+        let id = RepositoryId::new(2).unwrap();
+        let (ledger, log) = (&mut bench.poller.ledger, &mut PollLog::default());
+        ledger.succeeded(id, list, 100.0, START, log);
+        assert_eq!(bench.poller.document().zeros, ZeroCount::default());
+        bench.poller.ledger.poll_ended(Instant::now(), true);
+        let zeros = ZeroCount {
+            absent: 5,
+            spelled_out,
+        };
+        assert_eq!(bench.poller.document().zeros, zeros);
     }
 }

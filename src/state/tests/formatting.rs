@@ -192,6 +192,10 @@ fn any_repository() -> impl Strategy<Value = SavedRepository> {
     )
 }
 
+fn missed_names(ids: &BTreeSet<RepositoryId>) -> BTreeMap<RepositoryId, Arc<str>> {
+    ids.iter().map(|id| (*id, "owner/gone".into())).collect()
+}
+
 fn any_state() -> impl Strategy<Value = SavedState> {
     let repositories = collection::vec(any_repository(), 0..5);
     let missed = collection::btree_set(any_id(), 0..5);
@@ -202,11 +206,12 @@ fn any_state() -> impl Strategy<Value = SavedState> {
             last_success_at,
             failing_since,
             repositories,
-            missed,
+            missed: missed.clone(),
             gone: gone
                 .into_iter()
                 .map(|(id, languages)| (id, Arc::clone(&languages.records)))
                 .collect(),
+            unlisted: missed_names(&missed),
         },
     )
 }

@@ -94,8 +94,24 @@ impl Model {
         self.missed = (!is_unclear).then(|| missing.difference(&confirmed).copied().collect());
         let mut listed = self.names();
         listed.retain(|id, _| !confirmed.contains(id));
+        // A new repository does not take the name of one whose removal waits.
+        let stay = missing.difference(&confirmed);
+        let stay: BTreeSet<_> = stay.map(|id| listed[id].clone()).collect();
+        let is_new = |id: &u64| !self.polled.contains_key(id);
+        let (waiting, listing): (BTreeMap<_, _>, BTreeMap<_, _>) = listing
+            .into_iter()
+            .partition(|(id, name)| is_new(id) && stay.contains(name));
         listed.extend(listing);
         self.select(listed, filters);
+        if is_unclear {
+            for (id, name) in waiting
+                .into_iter()
+                .filter(|(_, name)| filters.accepts(name))
+            {
+                self.polled.entry(id).or_default().name = name;
+                self.unclear.insert(id);
+            }
+        }
     }
 
     /// Notes the end of a listing that broke off.
