@@ -289,7 +289,7 @@ impl NotJudged {
             Self::OldData => "the data are too old",
             Self::NoCompletion => "no completion is reported",
             Self::OutOfScale => "the completion is outside the scale",
-            Self::TooEarly => "pace not known yet",
+            Self::TooEarly => "the pace is not known yet",
         }
     }
 }
@@ -300,6 +300,16 @@ impl TranslationProblem {
         match self {
             Self::AtRisk => "at risk",
             other => other.label(),
+        }
+    }
+
+    /// Returns the mark of the kind beside a figure.
+    pub fn mark(self) -> char {
+        match self {
+            Self::Stalled => '=',
+            Self::Regressed => '\u{2193}',
+            Self::AtRisk => '!',
+            Self::Overdue => '\u{2717}',
         }
     }
 }

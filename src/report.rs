@@ -3,12 +3,14 @@
 //! Each output is a rendering of the published document. Text from the API reaches a
 //! terminal or a document only through the escape function of that format.
 
+mod answer;
 mod badge;
 mod csv;
 pub mod html;
 mod json;
 mod languages;
 mod markdown;
+mod order;
 mod since;
 pub(crate) mod table;
 mod verdict;
@@ -27,25 +29,30 @@ use crate::{
     diagnosis::Finding,
     domain::{
         Failure,
-        document::{Row, Totals, Translation, View, worst_first},
+        document::{Row, Totals, Translation, View},
         polling::PollOutcome,
     },
     support::{
-        clock::Timestamp,
+        clock::{DAY, Timestamp},
         escape::is_unprintable,
         humanize::{grouped, repositories},
     },
 };
+use answer::{answer, changed, scope};
+use order::Order;
 use rustix::termios::tcgetwinsize;
 use std::{
     env,
     io::{IsTerminal as _, stdout},
     sync::Arc,
 };
-use words::{day, days, more, percent, ready_count};
+use words::{days, expected, marks, moment, more, of_target, percent, ready_count, span};
 
 /// The maximum number of repositories named for a cause of failed reads.
 const MOST_NAMED: usize = 10;
+
+/// The maximum number of translations to act on that table and Markdown name.
+const MOST_ACTIONS: usize = 20;
 
 /// What was chosen of a document, with the choices of the command line.
 #[derive(Debug)]
@@ -76,36 +83,66 @@ impl Report<'_> {
         if changes.is_empty() {
             changes.push("none seen".to_owned());
         }
-        Some((format!("Changes since {}:", day(since.taken_at)), changes))
+        Some((format!("Changes since {}", moment(since.taken_at)), changes))
     }
 
     /// Returns the repositories with data, the furthest behind first.
     fn rows(&self) -> Vec<&Row> {
         let rows = self.view.rows.iter().filter(|row| row.is_read());
-        worst_first(rows)
+        let mut rows: Vec<_> = rows.collect();
+        Order::Gap.sort(&mut rows, |row| &row.totals);
+        rows
     }
 
-    /// Counts the translations that are ready, those with problems, and those that are not judged.
-    fn counts(&self) -> Vec<String> {
-        let totals = &self.view.totals;
-        let mean = totals.mean.get();
-        let mean = mean.map(|mean| format!("{}% on average", percent(mean)));
-        let problems = totals.problems.iter();
-        let problems =
-            problems.map(|(kind, count)| format!("{} {}", grouped(*count), kind.words()));
-        let counts: Vec<_> = [ready(totals)]
+    /// Returns the answer to "may we ship?", the figures with their time, and the changes since
+    /// last week.
+    fn answer(&self) -> Vec<String> {
+        let view = &self.view;
+        let (sentence, _) = answer(view, self.findings);
+        let mean = view.totals.mean.get();
+        let mean = mean.map_or_else(String::new, |mean| {
+            format!("{} translated on average. ", percent(Some(mean)))
+        });
+        let figures = format!(
+            "As of {}. {mean}{}",
+            moment(view.document.taken_at),
+            scope(view)
+        );
+        [sentence + ".", figures]
             .into_iter()
-            .chain(mean)
-            .chain(problems)
-            .collect();
-        let counts = [counts.join(", ")].into_iter();
-        counts.chain(not_judged(totals)).collect()
+            .chain(changed(view))
+            .collect()
     }
 
-    /// Returns the state of the translations with one date.
-    fn date(&self, at: Timestamp, totals: &Totals) -> String {
-        let days = days(at, self.view.document.taken_at, totals);
-        format!("{}, {days}: {}", day(at), ready(totals))
+    /// Returns the date of a repository that is not ready.
+    fn due(&self, row: &Row) -> Option<String> {
+        Some(due(row.totals.due?, self.view.document.taken_at))
+    }
+
+    /// Describes what to act on first. `whose` names the translation.
+    fn actions(&self, whose: impl Fn(&Row, &Translation) -> String) -> Vec<String> {
+        let now = self.view.document.taken_at;
+        let actions = self.view.actions(None).into_iter();
+        let actions: Vec<_> = actions.filter(|(row, _)| row.is_read()).collect();
+        let (first, others) = actions.split_at(actions.len().min(MOST_ACTIONS));
+        let lines = first.iter().map(|(row, one)| {
+            let mut line = vec![format!(
+                "{} {}: {}",
+                marks(one),
+                whose(row, one),
+                of_target(one)
+            )];
+            line.extend(one.target().due.map(|at| due(at, now)));
+            if let Some(at) = one.known_progress().filter(|at| now.since(*at) >= DAY) {
+                line.push(format!("no progress for {}", span(now.since(at))));
+            }
+            line.push(match expected(one, now) {
+                at if one.estimated_ready.is_some() => format!("expected on {at}"),
+                why => why,
+            });
+            line.join(", ")
+        });
+        lines.chain(more(others.len())).collect()
     }
 
     /// Names each cause of failed reads once, with the affected repositories. An outage has one
@@ -132,13 +169,11 @@ impl Report<'_> {
     }
 }
 
-/// Counts the translations with unknown problems, by each reason.
-fn not_judged(totals: &Totals) -> impl Iterator<Item = String> {
-    let counts = totals.not_judged.iter();
-    counts.map(|(why, count)| format!("{} not judged: {}", grouped(*count), why.words()))
+fn due(at: Timestamp, now: Timestamp) -> String {
+    format!("due {}, {}", words::due(at, now), days(at, now))
 }
 
-/// Counts the ready translations, and the resting ones apart, such as `2 of 2 ready, 10 resting`.
+/// Counts the ready translations, and the resting ones apart, such as `2 of 2 ready, 10 paused`.
 /// After an outage, none may be known.
 fn ready(totals: &Totals) -> String {
     let (ready, all, resting) = (
@@ -153,8 +188,8 @@ fn ready(totals: &Totals) -> String {
             ..
         } => "no translation known".to_owned(),
         Totals { resting: 0, .. } => format!("{ready} of {all} ready"),
-        Totals { counted: 0, .. } => format!("{resting} resting"),
-        _ => format!("{ready} of {all} ready, {resting} resting"),
+        Totals { counted: 0, .. } => format!("{resting} paused"),
+        _ => format!("{ready} of {all} ready, {resting} paused"),
     }
 }
 

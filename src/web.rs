@@ -5,6 +5,7 @@
 
 mod negotiate;
 mod page;
+mod render;
 mod router;
 mod scrape;
 mod state;

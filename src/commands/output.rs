@@ -90,9 +90,9 @@ impl Results {
             None if *format != Output::Table && io::stdout().is_terminal() => {
                 let mut text = Vec::new();
                 write(&mut text)?;
-                // Lines of CSV end in CRLF.
+                // CSV begins with a byte order mark, and its lines end in CRLF.
                 let text = String::from_utf8_lossy(&text).replace("\r\n", "\n");
-                let text = printable(&text);
+                let text = printable(text.trim_start_matches('\u{feff}'));
                 print(|stdout| stdout.write_all(text.as_bytes()))
             }
             None => print(|stdout| write(stdout)),
@@ -101,23 +101,29 @@ impl Results {
         }
     }
 
-    fn write(&self, format: Output, terminal: Terminal, mut out: &mut dyn Write) -> io::Result<()> {
+    fn write(&self, format: Output, terminal: Terminal, out: &mut dyn Write) -> io::Result<()> {
         let report = &self.report();
         match format {
             Output::Text => self.print(Format::Text, out),
             Output::Openmetrics => self.print(Format::OpenMetrics, out),
             Output::Table => out.write_all(report::table(report, terminal).as_bytes()),
             Output::Markdown => out.write_all(report::markdown(report).as_bytes()),
-            Output::Csv => report::csv(report, &mut out),
-            Output::Json => {
-                let (document, since) = (Arc::clone(&self.document), self.since.clone());
-                let mut pieces = report::json(document, self.selection.clone(), since);
-                pieces.try_for_each(|piece| out.write_all(piece.as_bytes()))
-            }
+            Output::Csv => self.write_pieces(report::csv, out),
+            Output::Json => self.write_pieces(report::json, out),
             Output::Languages => out.write_all(report::languages(report).as_bytes()),
             Output::Badge => out.write_all(report::badge(report).as_bytes()),
             Output::Html => out.write_all(report::html::page(report).as_bytes()),
         }
+    }
+
+    fn write_pieces<P: Iterator<Item = String>>(
+        &self,
+        encode: impl Fn(Arc<Document>, Selection, Option<Arc<Since>>) -> P,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
+        let (document, since) = (Arc::clone(&self.document), self.since.clone());
+        let mut pieces = encode(document, self.selection.clone(), since);
+        pieces.try_for_each(|piece| out.write_all(piece.as_bytes()))
     }
 
     fn print(&self, format: Format, out: &mut dyn Write) -> io::Result<()> {

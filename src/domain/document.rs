@@ -5,7 +5,7 @@
 //! A completion that is not known, a translation that is not judged and one that rests are values,
 //! so that no reader takes them for 0.
 
-mod dates;
+mod actions;
 mod judge;
 mod selection;
 mod totals;
@@ -13,12 +13,12 @@ mod verdict;
 mod view;
 
 pub use super::NotJudged;
-pub use dates::Due;
-pub use judge::Judge;
+pub use actions::by_urgency;
+pub use judge::{ESTIMATE_NEEDS, Judge};
 pub use selection::Selection;
 pub use totals::Totals;
 pub use verdict::{Doubt, Verdict};
-pub use view::{Cause, View, furthest_first, languages, translations, worst_first};
+pub use view::{Cause, View, furthest_first, languages, translations};
 
 use super::{
     Completion, Defects, Failure, Language, Repository, Settings, State, TranslationProblem,
@@ -105,8 +105,11 @@ pub struct Translation {
     /// True if nothing earlier is known: the completion was first seen within the last week and has
     /// not changed since, so that `last_progress` is the time of the first read.
     pub is_new: bool,
-    /// A fall of the last 7 days; a resting translation has none.
-    pub fall: Option<Box<Fall>>,
+    /// The reading with which the present one is compared: the first of last week, or of all.
+    pub earlier: Option<Reading>,
+    /// The ratio before a fall of the last 7 days, and the time of the fall; a resting translation
+    /// has none.
+    pub fall: Option<Box<Reading>>,
     pub readiness: Readiness,
     /// The problems, the mildest first. A translation that is ready or rests has none.
     pub problems: Box<[Problem]>,
@@ -117,10 +120,10 @@ pub struct Translation {
     pub estimated_ready: Option<Timestamp>,
 }
 
-/// The ratio before a fall, and the time of the fall.
+/// A ratio at an earlier time.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Fall {
-    pub from: f64,
+pub struct Reading {
+    pub ratio: f64,
     pub at: Timestamp,
 }
 
@@ -231,11 +234,11 @@ impl Row {
         unready
     }
 
-    /// Returns the translation into a language, or `None` if the repository does not have it.
+    /// Returns the translation into a language, shown or stale; `None` if the repository does not
+    /// have it.
     pub fn language(&self, code: &str) -> Option<&Translation> {
-        let translations = self.translations();
-        let index = translations.binary_search_by(|one| one.code().cmp(code));
-        translations.get(index.ok()?)
+        let index = self.known.binary_search_by(|one| one.code().cmp(code));
+        self.known.get(index.ok()?)
     }
 }
 

@@ -47,9 +47,9 @@ pub struct Known {
 /// The parts of a record that exist only after a change.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Past {
-    /// The latest earlier reading, less than a week old while polls succeed.
+    /// The first reading of this week, which all records begin at once, while polls succeed.
     pub latest: Reading,
-    /// The reading that was the latest one before: at least a week old.
+    /// The first reading of last week.
     pub previous: Option<Reading>,
     /// The completion that the language lost and has not reached again, the highest one after
     /// several falls; and the time of the last drop.
@@ -97,15 +97,15 @@ impl Record {
         (now.since(at) < FALL_SHOWN_FOR).then_some(Reading { at, ..fall })
     }
 
-    /// Returns a reading from 7 to 14 days ago, or the first one if the history is shorter; `None`
-    /// if the completion is unknown.
+    /// Returns the first reading of last week, which is 7 to 14 days old, or the first one if the
+    /// history is shorter; `None` if the completion is unknown.
     pub fn earlier(&self, now: Timestamp) -> Option<Reading> {
         let known = self.reported()?;
         Some(match &self.past {
             Some(past) => past.previous.unwrap_or(past.latest),
             None => Reading {
                 completion: known.completion,
-                at: known.progress_at.max(now.saturating_sub(2 * WEEK)),
+                at: known.progress_at.max(now.week_start().saturating_sub(WEEK)),
             },
         })
     }
@@ -138,12 +138,15 @@ impl Record {
             }
             if self.past.is_some() || completion != before.completion {
                 let past = self.past.get_or_insert_with(|| {
-                    // The completion had stood since then.
-                    let at = before.progress_at.max(now.saturating_sub(WEEK));
-                    let completion = before.completion;
+                    let (week, began) = (now.week_start(), before.progress_at);
+                    // The completion had stood since it was first seen.
+                    let stood_at = |at| Reading {
+                        completion: before.completion,
+                        at: began.max(at),
+                    };
                     Box::new(Past {
-                        latest: Reading { completion, at },
-                        previous: None,
+                        latest: stood_at(week),
+                        previous: (began < week).then(|| stood_at(week.saturating_sub(WEEK))),
                         fall: None,
                     })
                 });
@@ -176,7 +179,7 @@ impl Past {
             completion,
             at: now,
         };
-        if now.since(self.latest.at) >= WEEK {
+        if self.latest.at < now.week_start() {
             self.previous = Some(replace(&mut self.latest, current));
         } else if self.latest.at > now {
             // A wrong clock has dated it.
@@ -445,15 +448,15 @@ mod tests {
         let stood = Polled::daily(&[20.0; 40]);
         assert_eq!(
             (&stood.record.past, stood.earlier()),
-            (&None, Some((20.0, 14)))
+            (&None, Some((20.0, 12)))
         );
         let new = Polled::daily(&[20.0; 4]);
         assert_eq!((&new.record.past, new.earlier()), (&None, Some((20.0, 3))));
         let moved = [&[20.0; 40][..], &[30.0]].concat();
-        assert_eq!(Polled::daily(&moved).earlier(), Some((20.0, 7)));
+        assert_eq!(Polled::daily(&moved).earlier(), Some((20.0, 13)));
         let rests = [&moved[..], &[30.0; 22]].concat();
         let rests = Polled::daily(&rests);
-        assert_eq!(rests.earlier(), Some((30.0, 8)));
+        assert_eq!(rests.earlier(), Some((30.0, 7)));
     }
 
     fn reported(code: &str, reported: f64) -> ReportedLanguage {

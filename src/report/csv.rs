@@ -1,86 +1,104 @@
-//! The CSV of RFC 4180: one line per repository and language.
+//! The CSV of RFC 4180: one line per repository and language, made from the JSON of each.
 
-use super::{Report, cell};
-use crate::domain::{
-    Completion,
-    document::{Document, Row, Translation},
-};
+use super::{Since, cell, json};
+use crate::domain::document::{Document, Selection};
 use csv::{Terminator, WriterBuilder};
-use std::io;
+use serde_json::Value;
+use std::{iter::once, sync::Arc};
 
-const COLUMNS: [&str; 13] = [
-    "repository",
-    "id",
-    "language",
-    "name",
-    "completion",
-    "ratio",
-    "target",
-    "due",
-    "ready",
-    "last_progress",
-    "url",
-    "problems",
-    "estimated_ready",
+/// The columns, each with its place in the JSON of a repository or a language.
+const COLUMNS: [(&str, &str); 16] = [
+    ("repository", "/name"),
+    ("id", "/id"),
+    ("language", "/code"),
+    ("name", "/name"),
+    ("completion", "/completion"),
+    ("ratio", "/ratio"),
+    ("target", "/target/ratio"),
+    ("due", "/target/due"),
+    ("ready", "/ready"),
+    ("last_progress", "/last_progress"),
+    ("url", "/url"),
+    ("problems", "/problems"),
+    ("estimated_ready", "/estimated_ready"),
+    ("read_at", "/read_at"),
+    ("change", "/change"),
+    ("became", "/became"),
 ];
 
-/// Writes a header and a line for each language of each repository. An unknown value is empty. With
-/// earlier data, the last columns are the change of the ratio and the state that the language
-/// entered, and languages that are no longer listed follow.
-///
-/// # Errors
-/// Fails if `out` cannot be written.
-pub fn csv(report: &Report<'_>, out: impl io::Write) -> io::Result<()> {
-    let (view, since) = (&report.view, report.since.as_deref());
+/// Encodes a header and a line for each chosen language of each chosen repository, piece by piece.
+/// An unknown value is empty. The byte order mark tells spreadsheets that it is UTF-8. With earlier
+/// data, the last two columns are the change of the ratio and the state that the language entered,
+/// and languages that are no longer listed follow.
+pub fn csv(
+    document: Arc<Document>,
+    selection: Selection,
+    since: Option<Arc<Since>>,
+) -> impl Iterator<Item = String> + Send + use<> {
+    let columns = COLUMNS.len() - if since.is_some() { 0 } else { 2 };
+    let names = COLUMNS[..columns]
+        .iter()
+        .map(|(name, _)| (*name).to_owned());
+    let head = "\u{feff}".to_owned() + &lines([names.collect()]);
+    let unlisted = since.as_ref().map(|since| {
+        let view = selection.of(&document);
+        let unlisted = since.unlisted(&view).map(|(id, name, code)| {
+            let mut line = vec![text(name), id.to_owned(), text(code)];
+            line.resize(columns - 1, String::new());
+            line.push("unlisted".to_owned());
+            line
+        });
+        lines(unlisted)
+    });
+    let rows = (0..document.rows.len()).filter_map(move |index| {
+        let row = selection.of_row(&document.rows[index])?;
+        let repository = json::repository(&document, &row, since.as_deref());
+        let languages = repository["languages"].as_array().into_iter().flatten();
+        Some(lines(languages.map(|language| {
+            let columns = COLUMNS[..columns].iter();
+            let cells = columns.map(|(name, place)| {
+                let is_of_all = matches!(*name, "repository" | "id" | "read_at");
+                let whose = if is_of_all { &repository } else { language };
+                let cell = value(whose.pointer(place).unwrap_or(&Value::Null));
+                if *name == "problems" && !language["not_judged"].is_null() {
+                    (cell + " not_judged").trim_start().to_owned()
+                } else {
+                    cell
+                }
+            });
+            cells.collect()
+        })))
+    });
+    once(head).chain(rows).chain(unlisted)
+}
+
+fn lines(lines: impl IntoIterator<Item = Vec<String>>) -> String {
     let mut writer = WriterBuilder::new()
         .terminator(Terminator::CRLF)
-        .from_writer(out);
-    let changes = since.map_or(&[][..], |_| &["change", "became"]);
-    writer.write_record(COLUMNS.iter().chain(changes))?;
-    for (row, translation) in view.translations() {
-        let mut record = record(view.document, row, translation);
-        if let Some(since) = since {
-            record.push(or_empty(since.change(row, translation)));
-            record.push(or_empty(since.became(row, translation)));
-        }
-        writer.write_record(record)?;
+        .from_writer(Vec::new());
+    for line in lines {
+        // A vector takes everything.
+        let _ = writer.write_record(line);
     }
-    for (id, name, code) in since.iter().flat_map(|since| since.unlisted(view)) {
-        let mut record = vec![text(name), id.to_owned(), text(code)];
-        record.resize(COLUMNS.len() + 1, String::new());
-        record.push("unlisted".to_owned());
-        writer.write_record(record)?;
-    }
-    writer.flush()
+    String::from_utf8(writer.into_inner().unwrap_or_default()).unwrap_or_default()
 }
 
-fn record(document: &Document, row: &Row, translation: &Translation) -> Vec<String> {
-    let mut problems = translation.kinds();
-    problems.extend(translation.not_judged.map(|_| "not_judged"));
-    vec![
-        text(row.name()),
-        row.repository.id.to_string(),
-        text(translation.code()),
-        text(&translation.language.name),
-        or_empty(translation.completion.map(Completion::get)),
-        or_empty(translation.ratio),
-        translation.target().ratio.to_string(),
-        or_empty(translation.target().due),
-        or_empty(translation.meets_target()),
-        or_empty(translation.known_progress()),
-        or_empty(document.language_url(row, translation.code())),
-        problems.join(" "),
-        or_empty(translation.estimated_ready),
-    ]
-}
-
-fn or_empty(value: Option<impl ToString>) -> String {
-    value.map_or_else(String::new, |value| value.to_string())
+fn value(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(value) => text(value),
+        Value::Number(number) => number.as_f64().unwrap_or_default().to_string(),
+        Value::Array(values) => values.iter().map(self::value).collect::<Vec<_>>().join(" "),
+        value => value.to_string(),
+    }
 }
 
 /// Makes text from the API safe for a cell: an apostrophe turns a formula into text.
 fn text(text: &str) -> String {
     let text = cell(text);
-    let is_formula = text.trim_start().starts_with(['=', '+', '-', '@']);
+    let formula = [
+        '=', '+', '-', '@', '\u{ff1d}', '\u{ff0b}', '\u{ff0d}', '\u{ff20}',
+    ];
+    let is_formula = text.trim_start().starts_with(formula);
     format!("{}{text}", if is_formula { "'" } else { "" })
 }

@@ -1,11 +1,10 @@
 //! The status page as HTML, for the server and as a file: a rendering of the published document.
 
-mod answer;
 mod grid;
 mod page;
 mod query;
 
-pub use page::{Page, STYLE, WRAPPED};
+pub use page::{Page, STYLE, WIDE};
 pub use query::Query;
 
 use super::Report;
@@ -17,8 +16,7 @@ pub fn page(report: &Report<'_>) -> String {
         now: report.view.document.taken_at,
         telemetry_path: None,
         api: report.api,
-        document: report.view.document,
-        chosen: &report.view,
+        view: &report.view,
         findings: report.findings,
         query: &Query::default(),
     };

@@ -83,7 +83,7 @@ fn summary(totals: &Totals) -> Value {
     })
 }
 
-fn repository(document: &Document, row: &Row, since: Option<&Since>) -> Value {
+pub(super) fn repository(document: &Document, row: &Row, since: Option<&Since>) -> Value {
     let translations = row.translations().iter();
     let languages = translations.map(|one| language(document, row, one, since));
     json!({
@@ -94,6 +94,7 @@ fn repository(document: &Document, row: &Row, since: Option<&Since>) -> Value {
         "url": document.repository_url(row),
         "state": row.state.label(),
         "error": row.failure.as_ref().map(failure),
+        "read_at": time(row.read_at),
         "summary": summary(&row.totals),
         "languages": row.is_read().then(|| languages.collect::<Value>()),
     })

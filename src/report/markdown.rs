@@ -2,15 +2,15 @@
 
 use super::{
     Report, cell,
-    words::{self, fraction, more},
+    words::{fraction, marks, more, percent},
 };
-use crate::domain::document::{Due, Row, Translation};
+use crate::domain::document::{Row, Translation};
 
-/// The maximum number of languages named for a repository, and of translations for a date.
+/// The maximum number of languages named for a repository.
 const MOST_NAMED: usize = 12;
 
-/// Returns the totals, the changes, the failures, a table of the repositories, the furthest behind
-/// first, and the dates. Counts what does not fit into [`Report::max_size`].
+/// Returns the answer with its time, the changes, the failures, what to act on first, and a table of
+/// the repositories, the most urgent first. Counts what does not fit into [`Report::max_size`].
 pub fn markdown(report: &Report<'_>) -> String {
     let list = |heading: &str, lines: &[String]| {
         let lines = lines.iter().map(|line| format!("- {line}\n"));
@@ -21,18 +21,23 @@ pub fn markdown(report: &Report<'_>) -> String {
         )
     };
     let escaped = |lines: &[String]| lines.iter().map(|line| escaped(line)).collect::<Vec<_>>();
-    let mut text = format!("**{}.**\n", report.counts().join("; "));
+    let answer = escaped(&report.answer());
+    let mut text = format!("**{}**\n\n{}\n", answer[0], answer[1..].join("\n\n"));
     if let Some((heading, changes)) = report.changes() {
-        text += &list(&heading, &escaped(&changes));
+        text += &list(&format!("**{heading}:**"), &escaped(&changes));
     }
     text += &list("**Could not be read:**", &escaped(&report.failures()));
-    let due = list("### Due", &due(report));
+    let actions = report.actions(|row, one| {
+        let name = linked(row.name(), report.view.document.repository_url(row));
+        format!("{} of {name}", code(report, row, one))
+    });
+    text += &list("### Act first", &actions);
     let rows = report.rows();
     let rows = rows.iter().filter(|row| !row.translations().is_empty());
     let rows: Vec<_> = rows.map(|row| line(report, row)).collect();
-    let heading = "| Repository | Completion | Ready | Not ready |\n|:--|--:|--:|:--|";
-    let left = report.max_size.saturating_sub(text.len() + due.len());
-    text + &section(heading, &rows, left) + &due
+    let heading = "| Repository | Completion | Ready | Due | Not ready |\n|:--|--:|--:|:--|:--|";
+    let left = report.max_size.saturating_sub(text.len());
+    text + &section(heading, &rows, left)
 }
 
 /// Returns a heading and the lines that fit into `size` bytes; nothing without lines.
@@ -55,41 +60,38 @@ fn section(heading: &str, lines: &[String], size: usize) -> String {
 fn line(report: &Report<'_>, row: &Row) -> String {
     let totals = &row.totals;
     let name = linked(row.name(), report.view.document.repository_url(row));
-    let (mean, ready) = (words::figure(totals.mean.get()), fraction(totals));
-    let behind = row.unready();
-    let named = behind.iter().take(MOST_NAMED);
-    let named = named.map(|translation| figure(report, row, translation));
-    let others = more(behind.len().saturating_sub(MOST_NAMED));
+    let (mean, ready) = (percent(totals.mean.get()), fraction(totals));
+    let unready = row.unready();
+    let named = unready.iter().take(MOST_NAMED).map(|one| {
+        let change = escaped(&report.points(row, one));
+        let figure = format!(
+            "{} {}{}{change}",
+            code(report, row, one),
+            percent(one.ratio),
+            marks(one)
+        );
+        match one.target() {
+            target if target.ratio < 1.0 => format!("{figure} (needs {}%)", target.percent()),
+            _ => figure,
+        }
+    });
+    let others = more(unready.len().saturating_sub(MOST_NAMED));
     let named: Vec<_> = named.chain(others).collect();
-    format!("| {name} | {mean} | {ready} | {} |\n", named.join(", "))
+    let due = report.due(row).unwrap_or_default();
+    let due = due.trim_start_matches("due ");
+    format!(
+        "| {name} | {mean} | {ready} | {due} | {} |\n",
+        named.join(", ")
+    )
 }
 
-/// Returns a code, which leads to the work, with its ratio, its change and a target below 100 %.
-fn figure(report: &Report<'_>, row: &Row, translation: &Translation) -> String {
-    let url = report.view.document.language_url(row, translation.code());
-    let ratio = words::figure(translation.ratio);
-    let change = escaped(&report.points(row, translation));
-    let figure = format!("{} {ratio}{change}", linked(translation.code(), url));
-    match translation.target() {
-        target if target.ratio < 1.0 => format!("{figure} (needs {}%)", target.percent()),
-        _ => figure,
-    }
+/// Returns a code, which leads to the work.
+fn code(report: &Report<'_>, row: &Row, one: &Translation) -> String {
+    linked(
+        one.code(),
+        report.view.document.language_url(row, one.code()),
+    )
 }
-
-/// Describes the dates that are ahead or missed, the earliest first.
-fn due(report: &Report<'_>) -> Vec<String> {
-    let dates = report.view.dates(MOST_NAMED).into_iter();
-    let line = |(at, due): (_, Due<'_>)| {
-        let named = due.furthest.iter().map(|(row, translation)| {
-            let url = report.view.document.repository_url(row);
-            let figure = figure(report, row, translation);
-            format!("; {figure} of {}", linked(row.name(), url))
-        });
-        report.date(at, &due.totals) + &named.collect::<String>()
-    };
-    dates.map(line).collect()
-}
-
 fn linked(text: &str, url: Option<String>) -> String {
     let text = escaped(text);
     match url {

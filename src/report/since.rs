@@ -2,8 +2,7 @@
 
 use crate::{
     domain::{
-        NotJudged,
-        document::{Readiness, Row, Selection, Translation, View},
+        document::{Row, Selection, Translation, View},
         targets::parse_due,
         twelve_decimals,
     },
@@ -33,7 +32,6 @@ struct OldRepository {
 struct OldLanguage {
     code: String,
     ratio: Option<f64>,
-    ready: Option<bool>,
     #[serde(default)]
     missing: bool,
 }
@@ -92,7 +90,7 @@ impl Since {
             for mut language in languages.into_iter().flatten() {
                 if !language.missing && selection.languages.matches(&language.code) {
                     if old.scale_suspect {
-                        (language.ratio, language.ready) = (None, None);
+                        language.ratio = None;
                     }
                     let key = (id.clone(), language.code.clone());
                     translations.insert(key, (name.clone(), language));
@@ -118,21 +116,9 @@ impl Since {
         Some(twelve_decimals(one.ratio? - self.of(row, one)?.ratio?))
     }
 
-    /// Returns the state that a translation entered: `ready`, or `unready` after it was ready.
+    /// Returns the state that a translation has entered since.
     pub fn became(&self, row: &Row, one: &Translation) -> Option<&'static str> {
-        let was_ready = self.of(row, one)?.ready?;
-        match one.readiness {
-            Readiness::Ready if !was_ready => Some("ready"),
-            // A language that is missing became unlisted.
-            Readiness::Behind | Readiness::Unknown
-                if was_ready
-                    && !one.is_missing
-                    && one.not_judged != Some(NotJudged::SuspectScale) =>
-            {
-                Some("unready")
-            }
-            _ => None,
-        }
+        one.became(self.of(row, one)?.ratio, self.taken_at)
     }
 
     /// Returns id, repository and code of the earlier translations that have left or that the
@@ -161,8 +147,8 @@ impl Since {
         })
     }
 
-    /// Counts the changes, then says which translations became ready, then which are no longer
-    /// ready or listed.
+    /// Counts the changes, then says which translations became overdue, or are no longer ready or
+    /// listed, and then which became ready.
     pub fn changes(&self, view: &View<'_>) -> Vec<String> {
         let became = |state| {
             let translations = view.translations();
@@ -176,12 +162,17 @@ impl Since {
         let unlisted = self.unlisted(view);
         let unlisted = unlisted.map(|(_, name, code)| format!("{code} of {name} became unlisted"));
         let unlisted = ("unlisted", unlisted.collect());
-        let mut changes = vec![became("ready"), became("unready"), unlisted];
+        let mut changes = vec![
+            became("overdue"),
+            became("unready"),
+            unlisted,
+            became("ready"),
+        ];
         changes.retain(|(_, lines)| !lines.is_empty());
         let counts = changes.iter();
         let counts = counts.map(|(state, lines)| format!("{} {state}", grouped(lines.len())));
         let counts = counts.collect::<Vec<_>>().join(", ");
-        // The line reads like `2 became ready, 1 unready`.
+        // The line reads like `2 became overdue, 1 unready`.
         let counts = (!changes.is_empty()).then(|| counts.replacen(' ', " became ", 1));
         let lines = changes.into_iter().flat_map(|(_, lines)| lines);
         counts.into_iter().chain(lines).collect()

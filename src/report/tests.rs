@@ -46,6 +46,12 @@ fn json_of(report: &Report<'_>) -> String {
     json(document, Selection::default(), report.since.clone()).collect()
 }
 
+/// Returns the CSV of everything.
+fn csv_of(report: &Report<'_>) -> String {
+    let document = Arc::new(report.view.document.clone());
+    csv(document, Selection::default(), report.since.clone()).collect()
+}
+
 fn shown(repositories: Vec<Shown>, width: u16) -> String {
     table(&report(&snapshot(repositories), &poll(0)), plain(width))
 }
@@ -86,10 +92,10 @@ COMPLETION       READY    REPOSITORY
                           fr 99%
 ██████████ 100%  2/2      acme/done
 
-2 of 6 ready, 80% on average
-1 not judged: no completion is reported
-3 not judged: pace not known yet
-3 repositories, 3 languages
+Not ready to ship: 2 of 6 translations ready.
+As of 2023-11-14 22:13 UTC. 80% translated on average. 3 repositories, 3
+  languages. 1 not judged: no completion is reported. 3 not judged: pace known
+  on 21 November.
 ";
     assert_eq!(shown(repositories, 80), expected);
 }
@@ -222,8 +228,8 @@ fn a_failed_listing_does_not_look_like_an_empty_account() {
         stop: Some(stop(PollFailure::Unauthorized, "status 401")),
         ..poll(0)
     };
-    let expected = "no translation known
-0 repositories, 0 languages
+    let expected = "The last poll did not read everything.
+As of 2023-11-14 22:13 UTC. 0 repositories, 0 languages.
 
 Could not be read:
   status 401; wait
@@ -249,9 +255,9 @@ unknown          ?/1      acme/mute
                           de ?
 no languages              acme/empty
 
-? of 1 ready
-1 not judged: no completion is reported
-2 repositories, 1 language
+Unknown: ? of 1 translation ready, 1 translation without a known completion.
+As of 2023-11-14 22:13 UTC. 2 repositories, 1 language. 1 not judged: no
+  completion is reported.
 ";
     let repositories = vec![
         read(1, "acme/empty", &[]),
@@ -283,7 +289,7 @@ fn the_verdict_follows_the_names_of_the_languages_below_their_targets() {
     };
     let expected = "\
 below their targets:
-    fr of acme/app: 71.25%, target 100%
+    fr of acme/app: 71%, target 100%
     de of acme/app: 95%, target 100%
     it of acme/app: unknown (no completion is reported), target 100%
 0 of 3 ready: 3 below their targets";
@@ -297,7 +303,7 @@ below their targets:
     snapshot.settings.targets = Targets::everything_at(0.0);
     assert_eq!(
         verdict_of(&snapshot, Some(0.0)),
-        "3 resting: none is below 0%"
+        "3 paused: none is below 0%"
     );
 }
 
@@ -308,17 +314,12 @@ fn a_date_is_said_once_with_the_translations_that_miss_it() {
     let entry = entry(&[], &[], 0.95, "2023-11-20");
     snapshot.settings.targets = Targets(vec![entry]);
     let text = table(&report(&snapshot, &poll(0)), plain(80));
-    let expected = "
-Due:
-  2023-11-20, 6 days left: 0 of 2 ready
-    de of acme/app: 60%, target 95%
-    fr of acme/app: 94.99%, target 95%
-";
-    assert!(text.ends_with(expected), "{text}");
+    let expected = "77%  0/2      acme/app  due 20 November, 6 days left\n";
+    assert!(text.contains(expected), "{text}");
     let Err(NotReady::Behind(gate)) = verdict(&snapshot, None) else {
         panic!("it is not ready")
     };
-    let line = "\n    de of acme/app: 60%, target 95%, due 2023-11-20\n";
+    let line = "\n    de of acme/app: 60%, target 95%, due 20 November\n";
     assert!(gate.contains(line), "{gate}");
 }
 
@@ -336,7 +337,7 @@ fn a_mean_beside_unknown_completions_is_not_green() {
 }
 
 #[test]
-fn markdown_lists_the_furthest_behind_first_and_the_dates_last() {
+fn markdown_answers_first_and_lists_the_furthest_behind_first() {
     let mut snapshot = snapshot(vec![
         read(1, "acme/done", &[("de", Some(100.0))]),
         failed(3, "acme/gone", "status 404", "wait"),
@@ -358,25 +359,22 @@ fn markdown_lists_the_furthest_behind_first_and_the_dates_last() {
         ..Links::default()
     };
     let expected = "\
-**1 of 4 ready, 66% on average; 1 not judged: no completion is reported; 2 not \
-judged: pace not known yet.**
+**Not ready to ship: 1 of 4 translations ready.**
+
+As of 2023-11-14 22:13 UTC. 66% translated on average. 2 repositories, 3 languages. \
+Not counted: 1 that cannot be read (acme/gone). 1 not judged: no completion is reported. \
+2 not judged: pace known on 21 November.
 
 **Could not be read:**
 
 - acme/gone: status 404; wait
 
-| Repository | Completion | Ready | Not ready |
-|:--|--:|--:|:--|
-| acme/half\\_way | 50% | 0/3 | [de](<https://t.example.com/2/de>) 25%, \
+| Repository | Completion | Ready | Due | Not ready |
+|:--|--:|--:|:--|:--|
+| acme/half\\_way | 50% | 0/3 | 20 November, 6 days left | [de](<https://t.example.com/2/de>) 25%, \
   [fr](<https://t.example.com/2/fr>) 75% (needs 80.5%), \
   [it](<https://t.example.com/2/it>) ? (needs 80.5%) |
-| acme/done | 100% | 1/1 |  |
-
-### Due
-
-- 2023-11-20, 6 days left: 0 of 2 ready; \
-  [fr](<https://t.example.com/2/fr>) 75% (needs 80.5%) of acme/half\\_way; \
-  [it](<https://t.example.com/2/it>) ? (needs 80.5%) of acme/half\\_way
+| acme/done | 100% | 1/1 |  |  |
 ";
     assert_eq!(markdown(&report(&snapshot, &poll(1))), expected);
 }
@@ -445,7 +443,7 @@ fn a_badge_is_green_only_if_everything_was_read_and_is_ready() {
     );
     let mut beside_resting = resting_and(&[("de", None)], 50.0);
     let unknown = badge(&report(&beside_resting, &poll(0)));
-    assert!(unknown.contains("? of 1 ready, 1 resting"), "{unknown}");
+    assert!(unknown.contains("? of 1 ready, 1 paused"), "{unknown}");
     // A language that only rests is nothing to ship.
     beside_resting = resting_and(&[("de", Some(100.0))], 50.0);
     assert_eq!(languages(&report(&beside_resting, &poll(0))), "de\n");
@@ -454,7 +452,12 @@ fn a_badge_is_green_only_if_everything_was_read_and_is_ready() {
     assert!(verdict(&suspect, None).is_ok());
     let suspect = resting_and(&[("de", Some(0.5))], 0.5);
     let text = table(&report(&suspect, &poll(0)), plain(80));
-    assert!(text.contains("\n? of 1 ready, 1 resting\n"), "{text}");
+    assert!(
+        text.contains(
+            "\nUnknown: ? of 1 translation ready, the completions do not fit their scale.\n"
+        ),
+        "{text}"
+    );
 }
 
 #[test]
@@ -495,30 +498,73 @@ fn markdown_fits_its_size_and_counts_the_rows_left_out() {
 }
 
 #[test]
-fn markdown_with_many_dates_fits_a_job_summary_and_counts_those_left_out() {
+fn markdown_with_long_links_fits_a_job_summary_and_names_20_to_act_on() {
     let names: Vec<_> = (1..=1200).map(|id| format!("a/{id}")).collect();
-    let of = |(id, name): (u64, &String)| read(id, name, &[("de", Some(1.0))]);
+    let of = |(id, name): (u64, &String)| read(id, name, &[("de", Some(1.5))]);
     let mut snapshot = snapshot((1..).zip(&names).map(of).collect());
     let link = format!("https://t.example.com/{}/{{repo}}", "n".repeat(900));
     snapshot.settings.links = Links {
         repository: Template::of_repository(&link).ok(),
         ..Links::default()
     };
-    let due = |(index, name): (usize, &String)| {
-        let (month, day) = (index / 28 % 12 + 1, index % 28 + 1);
-        let date = format!("{}-{month:02}-{day:02}", 2024 + index / 336);
-        entry(&[name], &["*"], 1.0, &date)
-    };
-    snapshot.settings.targets = Targets(names.iter().enumerate().map(due).collect());
+    snapshot.settings.targets = Targets(vec![entry(&[], &[], 1.0, "2023-11-01")]);
     let text = markdown(&report(&snapshot, &poll(0)));
     assert!(text.len() <= 1_000_000, "{}", text.len());
-    let (rows, dates) = (
-        text.matches("\n| [").count(),
-        text.matches("\n- 20").count(),
-    );
-    assert!(rows > 400 && dates > 100, "{rows}, {dates}");
-    let left_out = format!("\nand {} more\n", grouped(1200 - dates));
-    assert!(text.ends_with(&left_out), "{dates}");
+    assert!(text.contains("\n- and 1,180 more\n"), "{text:.9000}");
+    let rows = text.matches("\n| [").count();
+    assert!(rows > 400, "{rows}");
+    let left_out = format!("\nand {} more\n", grouped(1200 - rows));
+    assert!(text.ends_with(&left_out), "{rows}");
+}
+
+#[test]
+fn table_and_markdown_name_what_to_act_on_first() {
+    let mut snapshot = snapshot(vec![read(
+        1,
+        "acme/app",
+        &[("de", Some(60.0)), ("fr", Some(40.0)), ("it", Some(70.0))],
+    )]);
+    snapshot.settings.targets = Targets(vec![
+        entry(&[], &["de"], 0.95, "2023-11-11"),
+        entry(&[], &["fr"], 0.95, "2023-11-13"),
+    ]);
+    let poll = poll(0);
+    let report = report(&snapshot, &poll);
+    let text = table(&report, plain(80));
+    let expected = "
+Act first:
+  ✗ de of acme/app: 60 of 95, due 11 November, 3 days overdue, known on 17
+    November
+  ✗ fr of acme/app: 40 of 95, due 13 November, 22 h overdue, known on 17
+    November
+";
+    assert!(text.ends_with(expected), "{text}");
+    assert!(text.contains("fr 40%✗  de 60%✗  it 70%\n"), "{text}");
+    let text = markdown(&report);
+    let expected = "\n### Act first\n\n- ✗ de of acme/app: 60 of 95, due 11 November, 3 days";
+    assert!(text.contains(expected), "{text}");
+}
+
+#[test]
+fn every_line_of_the_table_fits_a_terminal_of_40_columns() {
+    let mut repositories = many(3, 7);
+    repositories.push(read(
+        9,
+        &"株式会社".repeat(20),
+        &[("zh-Hant-TW", Some(10.0))],
+    ));
+    repositories.push(failed(10, "acme/gone", &"GET /x ".repeat(20), "wait"));
+    let mut snapshot = snapshot(repositories);
+    snapshot.settings.targets = Targets(vec![entry(&[], &[], 0.95, "2023-11-11")]);
+    let text = table(&report(&snapshot, &poll(1)), plain(40));
+    let columns = |line: &str| {
+        let wide = line
+            .chars()
+            .filter(|c| ('\u{2e80}'..'\u{a000}').contains(c));
+        line.chars().count() + wide.count()
+    };
+    let widest = text.lines().max_by_key(|line| columns(line)).unwrap();
+    assert_eq!(columns(widest), 40, "{widest}\n{text}");
 }
 
 #[test]

@@ -2,16 +2,16 @@
 
 use super::{
     cell, ready,
-    words::{date, day, more},
+    words::{due, more, percent},
 };
 use crate::{
     domain::{
         document::{Doubt, Row, Translation, Verdict, View, furthest_first},
         targets::Target,
     },
-    support::humanize::grouped,
+    support::{clock::Timestamp, humanize::grouped},
 };
-use std::{collections::BTreeMap, fmt::Write as _};
+use std::collections::BTreeMap;
 
 /// The maximum number of translations below their targets that are named.
 const MOST_NAMED: usize = 20;
@@ -52,7 +52,7 @@ pub fn verdict(view: &View<'_>, required: Option<f64>) -> Result<String, NotRead
             let mut below: Vec<_> = translations.filter(|(_, one)| one.is_unready()).collect();
             furthest_first(&mut below, |(_, one)| one.gap());
             below.truncate(MOST_NAMED);
-            let below = named(&below, totals.unready(), true).join("\n");
+            let below = named(view, &below).join("\n");
             let count = grouped(totals.unready());
             Err(NotReady::Behind(format!(
                 "below their targets:\n{below}\n{ready}: {count} below {target}"
@@ -96,33 +96,24 @@ pub fn departures(view: &View<'_>) -> impl Iterator<Item = String> {
 }
 
 /// Returns a line for each named translation below its target, and one that counts the others.
-/// Says the dates unless a heading says them.
-pub fn named(below: &[(&Row, &Translation)], all: usize, with_dates: bool) -> Vec<String> {
-    let named = below.iter().map(|(row, one)| line(row, one, with_dates));
-    let others = more(all - below.len());
-    let lines = named.chain(others);
+fn named(view: &View<'_>, below: &[(&Row, &Translation)]) -> Vec<String> {
+    let named = below
+        .iter()
+        .map(|(row, one)| line(view.document.taken_at, row, one));
+    let lines = named.chain(more(view.totals.unready() - below.len()));
     lines.map(|line| format!("    {line}")).collect()
 }
 
-fn line(row: &Row, translation: &Translation, with_date: bool) -> String {
+fn line(now: Timestamp, row: &Row, translation: &Translation) -> String {
     let ratio = match translation.ratio {
-        // Rounds down, so that 0.94999 does not look like a target of 0.95.
-        Some(ratio) => format!("{}%", (ratio * 1e4 + 1e-9).floor() / 1e2),
+        Some(_) => percent(translation.ratio),
         None if translation.is_missing => "unknown (the repository does not list it)".to_owned(),
         None => "unknown (no completion is reported)".to_owned(),
     };
     let whose = cell(&format!("{} of {}", translation.code(), row.name()));
     let target = translation.target();
-    let mut line = format!("{whose}: {ratio}, target {}%", target.percent());
-    if let Some(due) = target.due
-        && with_date
-    {
-        let _ = write!(line, ", due {}", day(due));
-    }
-    if let Some(at) = translation.estimated_ready
-        && !with_date
-    {
-        let _ = write!(line, ", at its rate ready on {}", date(at));
-    }
-    line
+    let line = format!("{whose}: {ratio}, target {}%", target.percent());
+    target
+        .due
+        .map_or(line.clone(), |at| format!("{line}, due {}", due(at, now)))
 }

@@ -1,7 +1,10 @@
 //! Dates, spans of time and ratios in words for people.
 
 use crate::{
-    domain::{TranslationProblem, document::Totals},
+    domain::{
+        NotJudged, TranslationProblem,
+        document::{ESTIMATE_NEEDS, Totals, Translation},
+    },
     support::{
         clock::Timestamp,
         humanize::{Rough, counted, grouped},
@@ -11,30 +14,32 @@ use std::time::Duration;
 
 const DAY: u64 = 24 * 3600;
 
-/// Formats a date as `2026-12-24`, or as `2026-12-24 18:00 UTC` if it is not the end of the day.
-pub fn day(due: Timestamp) -> String {
-    let time = due.to_string();
-    match time.strip_suffix("T23:59:59Z") {
-        Some(day) => day.to_owned(),
-        None => format!("{:.16} UTC", time.replace('T', " ")),
+/// Formats the day of a time as `24 December`, with its year unless that is the current one.
+pub fn date(at: Timestamp, now: Timestamp) -> String {
+    let is_this_year = at.strftime("%Y") == now.strftime("%Y");
+    at.strftime(if is_this_year { "%-d %B" } else { "%-d %B %Y" })
+}
+
+/// Formats a date of a target, with the time of day if it is not the end of the day.
+pub fn due(due: Timestamp, now: Timestamp) -> String {
+    match due.strftime("%T").as_str() {
+        "23:59:59" => date(due, now),
+        _ => format!("{} {}", date(due, now), due.strftime("%H:%M UTC")),
     }
 }
 
-/// Formats the day of an estimate, whose time of day would say nothing.
-pub fn date(at: Timestamp) -> String {
-    format!("{:.10}", at.to_string())
+/// Formats a time as `2026-12-24 18:00 UTC`.
+pub fn moment(at: Timestamp) -> String {
+    at.strftime("%F %H:%M UTC")
 }
 
-/// Formats the distance of a date from now, such as `12 days left`, or `3 days overdue` if a
-/// translation with this date is judged so. Counts the days of the calendar (UTC), because a date
-/// is the end of its day.
-pub fn days(due: Timestamp, now: Timestamp, totals: &Totals) -> String {
+/// Formats the distance of a date from now, such as `12 days left`, or `3 days overdue` if it is
+/// past. Counts the days of the calendar (UTC), because a date is the end of its day.
+pub fn days(due: Timestamp, now: Timestamp) -> String {
     let (distance, words) = if due >= now {
         (due.since(now), "left")
-    } else if totals.count(TranslationProblem::Overdue) > 0 {
-        (now.since(due), "overdue")
     } else {
-        (now.since(due), "past")
+        (now.since(due), "overdue")
     };
     let day = |at: Timestamp| at.since(Timestamp::default()).as_secs() / DAY;
     let distance = match day(due).abs_diff(day(now)) {
@@ -61,26 +66,72 @@ pub fn ready_count(totals: &Totals) -> String {
     }
 }
 
-/// Formats a ratio in whole percent, at most four columns wide. Rounds down, so that 100 means
-/// complete.
-pub fn percent(ratio: f64) -> String {
+/// Returns a known ratio, which is 0 to 1, in whole percent, rounded down: 100 means complete.
+fn whole(ratio: f64) -> f64 {
     // Without the 1e-9, 0.29 would show as 28: 0.29 * 100 is 28.999999999999996.
-    match (ratio * 100.0 + 1e-9).floor() {
-        _ if ratio < 0.0 => "<0".to_owned(),
-        percent if percent > 999.0 => ">999".to_owned(),
-        percent => percent.to_string(),
-    }
+    (ratio * 100.0 + 1e-9).floor()
 }
 
-/// Formats a ratio as `29%`, or as `?` if it is unknown.
-pub fn figure(ratio: Option<f64>) -> String {
-    ratio.map_or("?".to_owned(), |ratio| percent(ratio) + "%")
+/// Formats a ratio as `29%`, or as `?` if it is not known.
+pub fn percent(ratio: Option<f64>) -> String {
+    ratio.map_or("?".to_owned(), |ratio| format!("{}%", whole(ratio)))
+}
+
+/// Formats a ratio beside its target as `41 of 95`.
+pub fn of_target(one: &Translation) -> String {
+    if one.rests() {
+        return format!("{}, paused", percent(one.ratio));
+    }
+    let ratio = one
+        .ratio
+        .map_or("?".to_owned(), |ratio| whole(ratio).to_string());
+    format!("{ratio} of {}", one.target().percent())
+}
+
+/// Formats the change since a reading of last week as `+4`, the difference of the percentages that
+/// were shown then and now; nothing without a difference.
+pub fn gain(one: &Translation) -> String {
+    let earlier = one.earlier.map(|earlier| earlier.ratio);
+    let gain = earlier
+        .zip(one.ratio)
+        .map(|(then, now)| whole(now) - whole(then));
+    let gain = gain.filter(|gain| gain.abs() >= 1.0);
+    gain.map_or_else(String::new, |gain| format!("{gain:+}"))
+}
+
+/// Returns the marks of the problems, the worst first.
+pub fn marks(one: &Translation) -> String {
+    let problems = one.problems.iter().rev();
+    problems.map(|problem| problem.kind.mark()).collect()
+}
+
+/// Returns whether a translation that is not ready has gained nothing for long enough to say so.
+pub fn does_not_move(one: &Translation, now: Timestamp) -> bool {
+    let gains = |earlier: f64| one.ratio.is_some_and(|ratio| ratio > earlier);
+    let is_idle = one
+        .earlier
+        .is_some_and(|earlier| now.since(earlier.at) >= ESTIMATE_NEEDS && !gains(earlier.ratio));
+    let is_judged = one.not_judged != Some(NotJudged::OldData);
+    one.is_unready() && is_judged && (is_idle || one.has(TranslationProblem::Stalled))
+}
+
+/// Says when a translation that is not ready is expected to be.
+pub fn expected(one: &Translation, now: Timestamp) -> String {
+    let known_at = one
+        .earlier
+        .map(|earlier| earlier.at.saturating_add(ESTIMATE_NEEDS));
+    match (one.estimated_ready, known_at) {
+        (Some(at), _) => date(at, now),
+        _ if does_not_move(one, now) => "does not move".to_owned(),
+        (None, Some(at)) if at > now => format!("known on {}", date(at, now)),
+        _ => "not known".to_owned(),
+    }
 }
 
 /// Formats the ready translations of a repository as `3/10`.
 pub fn fraction(totals: &Totals) -> String {
     match totals.counted {
-        0 if totals.resting > 0 => "resting".to_owned(),
+        0 if totals.resting > 0 => "paused".to_owned(),
         0 => String::new(),
         all => format!("{}/{}", ready_count(totals), grouped(all)),
     }
@@ -104,11 +155,24 @@ mod tests {
             ("2026-11-24T23:59:59", "1 day left"),
             ("2026-11-24T08:00:00", "20 h left"),
             ("2026-11-23T23:59:59", "11 h left"),
-            ("2026-11-22T23:59:59", "12 h past"),
-            ("2026-11-21T23:59:59", "2 days past"),
-            ("2026-10-25T23:59:59", "29 days past"),
+            ("2026-11-22T23:59:59", "12 h overdue"),
+            ("2026-11-21T23:59:59", "2 days overdue"),
+            ("2026-10-25T23:59:59", "29 days overdue"),
         ] {
-            assert_eq!(days(at(due), now, &Totals::default()), expected);
+            assert_eq!(days(at(due), now), expected);
+        }
+    }
+
+    #[test]
+    fn a_date_names_its_year_and_its_time_only_where_they_say_something() {
+        let at = |text: &str| Timestamp::at_civil(text.parse().unwrap());
+        let now = at("2026-11-23T12:00:00");
+        for (time, expected) in [
+            ("2026-12-02T23:59:59", "2 December"),
+            ("2026-12-02T18:05:00", "2 December 18:05 UTC"),
+            ("2027-01-31T23:59:59", "31 January 2027"),
+        ] {
+            assert_eq!(due(at(time), now), expected);
         }
     }
 }

@@ -54,6 +54,29 @@ impl Timestamp {
         Duration::from_millis(u64::try_from(millis).unwrap_or(0))
     }
 
+    /// Returns the beginning of its week: Monday, midnight in UTC.
+    pub fn week_start(self) -> Self {
+        let week = millis(WEEK);
+        // 1970 began on a Thursday.
+        let monday = -3 * millis(DAY);
+        Self((self.0 - monday).div_euclid(week) * week + monday)
+    }
+
+    /// Returns the date and time in UTC; `None` outside the years -9999 to 9999.
+    fn civil(self) -> Option<DateTime> {
+        let since_1970 = SignedDuration::from_secs(self.0.div_euclid(1000));
+        UNIX_EPOCH.checked_add(since_1970).ok()
+    }
+
+    /// Formats the time in UTC as C's `strftime` does.
+    pub fn strftime(self, format: &str) -> String {
+        let time = self.civil();
+        time.map_or_else(
+            || self.to_string(),
+            |time| time.strftime(format).to_string(),
+        )
+    }
+
     /// Subtracts `duration`, down to the smallest timestamp.
     pub fn saturating_sub(self, duration: Duration) -> Self {
         Self(self.0.saturating_sub(millis(duration)))
@@ -72,10 +95,9 @@ fn millis(duration: Duration) -> i64 {
 /// Formats RFC 3339 in UTC, to the second.
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let since_1970 = SignedDuration::from_secs(self.0.div_euclid(1000));
-        match UNIX_EPOCH.checked_add(since_1970) {
-            Ok(time) => write!(f, "{time:.0}Z"),
-            Err(_) => write!(f, "{} ms after 1970", self.0),
+        match self.civil() {
+            Some(time) => write!(f, "{time:.0}Z"),
+            None => write!(f, "{} ms after 1970", self.0),
         }
     }
 }

@@ -7,38 +7,30 @@
 #[cfg(test)]
 mod tests;
 
-use super::{state::AppState, translations::selection};
-use crate::{
-    report::html::{self, Page},
-    server::max_waiting,
+use super::{
+    render::{render, selection},
+    state::AppState,
 };
+use crate::report::html::{self, Page};
 use axum::{
     extract::{Query, State},
-    http::{HeaderName, StatusCode, header},
+    http::{StatusCode, header},
     response::{Html, IntoResponse, Response, Result},
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
 use ring::digest::{SHA256, digest};
-use std::sync::{Arc, LazyLock};
-use tokio::{sync::Semaphore, task::spawn_blocking};
+use std::sync::Arc;
 
 /// Returns the policy of the page: a browser loads, runs and frames nothing. Hashes admit the
 /// styles in the page, and `data:` its icon.
 fn policy() -> String {
-    let [style, wrapped] = [html::STYLE, html::WRAPPED]
-        .map(|style| STANDARD.encode(digest(&SHA256, style.as_bytes())));
+    let [style, wide] =
+        [html::STYLE, html::WIDE].map(|style| STANDARD.encode(digest(&SHA256, style.as_bytes())));
     format!(
-        "default-src 'none'; style-src 'sha256-{style}' 'sha256-{wrapped}'; img-src data:; \
+        "default-src 'none'; style-src 'sha256-{style}' 'sha256-{wide}'; img-src data:; \
          form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
     )
 }
-
-/// Guards the CPU from more than two pages, or totals of JSON, at a time: people may wait, scrapes
-/// may not. The rest of JSON is made while it is sent.
-static RENDERERS: Semaphore = Semaphore::const_new(2);
-
-/// The places of requests that render or wait for it.
-static PLACES: LazyLock<Semaphore> = LazyLock::new(|| Semaphore::new(max_waiting()));
 
 /// Handles requests for the page.
 pub async fn show(
@@ -61,8 +53,7 @@ pub async fn show(
             now: state.clock.now(),
             telemetry_path: Some(&state.telemetry_path),
             api: &state.api,
-            document: &current.document,
-            chosen: &selection.of(&current.document),
+            view: &selection.of(&current.document),
             findings: &current.findings,
             query: &query,
         };
@@ -72,33 +63,4 @@ pub async fn show(
     let body =
         body.map_err(|(status, retry, message)| (status, retry, refresh.clone(), message))?;
     Ok((headers, refresh, Html(body)).into_response())
-}
-
-type Unrendered = (
-    StatusCode,
-    Option<[(HeaderName, &'static str); 1]>,
-    &'static str,
-);
-
-/// Does the work on a thread for blocking work, once one of the [`RENDERERS`] is free. A client
-/// that leaves earlier drops this future, and nothing is rendered for it. Fails at once if too many
-/// wait.
-pub(super) async fn render<T: Send + 'static>(
-    work: impl FnOnce() -> T + Send + 'static,
-) -> Result<T, Unrendered> {
-    let busy = "too many requests wait for a page or JSON; try again\n";
-    let retry = Some([(header::RETRY_AFTER, "5")]);
-    let Ok(_place) = PLACES.try_acquire() else {
-        return Err((StatusCode::SERVICE_UNAVAILABLE, retry, busy));
-    };
-    let permit = RENDERERS.acquire().await;
-    let permit = permit.expect("nothing closes this semaphore");
-    let work = spawn_blocking(move || {
-        let _permit = permit;
-        work()
-    });
-    // A panic is logged where it happens.
-    let message = "the response could not be made; the log says why\n";
-    work.await
-        .map_err(|_| (StatusCode::INTERNAL_SERVER_ERROR, None, message))
 }

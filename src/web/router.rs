@@ -26,7 +26,8 @@ pub fn router(state: &Arc<AppState>) -> Router {
         .method_not_allowed_fallback(method_not_allowed);
     let covered = Router::new()
         .route("/", get(page::show))
-        .route("/translations.json", get(translations::show))
+        .route("/translations.json", get(translations::json))
+        .route("/translations.csv", get(translations::csv))
         .layer(CompressionLayer::new().quality(CompressionLevel::Fastest))
         .route(&state.telemetry_path, get(scrape::scrape))
         .fallback(not_found)

@@ -1,47 +1,60 @@
-//! `/translations.json`: the JSON of `once`, made from the last publication while it is sent.
+//! `/translations.json` and `/translations.csv`: the JSON and CSV of `once`, made from the last
+//! publication while they are sent.
 //!
 //! A reader that pauses holds one piece of the text and the document, however long the whole is.
 
-use super::{page::render, state::AppState};
-use crate::{domain::document::Selection, report, server::in_turns, support::glob::glob};
+use super::{
+    render::{render, selection},
+    state::AppState,
+};
+use crate::{report, server::in_turns};
 use axum::{
     body::Body,
     extract::{Query, State},
-    http::{StatusCode, header},
+    http::header,
     response::{IntoResponse, Response, Result},
 };
 use bytes::Bytes;
 use futures_util::stream;
 use std::{convert::Infallible, sync::Arc};
 
-/// The handler. `repo` and `language` are globs and may be repeated; other parameters are ignored.
-pub async fn show(
+/// The parameters of a request: `repo` and `language` are globs and may be repeated; others are
+/// ignored.
+type Parameters = Query<Vec<(String, String)>>;
+
+pub async fn json(
     State(state): State<Arc<AppState>>,
-    Query(parameters): Query<Vec<(String, String)>>,
+    Query(parameters): Parameters,
 ) -> Result<Response> {
     let selection = selection(&parameters)?;
     let document = Arc::clone(&state.current().document);
     let pieces = render(move || report::json(document, selection, None)).await?;
     let content_type = [(header::CONTENT_TYPE, "application/json")];
-    let pieces = stream::iter(pieces.map(|piece| Ok::<_, Infallible>(Bytes::from(piece))));
-    Ok((content_type, Body::from_stream(in_turns(pieces))).into_response())
+    Ok((content_type, body(pieces)).into_response())
 }
 
-/// Reads the selection of a query, in which empty values choose all.
-pub(super) fn selection(
-    parameters: &[(impl AsRef<str>, impl AsRef<str>)],
-) -> Result<Selection, (StatusCode, String)> {
-    let globs = |name| {
-        let values = parameters.iter();
-        let values = values.map(|(key, value)| (key.as_ref(), value.as_ref()));
-        let values = values.filter(|(key, value)| *key == name && !value.is_empty());
-        let globs = values.map(|(_, value)| {
-            glob(value).map_err(|error| format!("{name} is not a glob: {error}\n"))
-        });
-        globs.collect::<Result<Vec<_>, _>>()
-    };
-    let selection = || Selection::new(&globs("repo")?, &globs("language")?);
-    selection().map_err(|message| (StatusCode::BAD_REQUEST, message))
+pub async fn csv(
+    State(state): State<Arc<AppState>>,
+    Query(parameters): Parameters,
+) -> Result<Response> {
+    let selection = selection(&parameters)?;
+    let document = Arc::clone(&state.current().document);
+    let pieces = render(move || report::csv(document, selection, None)).await?;
+    let headers = [
+        (header::CONTENT_TYPE, "text/csv; charset=utf-8"),
+        (
+            header::CONTENT_DISPOSITION,
+            "attachment; filename=\"translations.csv\"",
+        ),
+    ];
+    Ok((headers, body(pieces)).into_response())
+}
+
+/// Sends the pieces. Making one takes about a millisecond, so other connections get a turn in
+/// between.
+fn body(pieces: impl Iterator<Item = String> + Send + 'static) -> Body {
+    let pieces = pieces.map(|piece| Ok::<_, Infallible>(Bytes::from(piece)));
+    Body::from_stream(in_turns(stream::iter(pieces)))
 }
 
 #[cfg(test)]
@@ -80,6 +93,22 @@ mod tests {
             body(wrong).await,
             "repo is not a glob: unclosed character class; missing ']'\n"
         );
+    }
+
+    #[tokio::test]
+    async fn csv_has_the_same_selection_and_a_byte_order_mark() {
+        let response = fixture()
+            .ask("GET /translations.csv?repo=acme/*&language=de")
+            .await;
+        assert_eq!(
+            response.headers()["content-type"],
+            "text/csv; charset=utf-8"
+        );
+        let text = body(response).await;
+        let expected = "\u{feff}repository,id,language,name,completion,ratio,target,due,ready,\
+                        last_progress,url,problems,estimated_ready,read_at\r\n\
+                        acme/app,1,de,DE,50,0.5,1,,false,,,not_judged,,2023-11-14T22:13:20Z\r\n";
+        assert_eq!(text, expected);
     }
 
     #[tokio::test]

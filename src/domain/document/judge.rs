@@ -10,13 +10,13 @@
 //! unknown until a reading is a day old, and the time is shown once one is three days old.
 
 use super::{
-    Departed, Document, Fall, NotJudged, Problem, Readiness, Row, Totals, Translation,
+    Departed, Document, NotJudged, Problem, Readiness, Reading, Row, Totals, Translation,
     TranslationProblem,
 };
 use crate::{
     domain::{
         Completion, Defects, Failure, Language, Repository, Settings, State,
-        record::{Languages, Record},
+        record::{self, Languages, Record},
         targets::{Target, TargetEntry},
         twelve_decimals,
     },
@@ -29,7 +29,7 @@ use std::{sync::Arc, time::Duration};
 const RATE_NEEDS: Duration = DAY;
 
 /// The minimum time for an estimate: after a day, it would be wrong by weeks.
-const ESTIMATE_NEEDS: Duration = Duration::from_secs(3 * 24 * 60 * 60);
+pub const ESTIMATE_NEEDS: Duration = Duration::from_secs(3 * 24 * 60 * 60);
 
 /// The end of the year 9999, the last one that RFC 3339 can express: the time at which a
 /// translation without a gain will be ready.
@@ -147,12 +147,13 @@ impl<'a> Judge<'a> {
         let completion = record.completion();
         let ratio = completion.and_then(|completion| self.ratio(completion));
         let readiness = readiness(ratio, target);
-        let fall = record.fall(now).and_then(|fall| {
-            Some(Fall {
-                from: self.ratio(fall.completion)?,
-                at: fall.at,
+        let reading = |reading: record::Reading| {
+            Some(Reading {
+                ratio: self.ratio(reading.completion)?,
+                at: reading.at,
             })
-        });
+        };
+        let fall = record.fall(now).and_then(reading);
         let mut translation = Translation {
             language: Arc::clone(&record.language),
             is_missing: false,
@@ -161,6 +162,7 @@ impl<'a> Judge<'a> {
             entry: entry.cloned(),
             last_progress: record.last_progress(now),
             is_new: !record.was_known_before(now.saturating_sub(WEEK)),
+            earlier: record.earlier(now).and_then(reading),
             fall: fall
                 .filter(|_| readiness != Readiness::Resting)
                 .map(Box::new),
@@ -199,8 +201,8 @@ impl<'a> Judge<'a> {
     fn problems(&self, one: &Translation, pace: Option<Pace>) -> Box<[Problem]> {
         let (now, target, limits) = (self.now, one.target(), &self.settings.thresholds);
         let stalled_after = target.stalled_after.unwrap_or(limits.stalled_after);
-        let is_deep = |fall: &&Fall| {
-            let by = one.ratio.map(|ratio| twelve_decimals(fall.from - ratio));
+        let is_deep = |fall: &&Reading| {
+            let by = one.ratio.map(|ratio| twelve_decimals(fall.ratio - ratio));
             by.is_some_and(|by| by >= limits.regressed_by)
         };
         let is_late = |due: &Timestamp| pace.is_some_and(|pace| pace.ready_at > *due);

@@ -124,7 +124,7 @@ impl fmt::Display for Doubt {
                 let are = if names.len() == 1 { "is" } else { "are" };
                 write!(
                     f,
-                    "targets requires {}, which {are} not listed",
+                    "{}, for which there is a target, {are} not listed",
                     names.join(", ")
                 )
             }
@@ -134,7 +134,7 @@ impl fmt::Display for Doubt {
                 write!(f, "{entries} of the API's responses could not be read")
             }
             Self::Nothing => f.write_str("no repository has a target language"),
-            Self::Scale => f.write_str("api.completion_scale does not fit the completions"),
+            Self::Scale => f.write_str("the completions do not fit their scale"),
             Self::NotKnown(count) => {
                 let translations = counted(*count, "translation", "translations");
                 write!(f, "{translations} without a known completion")

@@ -189,12 +189,3 @@ pub fn languages<'a>(
 pub fn furthest_first<T>(items: &mut [T], gap: impl Fn(&T) -> Option<f64>) {
     items.sort_by(|one, other| gap(other).partial_cmp(&gap(one)).unwrap_or(Ordering::Equal));
 }
-
-/// Returns the rows, the furthest behind first.
-pub fn worst_first<'a>(rows: impl Iterator<Item = &'a Row>) -> Vec<&'a Row> {
-    let mut rows: Vec<_> = rows.collect();
-    furthest_first(&mut rows, |row| row.totals.gap.get());
-    // The gaps leave out unknown translations, which keep a repository from being ready.
-    rows.sort_by_key(|row| row.totals.unready() == 0);
-    rows
-}

@@ -63,7 +63,7 @@ fn encode_completions(document: &Document, to: &mut DescriptorEncoder<'_>) -> fm
         "Completion ratio before a fall (before several, the highest); absent without one, once it \
          is reached again, or 7 days after the last fall",
         shown(document),
-        |one| Some(one.fall.as_ref()?.from),
+        |one| Some(one.fall.as_ref()?.ratio),
     )
 }
 

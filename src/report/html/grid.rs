@@ -1,16 +1,20 @@
 //! The grid of repositories by languages: a search, a filter, an order, and one page of rows.
 
 use super::query::Query;
-use crate::domain::document::{Row, languages, worst_first};
+use crate::domain::document::{Row, Totals, Translation};
+use std::collections::BTreeSet;
 
 /// The number of rows on a page.
 pub const ROWS: usize = 200;
 
 #[derive(Debug)]
 pub struct Grid<'a> {
-    pub rows: Vec<&'a Row>,
+    /// The repositories that are not ready in everything, each with its totals.
+    pub rows: Vec<(&'a Row, Totals)>,
+    /// The repositories that are ready in everything.
+    pub done: Vec<&'a Row>,
     /// The languages of all found repositories, sorted by code.
-    pub languages: Vec<&'a str>,
+    pub languages: BTreeSet<&'a str>,
     /// The number of repositories that match the query.
     pub found: usize,
     /// The number of this page, from 1.
@@ -20,28 +24,37 @@ pub struct Grid<'a> {
 
 impl<'a> Grid<'a> {
     /// Selects and sorts `rows`, which come sorted by name, and keeps one page of at most `size`.
+    /// Stale repositories have the figures of their last read.
     pub fn new(rows: &'a [Row], query: &Query, size: usize) -> Self {
         let (wanted, only) = (query.q.trim().to_lowercase(), query.only());
-        let found = rows.iter().filter(|row| {
-            row.name().to_lowercase().contains(&wanted)
-                && only.is_none_or(|kind| row.totals.count(kind) > 0)
+        let all = rows
+            .iter()
+            .filter(|row| row.name().to_lowercase().contains(&wanted));
+        let all = all.map(|row| (row, Totals::of_translations(&row.known)));
+        let found = all.filter(|(_, totals)| match only {
+            Some(kind) => totals.count(kind) > 0,
+            None => !query.is_only() || !totals.problems.is_empty(),
         });
-        let mut rows = if query.is_by_name() {
-            found.collect()
-        } else {
-            worst_first(found)
+        let found: Vec<_> = found.collect();
+        let count = found.len();
+        let codes = found
+            .iter()
+            .flat_map(|(row, _)| row.known.iter().map(Translation::code));
+        let languages = codes.collect();
+        let is_done = |(row, totals): &(&Row, Totals)| {
+            row.is_read() && totals.unready() == 0 && totals.counted > 0
         };
-        let languages = languages(rows.iter().copied()).into_iter();
-        let languages = languages.map(|(code, _)| code).collect();
-        let found = rows.len();
-        let pages = found.div_ceil(size).max(1);
+        let (done, mut rows): (Vec<_>, Vec<_>) = found.into_iter().partition(is_done);
+        query.order().sort(&mut rows, |(_, totals)| totals);
+        let pages = rows.len().div_ceil(size).max(1);
         let page = query.page.clamp(1, pages);
         rows.drain(..(page - 1) * size);
         rows.truncate(size);
         Self {
             rows,
+            done: done.into_iter().map(|(row, _)| row).collect(),
             languages,
-            found,
+            found: count,
             page,
             pages,
         }

@@ -1,25 +1,31 @@
 //! The status page: the data and functions of page.html and the templates that it includes.
 
 use super::{
-    answer::answer,
     grid::{Grid, ROWS},
-    query::Query,
+    query::{ANY, Query},
 };
 use crate::{
     diagnosis::{self, Finding},
     domain::{
         ProblemKind, Severity, State, TranslationProblem,
         document::{
-            Cause, Document, Readiness, Row, Totals, Translation, View, furthest_first, languages,
-            worst_first,
+            Cause, Document, Readiness, Row, Totals, Translation, View, by_urgency, languages,
         },
         polling::PollOutcome,
     },
     report::{
-        not_judged,
-        words::{self, date, day, days, fraction, ready_count, span},
+        answer::{answer, changed, scope, sum},
+        order::Order,
+        words::{
+            self, days, due, expected, fraction, gain, moment, of_target, percent, ready_count,
+            span,
+        },
     },
-    support::{clock::Timestamp, escape::printable, humanize},
+    support::{
+        clock::{DAY, Timestamp},
+        escape::printable,
+        humanize,
+    },
 };
 use askama::Template;
 use std::collections::BTreeMap;
@@ -27,20 +33,20 @@ use std::collections::BTreeMap;
 /// The stylesheet, which is part of the page.
 pub const STYLE: &str = include_str!("style.css");
 
-/// The stylesheet of windows too narrow for one column per language, also part of the page.
-pub const WRAPPED: &str = include_str!("wrapped.css");
+/// The stylesheet of windows that are too narrow for the columns, also part of the page.
+pub const WIDE: &str = include_str!("wide.css");
 
 /// The document of the alerts. Its headings are their names.
 const RUNBOOK: &str = "https://github.com/translation-exporter/translation-exporter/blob/main/deploy/prometheus/runbook.md";
 
-/// The maximum number of entries that a list shows unfolded.
-const MOST_UNFOLDED: usize = 8;
+/// The number of translations to act on that are shown unfiltered.
+const FIRST: usize = 20;
 
-/// The maximum number of repositories that a list shows in all.
-const MOST_NAMED: usize = 40;
+/// The maximum number of translations or names that a list shows.
+const MOST: usize = 1000;
 
-/// Maximum number of languages that such a list names of one repository.
-const MOST_CHIPS: usize = 20;
+/// The maximum number of languages that the list for a phone names of one repository.
+const MOST_SHORT: usize = 8;
 
 /// The page.
 #[derive(Debug, Template)]
@@ -52,9 +58,8 @@ pub struct Page<'a> {
     pub telemetry_path: Option<&'a str>,
     /// The host of the API.
     pub api: &'a str,
-    pub document: &'a Document,
     /// The part of the document that the page is about.
-    pub chosen: &'a View<'a>,
+    pub view: &'a View<'a>,
     pub findings: &'a [Finding],
     pub query: &'a Query,
 }
@@ -65,15 +70,29 @@ impl Page<'_> {
         printable(&text.expect("a text takes everything that the templates write"))
     }
 
+    fn document(&self) -> &Document {
+        self.view.document
+    }
+
     /// Returns the worst severity that asks somebody to act.
-    pub fn worst(&self) -> Option<Severity> {
+    fn worst(&self) -> Option<Severity> {
         let severities = self.findings.iter().map(|finding| finding.severity);
         severities.min().filter(|worst| *worst != Severity::Info)
     }
 
+    /// Returns the answer to "may we ship?", and the severity of the worst news of the page.
+    fn answer(&self) -> (String, Option<Severity>) {
+        let (sentence, news) = answer(self.view, self.findings);
+        let totals = &self.view.totals;
+        let has_problem = !totals.problems.is_empty() || totals.unknown > 0;
+        let doubt = has_problem.then_some(Severity::Warning);
+        let news = [news, doubt, self.worst()].into_iter().flatten().min();
+        (sentence, news)
+    }
+
     /// Returns whether figures may be out of date: the last poll failed, or there was none yet.
-    pub fn is_outdated(&self) -> bool {
-        let last = self.document.status.last.as_ref();
+    fn is_outdated(&self) -> bool {
+        let last = self.document().status.last.as_ref();
         !last.is_some_and(PollOutcome::is_well)
     }
 
@@ -81,45 +100,88 @@ impl Page<'_> {
         self.telemetry_path.is_none()
     }
 
-    /// Counts the chosen repositories that the last poll did not read.
-    fn older(&self) -> usize {
-        self.chosen.outdated()
+    /// Returns whether the page is to be read as it is: nothing is folded, and there is no choice.
+    fn is_static(&self) -> bool {
+        self.is_file() || self.query.print == "1"
     }
 
-    /// Returns the repositories with translations that pass `accepts`, both the furthest behind
-    /// first.
-    fn groups(&self, accepts: impl Fn(&Translation) -> bool) -> Vec<(&Row, Vec<&Translation>)> {
-        let rows = worst_first(self.chosen.rows.iter());
-        let groups = rows.into_iter().map(|row| {
-            let translations = row.translations().iter();
-            let mut translations: Vec<_> = translations.filter(|one| accepts(one)).collect();
-            furthest_first(&mut translations, |one| one.gap());
-            (row, translations)
+    /// Returns the time of the last read of any chosen repository, or of the stale ones.
+    fn read_at(&self, is_stale: bool) -> Option<Timestamp> {
+        let rows = self.view.rows.iter();
+        let rows = rows.filter(|row| !is_stale || row.state == State::Stale);
+        rows.filter_map(|row| row.read_at).max()
+    }
+
+    /// Names what is selected.
+    fn selection(&self, names: &BTreeMap<&str, &str>) -> String {
+        let Query { repo, language, .. } = self.query;
+        let language = match names.get(&**language) {
+            Some(name) => format!("{name} ({language})"),
+            None => language.clone(),
+        };
+        match (&*language, &**repo) {
+            ("", repo) => repo.to_owned(),
+            (language, "") => language.to_owned(),
+            (language, repo) => format!("{language} of {repo}"),
+        }
+    }
+
+    /// Returns the translations to act on, and the number of those that are left out.
+    fn actions(&self) -> (Vec<(&Row, &Translation)>, usize) {
+        let mut actions = self.view.actions(self.query.only());
+        let all = actions.len();
+        actions.truncate(if self.query.is_only() || self.is_static() {
+            MOST
+        } else {
+            FIRST
         });
-        groups
-            .filter(|(_, translations): &(_, Vec<_>)| !translations.is_empty())
-            .collect()
-    }
-
-    fn stalled(&self) -> Vec<(&Row, Vec<&Translation>)> {
-        self.groups(|one| one.has(TranslationProblem::Stalled))
-    }
-
-    /// Returns the translations that are not ready for a date.
-    fn due_at(&self, at: Timestamp) -> Vec<(&Row, Vec<&Translation>)> {
-        self.groups(|one| one.is_unready() && one.target().due == Some(at))
+        let left = all - actions.len();
+        (actions, left)
     }
 
     fn grid(&self) -> Grid<'_> {
         let size = self.telemetry_path.map_or(usize::MAX, |_| ROWS);
-        Grid::new(&self.chosen.rows, self.query, size)
+        Grid::new(&self.view.rows, self.query, size)
     }
 
-    /// Returns the languages, the furthest behind first.
+    /// Returns the translations of these rows that are not ready.
+    fn unready<'a>(&self, rows: &[(&'a Row, Totals)]) -> Vec<(&'a Row, &'a Translation)> {
+        let known = rows
+            .iter()
+            .flat_map(|(row, _)| row.known.iter().map(move |one| (*row, one)));
+        let mut unready: Vec<_> = known.filter(|(_, one)| !one.is_ready()).collect();
+        if self.query.order() == Order::Urgent {
+            by_urgency(&mut unready);
+        }
+        unready
+    }
+
+    /// Returns code and name of the languages that the search finds.
+    fn found<'a>(&self, names: &BTreeMap<&'a str, &'a str>) -> Vec<(&'a str, &'a str)> {
+        let wanted = self.query.q.trim().to_lowercase();
+        let names = names.iter().map(|(code, name)| (*code, *name));
+        let found = names.filter(|(code, name)| {
+            code.to_lowercase() == wanted || name.to_lowercase().contains(&wanted)
+        });
+        found.take(ROWS).collect()
+    }
+
     fn languages(&self) -> Vec<(&str, Totals)> {
-        let mut languages = languages(&*self.chosen.rows);
-        furthest_first(&mut languages, |(_, totals)| totals.gap.get());
+        let mut languages = languages(&*self.view.rows);
+        let order = Order::of_languages(self.query.order());
+        order.sort(&mut languages, |(_, totals)| totals);
         languages
+    }
+
+    /// Returns the name of each language that has one, also of stale repositories.
+    fn names(&self) -> BTreeMap<&str, &str> {
+        let known = self.view.rows.iter().flat_map(|row| &*row.known);
+        let named = known.filter(|one| !one.language.name.is_empty());
+        // Of several names, the first remains.
+        named
+            .rev()
+            .map(|one| (one.code(), &*one.language.name))
+            .collect()
     }
 
     /// Returns the causes of failing repositories, for the finding that reports them.
@@ -127,7 +189,7 @@ impl Page<'_> {
         if finding.repositories == 0 || finding.kind != ProblemKind::PollsFailing {
             return Vec::new();
         }
-        self.chosen.causes(|_| true)
+        self.view.causes(|_| true)
     }
 }
 
@@ -142,40 +204,46 @@ fn tone(news: Option<Severity>) -> (&'static str, &'static str) {
     }
 }
 
-/// Returns the name of a language with its code, or the code alone if the API reports no name.
-fn language_name(names: &BTreeMap<&str, &str>, code: &str) -> String {
-    match names.get(code) {
-        None | Some(&"") => code.to_owned(),
-        Some(name) => format!("{name} ({code})"),
+/// Returns the name of a language, or its code if the API reports no name.
+fn language_name<'a>(names: &BTreeMap<&str, &'a str>, code: &'a str) -> &'a str {
+    names.get(code).copied().unwrap_or(code)
+}
+
+/// Returns the class of a cell: the gap in four steps, or that it is overdue, paused or unknown.
+fn class(one: &Translation) -> &'static str {
+    match one.gap() {
+        _ if one.has(TranslationProblem::Overdue) => "overdue",
+        _ if one.rests() => "paused",
+        None => "unknown",
+        Some(gap) if gap <= 0.0 => "ready",
+        Some(gap) if gap <= 0.1 => "gap1",
+        Some(gap) if gap <= 0.25 => "gap2",
+        Some(gap) if gap <= 0.5 => "gap3",
+        Some(_) => "gap4",
     }
 }
 
-/// Returns the marks of a translation, each a word and a class of the stylesheet.
-fn marks(translation: &Translation) -> String {
-    match translation.readiness {
-        Readiness::Resting => "resting".to_owned(),
-        Readiness::Ready => "ready".to_owned(),
-        Readiness::Behind | Readiness::Unknown => {
-            let problems = translation.problems.iter();
-            let words: Vec<_> = problems.map(|problem| problem.kind.words()).collect();
-            words.join(" ")
-        }
+/// Returns the text of a cell: a figure and the marks, or a tick.
+fn figure(one: &Translation) -> String {
+    match one.readiness {
+        Readiness::Ready => "\u{2713}".to_owned(),
+        _ => percent(one.ratio).replace('%', "") + &words::marks(one),
     }
 }
 
-/// Returns the class of a mean, which nothing colours beside unknown completions.
-fn mean_class(totals: &Totals) -> String {
-    heat(totals.gap.get().filter(|_| totals.unknown == 0))
+/// Describes a translation by itself, for the name of a link.
+fn label(names: &BTreeMap<&str, &str>, row: &Row, one: &Translation) -> String {
+    let language = language_name(names, one.code());
+    let label = format!("{language} of {}: {}", row.name(), percent(one.ratio));
+    match problems(one) {
+        problems if problems.is_empty() => label,
+        problems => format!("{label}, {problems}"),
+    }
 }
 
-/// Returns the class of a tile: unknown, or one for each tenth of the gap.
-fn heat(gap: Option<f64>) -> String {
-    gap.map_or("unknown".to_owned(), |gap| {
-        let tenths = (gap * 10.0 - 1e-9).ceil().clamp(0.0, 10.0);
-        format!("h{}", 10.0 - tenths)
-    })
-}
-
-fn percent(ratio: Option<f64>) -> String {
-    ratio.map_or("?".to_owned(), words::percent)
+/// Names the problems of a translation, the worst first.
+fn problems(one: &Translation) -> String {
+    let problems = one.problems.iter().rev();
+    let words: Vec<_> = problems.map(|problem| problem.kind.words()).collect();
+    words.join(", ")
 }

@@ -1,7 +1,7 @@
 //! The query of a page: `repo` and `language` select the part of the document that the whole page
-//! is about; `q`, `only`, `sort` and `page` choose rows of its table.
+//! is about; `q`, `only`, `sort` and `page` choose and order what its lists show.
 
-use crate::domain::TranslationProblem;
+use crate::{domain::TranslationProblem, report::order::Order};
 use url::form_urlencoded::Serializer;
 
 /// The choices of a visitor. An empty text chooses nothing.
@@ -13,14 +13,16 @@ pub struct Query {
     pub language: String,
     /// A part of the names of the rows to show.
     pub q: String,
-    /// The label of a problem that the rows to show have.
+    /// The label of a problem that is shown alone, or `any`.
     only: String,
-    /// `name`; otherwise the rows furthest behind come first.
+    /// The label of an [`Order`].
     sort: String,
     /// The number of the page, from 1; it may be beyond the last page.
     pub page: usize,
     /// `1` makes the browser load the page again every minute. No link carries it on.
     pub refresh: String,
+    /// `1` opens all that is folded, for a print. No link carries it on.
+    pub print: String,
 }
 
 impl Query {
@@ -32,19 +34,23 @@ impl Query {
         let value = |name| {
             let mut values = parameters.iter().rev();
             let found = values.find(|(key, value)| key == name && !value.is_empty());
-            found.map(|(_, value)| value.clone())
+            found.map(|(_, value)| value.clone()).unwrap_or_default()
         };
-        let page = value("page").map_or(Ok(1), |page| page.parse());
+        let page = match value("page") {
+            page if page.is_empty() => Ok(1),
+            page => page.parse(),
+        };
         Ok(Self {
-            repo: value("repo").unwrap_or_default(),
-            language: value("language").unwrap_or_default(),
-            q: value("q").unwrap_or_default(),
-            only: value("only").unwrap_or_default(),
-            sort: value("sort").unwrap_or_default(),
+            repo: value("repo"),
+            language: value("language"),
+            q: value("q"),
+            only: value("only"),
+            sort: value("sort"),
             page: page.map_err(
                 |_| "page is not the number of a page; write one from 1, or leave it out\n",
             )?,
-            refresh: value("refresh").unwrap_or_default(),
+            refresh: value("refresh"),
+            print: value("print"),
         })
     }
 
@@ -52,13 +58,20 @@ impl Query {
         self.repo.is_empty() && self.language.is_empty()
     }
 
+    /// Returns whether problems alone are shown, of one kind or of any.
+    pub fn is_only(&self) -> bool {
+        self.only == ANY || self.only().is_some()
+    }
+
     pub fn only(&self) -> Option<TranslationProblem> {
         let mut kinds = TranslationProblem::ALL.iter().copied();
         kinds.find(|kind| kind.label() == self.only)
     }
 
-    pub fn is_by_name(&self) -> bool {
-        self.sort == "name"
+    pub fn order(&self) -> Order {
+        let mut orders = Order::ALL.into_iter();
+        let order = orders.find(|order| order.label() == self.sort);
+        order.unwrap_or(Order::Urgent)
     }
 
     /// Returns the link to one repository or language, by the name of the parameter.
@@ -76,6 +89,15 @@ impl Query {
         link.finish()
     }
 
+    /// Returns the query of the same selection for other outputs.
+    pub fn selection(&self) -> String {
+        let selection = Self {
+            repo: self.repo.clone(),
+            ..Self::default()
+        };
+        selection.with("language", &self.language)
+    }
+
     /// Returns the other parameters that have a value.
     pub fn others(&self, parameter: &str) -> Vec<(&'static str, &str)> {
         let parameters = [
@@ -90,6 +112,9 @@ impl Query {
         others.collect()
     }
 }
+
+/// The value of `only` for problems of any kind.
+pub const ANY: &str = "any";
 
 #[cfg(test)]
 mod tests {
@@ -107,6 +132,7 @@ mod tests {
         assert_eq!(query.with("only", ""), link);
         assert_eq!(query.with("page", "2"), format!("{link}&page=2"));
         assert_eq!(query.with("q", ""), "?language=pt%2BBR");
+        assert_eq!(query.selection(), "?language=pt%2BBR");
         assert_eq!(Query::to("repo", "a/[b]"), "?repo=a%2F%5B%5B%5Db%5B%5D%5D");
     }
 }

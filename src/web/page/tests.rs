@@ -90,11 +90,11 @@ fn words(page: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Returns the names of the rows.
+/// Returns the names of the rows of the map, or of the list in its place.
 fn names(page: &str) -> Vec<String> {
-    let (_, table) = page.split_once("<tbody>").unwrap_or_default();
-    let names = table.split("title=\"").skip(1);
-    let names = names.filter_map(|name| name.split_once("\"><bdi>"));
+    let (_, map) = page.split_once("id=\"map\"").unwrap_or_default();
+    let rows = map.split("<th scope=\"row\">").skip(1);
+    let names = rows.filter_map(|row| row.split_once("<bdi>")?.1.split_once("</bdi>"));
     names.map(|(name, _)| name.to_owned()).collect()
 }
 
@@ -119,41 +119,41 @@ async fn the_answer_names_its_reason_and_its_mark_the_worst_news() {
         ..snapshot(Vec::new())
     };
     for (snapshot, mark, answer) in [
-        (one(Some(100.0)), '\u{2713}', "Ready to ship: 1 of 1 ready"),
+        (
+            one(Some(100.0)),
+            '\u{2713}',
+            "Ready to ship: 1 of 1 translation ready",
+        ),
         (
             one(Some(50.0)),
             '\u{25cb}',
-            "Not ready to ship: 0 of 1 ready",
+            "Not ready to ship: 0 of 1 translation ready",
         ),
         (
             one(None),
             '!',
-            "Unknown: ? of 1 ready, 1 without a completion",
+            "Unknown: ? of 1 translation ready, 1 translation without a known completion",
         ),
         (
             one(Some(0.5)),
             '!',
-            "Unknown: api.completion_scale does not fit the completions",
+            "Unknown: ? of 1 translation ready, the completions do not fit their scale",
         ),
         (
             overdue,
             '\u{2717}',
-            "Not ready to ship: 0 of 1 ready, 1 overdue",
+            "Not ready to ship: 0 of 1 translation ready, 1 overdue",
         ),
         (
             unread,
             '!',
-            "Not known yet: 1 of 1 ready, 1 repository without data",
+            "Not known now: 1 of 1 translation ready, 1 repository not read",
         ),
-        (
-            nothing_read,
-            '!',
-            "Not known yet: 1 repository without data",
-        ),
+        (nothing_read, '!', "Not known now: 1 repository not read"),
         (
             no_languages,
             '\u{25cb}',
-            "Nothing to ship: no translation known",
+            "Nothing to ship: no repository has a target language",
         ),
         (
             filtered,
@@ -185,7 +185,7 @@ async fn nothing_is_claimed_before_the_end_of_the_first_poll() {
     assert!(words_of(&fixture).await.starts_with(answer));
     let restored = Condition::Restored(languages(vec![record("de", 100.0, 1)]));
     fixture.show(snapshot(vec![shown(1, "a/a", restored)]));
-    let answer = "\u{25cb} Not known now: 1 of 1 ready";
+    let answer = "\u{25cb} Not known yet: 1 of 1 translation ready, the first poll";
     assert!(words_of(&fixture).await.starts_with(answer));
     let none = words(&body(fixture.ask("GET /?language=sv").await).await);
     assert!(none.contains("No known repository and language matches"));
@@ -205,12 +205,7 @@ async fn a_selection_is_what_the_whole_page_is_about() {
     for (uri, title, answer, rows) in [
         ("/?repo=acme/a", "acme/a", "1 of 2", &["acme/a"][..]),
         ("/?repo=acme/*", "acme/*", "1 of 3", &["acme/b", "acme/a"]),
-        (
-            "/?language=de",
-            "Name of de (de)",
-            "1 of 2",
-            &["acme/b", "acme/a"],
-        ),
+        ("/?language=de", "Name of de (de)", "1 of 2", &["acme/b"]),
         ("/?repo=*/b&language=d*", "d* of */b", "0 of 1", &["acme/b"]),
     ] {
         let page = page_of(&snapshot, uri).await;
@@ -244,7 +239,10 @@ async fn search_filter_and_order_are_of_rows_alone() {
         let page = page_of(&snapshot, uri).await;
         assert_eq!(names(&page), rows, "{uri}");
         let words = words(&page);
-        assert!(words.contains("Not ready to ship: 0 of 4 ready"), "{words}");
+        assert!(
+            words.contains("Not ready to ship: 0 of 4 translations ready"),
+            "{words}"
+        );
         let says_so = words.contains("; the figures above are of all");
         assert_eq!(
             says_so,
@@ -271,7 +269,7 @@ async fn a_page_has_200_rows_and_one_beyond_the_last_is_the_last() {
         since: None,
         max_size: 0,
     });
-    assert_eq!(file.matches("<th scope=\"row\">").count(), 450);
+    assert_eq!(self::names(&file).len(), 450);
     assert!(!file.contains("<form") && !file.contains("href=\"?") && !file.contains("href=\"-/"));
 }
 
@@ -301,18 +299,28 @@ async fn the_last_value_of_a_parameter_wins_and_an_empty_one_is_absent() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_list_names_the_20_languages_of_a_repository_that_are_furthest_behind() {
+async fn the_first_20_to_act_on_come_by_date_then_by_gap_and_a_filter_shows_all() {
     let of = |n: u8| record(&format!("l{n:02}"), f64::from(99 - n), 1);
     let mut snapshot = snapshot(vec![read(1, "a/a", (0..50).map(of).collect())]);
-    snapshot.settings.targets = Targets(vec![entry(&[], &[], 1.0, "2020-01-01")]);
-    let page = page_of(&snapshot, "/").await;
-    assert_eq!(page.matches("class=\"chip ").count(), 20);
-    let words = words(&page);
-    assert!(
-        words.contains("l49 50 overdue /100 l48 51 overdue /100"),
-        "{words:.900}"
-    );
-    assert!(words.contains("/100 and 30 more"), "{words:.2000}");
+    snapshot.settings.targets = Targets(vec![
+        entry(&[], &["l0*"], 0.995, "2020-01-01"),
+        entry(&[], &[], 0.995, "2020-01-02"),
+    ]);
+    for (uri, count, more) in [("/", 20, true), ("/?only=any", 50, false)] {
+        let page = page_of(&snapshot, uri).await;
+        let (act, _) = page
+            .split_once("</section>")
+            .unwrap()
+            .1
+            .split_once("</section>")
+            .unwrap();
+        assert_eq!(act.matches("<th scope=\"row\">").count(), count, "{act}");
+        assert_eq!(act.contains("\"?only=any#act\">and 30 more</a>"), more);
+        let places =
+            ["l09", "l00", "l49"].map(|code| act.find(&format!("Name of {code}")).unwrap());
+        assert!(places.is_sorted(), "{act}");
+        assert!(act.contains("50 of 99.5"), "{act}");
+    }
 }
 
 #[tokio::test(start_paused = true)]
@@ -339,11 +347,11 @@ async fn the_worst_problems_come_first() {
 
 #[tokio::test(start_paused = true)]
 async fn first_sights_are_no_progress_and_nothing_unknown_counts_as_none() {
-    let too_early = "1 not judged: ";
+    let too_early = "1 not judged: pace known on ";
     for (days, is_known) in [(1, false), (9, true)] {
         let snapshot = snapshot_of(&[("a/a", Some(50.0), days)]);
         let page = page_of(&snapshot, "/?language=de").await;
-        assert_eq!(page.contains(&format!("{days} d ago")), is_known);
+        assert_eq!(page.contains(&format!(">{days} days<")), is_known);
         let words = words(&page);
         assert_eq!(words.contains(too_early), !is_known, "{words}");
         assert_eq!(words.contains("1 stalled"), is_known, "{words}");
@@ -364,12 +372,9 @@ async fn a_repository_that_was_not_read_is_named_beside_the_figures() {
     }
     let words = words(&page_of(&snapshot, "/").await);
     assert!(
-        words.contains("Updated 0 s ago except 2 repositories"),
+        words.contains("Read 2026-11-24 00:00 UTC except 2 repositories"),
         "{words}"
     );
-    assert!(words.contains("a/b private read 1 d ago"), "{words}");
-    let ahead = format!("a/c read {}", days_ago(-1));
-    assert!(words.contains(&ahead), "{words}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -377,11 +382,12 @@ async fn a_repository_of_resting_translations_rests_even_after_their_date() {
     let mut snapshot = snapshot_of(&[("a/a", Some(50.0), 9)]);
     snapshot.settings.targets = Targets(vec![entry(&[], &[], 0.0, "2020-01-01")]);
     let page = page_of(&snapshot, "/").await;
-    let row = page.contains(">resting</td>") && !page.contains("0/0");
-    assert!(row, "{page}");
-    let resting = words(&page_of(&snapshot, "/?language=de").await);
-    assert!(resting.contains("1 resting") && resting.contains("2020-01-01"));
-    assert!(!resting.contains("days overdue"), "{resting}");
+    let words = words(&page);
+    assert!(words.contains("Nothing to ship: 1 paused"), "{words:.900}");
+    assert!(
+        words.contains("50%, paused") && !words.contains("days overdue"),
+        "{words}"
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -393,15 +399,98 @@ async fn figures_lead_to_the_work_and_names_to_their_part_of_the_page() {
     };
     let page = page_of(&snapshot, "/").await;
     for link in [
-        "href=\"https://t.example/c/de\" rel=\"noopener noreferrer\">40</a>",
+        "href=\"https://t.example/c/de\" aria-label=\"Translate Name of de of a/c: 40%, stalled\">",
         "href=\"?language=de\"",
         "href=\"?repo=a%2F%5B%5B%5Db%5B%5D%5D\"",
-        "href=\"?only=stalled#repositories\"",
+        "href=\"?only=stalled#act\"",
     ] {
         assert!(page.contains(link), "{link}: {page}");
     }
     let one = page_of(&snapshot, "/?repo=a%2F%5B%5B%5Db%5B%5D%5D").await;
     assert_eq!(names(&one), ["a/[b]"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn rows_that_are_ready_are_folded_and_a_cell_is_named_by_itself() {
+    let mut snapshot = snapshot(vec![
+        read(
+            1,
+            "a/a",
+            vec![record("de", 100.0, 1), record("fr", 100.0, 1)],
+        ),
+        read(
+            2,
+            "a/b",
+            vec![record("de", 41.0, 9), record("fr", 100.0, 1)],
+        ),
+    ]);
+    snapshot.settings.links.language = Template::of_language("https://t.example/{language}").ok();
+    let page = page_of(&snapshot, "/").await;
+    assert_eq!(names(&page), ["a/b"]);
+    assert!(
+        words(&page).contains("1 repository ready in everything: a/a"),
+        "{page}"
+    );
+    let cell = "<td class=\"gap4\"><a href=\"https://t.example/de\" \
+                aria-label=\"Name of de of a/b: 41%, stalled\">41=</a></td><td>✓</td>";
+    assert!(page.contains(cell), "{page}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn stale_data_are_grey_dated_and_in_no_count() {
+    let mut snapshot = snapshot_of(&[("a/a", Some(100.0), 9)]);
+    let old = Languages {
+        read_at: Timestamp::from_millis(NOW.as_millis() - 7_200_000),
+        records: vec![record("de", 50.0, 9), record("fr", 60.0, 9)].into(),
+    };
+    let condition = Condition::Stale {
+        languages: Arc::new(old),
+        failure: Some(Failure::new("no", "wait", NOW)),
+    };
+    snapshot.repositories.push(shown(2, "a/b", condition));
+    let page = page_of(&snapshot, "/").await;
+    let words = words(&page);
+    assert!(
+        words.contains("Not known now: 1 of 1 translation ready"),
+        "{words:.900}"
+    );
+    assert!(
+        words.contains("Not counted: 1 that cannot be read (a/b)."),
+        "{words:.900}"
+    );
+    let since = "Grey: as of 2026-11-22 22:00 UTC, 2 h ago; cannot be checked now.";
+    assert!(words.contains(since), "{words}");
+    assert!(
+        page.contains("<tr class=\"old\">") && words.contains("60="),
+        "{page}"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_changes_since_last_week_come_from_the_readings_that_records_keep() {
+    let changed = |code, before: f64, after: f64| {
+        let mut record = record(code, before, 9);
+        record.observe(Completion::new(after), 100.0, days_ago(1));
+        record
+    };
+    let mut snapshot = snapshot(vec![read(
+        1,
+        "a/a",
+        vec![
+            changed("de", 90.0, 100.0),
+            changed("fr", 96.0, 58.0),
+            changed("it", 40.0, 47.2),
+        ],
+    )]);
+    snapshot.settings.targets = Targets(vec![entry(&[], &["it"], 1.0, "2026-11-22")]);
+    let page = page_of(&snapshot, "/").await;
+    let line =
+        "Since 14 November: 1 fell (fr of a/a, 96% to 58%), 1 became overdue, 1 became ready.";
+    assert!(words(&page).contains(line), "{:.1500}", words(&page));
+    assert!(page.contains("47 of 100 <small>+7</small>"), "{page}");
+    let language = words(&page_of(&snapshot, "/?language=it").await);
+    let sum = "Name of it (it): 0 of 1 ready; 1 more by 28 January 2027";
+    assert!(language.contains(sum), "{language}");
 }
 
 #[tokio::test(start_paused = true)]

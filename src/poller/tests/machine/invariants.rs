@@ -154,7 +154,7 @@ impl World {
                 if progress != expected.map(|expected| expected.progress_at.min(now)) {
                     found.push(format!("{key:?} has the clock {progress:?}: {expected:?}"));
                 }
-                let fallen_from = one.fall.as_ref().map(|fall| fall.from);
+                let fallen_from = one.fall.as_ref().map(|fall| fall.ratio);
                 let from = expected.and_then(|expected| expected.fallen_from);
                 let scale = document.settings.scale;
                 let from = from.and_then(|from| scale.ratio(Completion::new(from)?));

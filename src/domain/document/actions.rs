@@ -1,0 +1,67 @@
+//! What to act on first, and what has changed since an earlier time.
+
+use super::{Readiness, Row, Translation, View};
+use crate::{
+    domain::{NotJudged, TranslationProblem},
+    support::clock::Timestamp,
+};
+use std::cmp::Ordering;
+
+impl View<'_> {
+    /// Returns the translations with problems, or with one kind of them, by date, then by gap.
+    /// Stale ones are among them.
+    pub fn actions(&self, only: Option<TranslationProblem>) -> Vec<(&Row, &Translation)> {
+        let rows = self.rows.iter();
+        let known = rows.flat_map(|row| row.known.iter().map(move |one| (row, one)));
+        let mut actions: Vec<_> = known
+            .filter(|(_, one)| only.map_or(!one.problems.is_empty(), |kind| one.has(kind)))
+            .collect();
+        by_urgency(&mut actions);
+        actions
+    }
+
+    /// Returns the time at which a translation that is too new will be judged.
+    pub fn judged_at(&self, one: &Translation) -> Option<Timestamp> {
+        let general = self.document.settings.thresholds.stalled_after;
+        let stalled_after = one.target().stalled_after.unwrap_or(general);
+        let first = one
+            .last_progress
+            .filter(|_| one.not_judged == Some(NotJudged::TooEarly));
+        Some(first?.saturating_add(stalled_after))
+    }
+}
+
+/// Sorts translations by date, then by gap, the largest first. One without a date comes last.
+pub fn by_urgency(translations: &mut [(&Row, &Translation)]) {
+    translations.sort_by(|(_, one), (_, other)| {
+        let due = |one: &Translation| (one.target().due.is_none(), one.target().due);
+        let gaps = other.gap().partial_cmp(&one.gap());
+        due(one)
+            .cmp(&due(other))
+            .then(gaps.unwrap_or(Ordering::Equal))
+    });
+}
+
+impl Translation {
+    /// Returns the state that the translation has entered since `at`, when it had the ratio
+    /// `earlier`: `overdue`, `unready` after it was ready, or `ready`. Judges then and now by
+    /// today's target.
+    pub fn became(&self, earlier: Option<f64>, at: Timestamp) -> Option<&'static str> {
+        let was_ready = earlier.map(|ratio| ratio >= self.target().ratio);
+        let is_due = self.target().due.is_some_and(|due| due >= at);
+        match self.readiness {
+            Readiness::Ready => (was_ready == Some(false)).then_some("ready"),
+            Readiness::Behind | Readiness::Unknown
+                if is_due && self.has(TranslationProblem::Overdue) =>
+            {
+                Some("overdue")
+            }
+            // A language that is missing became unlisted.
+            Readiness::Behind | Readiness::Unknown => (was_ready == Some(true)
+                && !self.is_missing
+                && self.not_judged != Some(NotJudged::SuspectScale))
+            .then_some("unready"),
+            Readiness::Resting => None,
+        }
+    }
+}
