@@ -84,12 +84,12 @@ impl Client {
     ///
     /// Fails if the certificates cannot be used.
     pub fn new(config: &ApiConfig, instruments: Arc<Instruments>) -> Result<Self, SetupError> {
-        let mut repositories = config.base_url.clone();
+        let mut repositories = config.base_url().clone();
         repositories.set_path(&format!(
             "{}/v1/repositories",
-            config.base_url.path().trim_end_matches('/')
+            config.base_url().path().trim_end_matches('/')
         ));
-        let proxy = Proxy::of_environment(&config.base_url)?;
+        let proxy = Proxy::of_environment(config.base_url())?;
         if let Some(proxy) = &proxy {
             tracing::info!(%proxy, "the API is reached through a proxy");
         }
@@ -98,7 +98,7 @@ impl Client {
             repositories,
             config: config.clone(),
             proxy,
-            pace: Arc::new(Pace::new(config.requests_per_second)),
+            pace: Arc::new(Pace::new(config.requests_per_second.0.0)),
             instruments,
             key: Files::default(),
             roots: Files::default(),
@@ -110,17 +110,17 @@ impl Api for Client {
     type Session = PollSession;
 
     async fn begin(&self, now: Timestamp) -> Result<PollSession, Stop> {
-        let limit = self.config.timeout;
+        let limit = *self.config.timeout;
         let stop = |reason| {
             move |SetupError { what, hint }| Stop {
                 reason,
                 failure: Failure::new(what, hint, now),
             }
         };
-        let source = self.config.key.clone();
+        let config = self.config.clone();
         let key = self
             .key
-            .read("the key file", limit, move || read_key(&source));
+            .read("the key file", limit, move || read_key(&config));
         let key = key.await.map_err(stop(PollFailure::KeyFile))?;
         let config = self.config.clone();
         let read = move || tls::read_roots(&config);

@@ -6,13 +6,12 @@
 //! show it to everybody.
 
 use crate::{
-    config::{KEYS, Key, Options, Takes, repository_glob},
+    config::{KEYS, Key, Options, repository_glob},
     support::{glob::glob, logging},
 };
 use clap::{
     Arg, ArgAction, ArgMatches, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand,
     ValueEnum,
-    builder::RangedU64ValueParser,
     error::{ContextKind, ErrorKind},
 };
 use globset::Glob;
@@ -55,7 +54,11 @@ pub enum Command {
         after_help = "Example: translation-exporter check-config --config.file exporter.yaml \
                       --online"
     )]
-    CheckConfig(CheckConfig),
+    CheckConfig {
+        /// Also poll one page and one repository, and report the results
+        #[arg(long)]
+        online: bool,
+    },
     /// Check the health of a running exporter: exit code 0 or 1
     #[command(after_help = "Example: translation-exporter health --config.file exporter.yaml")]
     Health,
@@ -66,29 +69,11 @@ pub enum Command {
     Demo,
 }
 
-/// The arguments of `check-config`.
-#[derive(Debug, Clone, Copy, PartialEq, Args)]
-pub struct CheckConfig {
-    /// Send the API one request of each kind and report the results
-    #[arg(long, conflicts_with = "output")]
-    pub online: bool,
-    /// Print the active configuration as a table, or as YAML to paste
-    #[arg(long, value_name = "FORM", default_value = "table")]
-    pub output: Form,
-}
-
-/// The form of the active configuration.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Form {
-    Table,
-    Yaml,
-}
-
 /// The arguments of `once`.
 #[derive(Debug, Clone, Default, PartialEq, Args)]
 pub struct Once {
     /// Globs on owner/repo: read only these repositories [default: all]
-    #[arg(value_name = "REPO", value_parser = |text: &str| repository_glob(text, text))]
+    #[arg(value_name = "REPO", value_parser = repository_glob)]
     pub repositories: Vec<Glob>,
     /// Glob on language codes: print and judge only these
     #[arg(long = "language", value_name = "CODE", value_parser = glob)]
@@ -111,7 +96,7 @@ pub struct Once {
         long,
         value_name = "BYTES",
         default_value_t = 1_000_000,
-        value_parser = RangedU64ValueParser::<usize>::new().range(2000..)
+        value_parser = max_size
     )]
     pub max_size: usize,
     /// Exit 3 if a language is below its target
@@ -168,6 +153,11 @@ pub enum Output {
 /// The names of all outputs.
 const OUTPUTS: &str = "openmetrics, text, table, markdown, csv, json, html, languages, badge";
 
+fn max_size(text: &str) -> Result<usize, String> {
+    let size = text.parse().ok().filter(|size| *size >= 2000);
+    size.ok_or_else(|| "give a number of bytes, at least 2000".to_owned())
+}
+
 fn ratio(text: &str) -> Result<f64, String> {
     match text.parse() {
         Ok(ratio) if (0.0..=1.0).contains(&ratio) => Ok(ratio),
@@ -191,57 +181,111 @@ pub(crate) const DEMO_INTERVAL: &str = "5s";
 
 /// Returns the complete command line.
 fn command() -> clap::Command {
+    // With the version, as Prometheus prints its own.
+    let name = "translation-exporter,";
+    let with_options = |command: clap::Command| {
+        let options = options(command.get_name());
+        let command = command
+            .next_help_heading("Configuration")
+            .display_name(name);
+        command.args(options)
+    };
+    with_options(Cli::command()).mut_subcommands(with_options)
+}
+
+/// Returns the options of a command, or of the program itself.
+fn options(command: &str) -> Vec<Arg> {
     let file = Arg::new(CONFIG_FILE)
         .long(CONFIG_FILE)
         .value_name("FILE")
-        .help("YAML configuration file")
-        .global(true);
-    let options = iter::once(file).chain(KEYS.iter().filter_map(option));
-    // With the version, as Prometheus prints its own.
-    let name = "translation-exporter,";
-    Cli::command()
-        .next_help_heading("Configuration")
-        .args(options)
-        .display_name(name)
-        .mut_subcommands(|command| command.display_name(name))
+        .help("YAML configuration file");
+    let keys = KEYS.iter().filter(|key| uses(command, key.path));
+    iter::once(file)
+        .chain(keys.filter_map(|key| option(key, command)))
+        .collect()
+}
+
+/// Returns true if a command uses a key that has an option.
+fn uses(command: &str, path: &str) -> bool {
+    match command {
+        // It serves nothing.
+        "once" => !path.starts_with("web.") && !path.starts_with("poll."),
+        "health" => ["web.listen_addresses", "web.config_file"].contains(&path),
+        // It has an API of its own.
+        "demo" => !path.starts_with("api."),
+        _ => true,
+    }
 }
 
 /// Returns the option of a key, if it has one.
-fn option(key: &Key) -> Option<Arg> {
-    let name = key.flag.strip_prefix("--")?;
-    let default = match key.default {
-        "" => String::new(),
-        default => format!(" [default: {default}]"),
+fn option(key: &Key, command: &str) -> Option<Arg> {
+    let (name, value) = key.option()?;
+    let default = match (key.path, key.default) {
+        ("poll.interval", _) if command == "demo" => DEMO_INTERVAL,
+        (_, "") => "none",
+        (_, default) => default,
     };
-    let option = Arg::new(key.path)
-        .long(name)
-        .value_name(match key.takes {
-            Takes::File => "FILE",
-            Takes::Time(..) => "TIME",
-            _ => "VALUE",
-        })
-        .help(format!("{}{default}", key.help))
-        .global(true);
-    Some(match key.takes {
-        Takes::List(..) => option.action(ArgAction::Append),
-        _ => option,
-    })
+    let (help, _) = key.meaning.split_once(';').unwrap_or((key.meaning, ""));
+    let mut help = help.trim().to_owned();
+    help[..1].make_ascii_uppercase();
+    Some(
+        Arg::new(key.path)
+            .long(name.trim_start_matches('-'))
+            .value_name(value)
+            .help(format!("{help} [default: {default}]"))
+            .action(if is_list(key) {
+                ArgAction::Append
+            } else {
+                ArgAction::Set
+            }),
+    )
 }
 
-/// Collects the options; an empty option means none.
-fn typed(matches: &ArgMatches) -> Options {
-    let file = matches.get_one::<String>(CONFIG_FILE);
+/// Returns true if the option of a key may be repeated.
+fn is_list(key: &Key) -> bool {
+    key.path == "web.listen_addresses"
+}
+
+/// Collects the options before and after the command; the last one counts, and an empty one means
+/// none. Lists have all of them.
+///
+/// # Errors
+/// Returns the mistake of an option before a command that does not use it.
+fn typed(matches: &ArgMatches) -> Result<Options, String> {
+    let file = texts(matches, CONFIG_FILE).pop();
     let mut options = Options {
         config_file: file.filter(|file| !file.is_empty()).map(PathBuf::from),
         ..Options::default()
     };
-    for key in KEYS.iter().filter(|key| !key.flag.is_empty()) {
-        if let Some(typed) = matches.get_many::<String>(key.path) {
-            let typed: Vec<_> = typed.map(String::as_str).collect();
-            options.flags.insert(key.path, typed.join(","));
+    for key in KEYS.iter().filter(|key| key.option().is_some()) {
+        let all = texts(matches, key.path);
+        if let Some(name) = matches.subcommand_name()
+            && !uses(name, key.path)
+            && !all.is_empty()
+        {
+            return Err(format!(
+                "{} is of no use to `{name}`; leave it out",
+                key.path
+            ));
+        }
+        if let Some(last) = all.last() {
+            let text = if is_list(key) {
+                all.join(",")
+            } else {
+                last.clone()
+            };
+            options.flags.insert(key.path, text);
         }
     }
-    options
+    Ok(options)
+}
+
+/// Returns the values of an option, before and after the command.
+fn texts(matches: &ArgMatches, id: &str) -> Vec<String> {
+    let below = matches.subcommand().map(|(_, below)| below);
+    let all = iter::once(matches).chain(below);
+    let given = all.filter_map(|matches| matches.try_get_many(id).ok().flatten());
+    given.flatten().cloned().collect()
 }
 
 /// Reads the command line of the process. Without a command to run, prints the help, the version or
@@ -298,12 +342,15 @@ fn remedy(error: &clap::Error, parser: &clap::Command) -> Option<String> {
             "{argument} is an option of `{command}`: write `{command} {argument}`"
         ));
     }
+    if name == "format" {
+        return Some("--format is no option; write --output".to_owned());
+    }
     let path = name.replace('-', "_");
     let key = KEYS.iter().find(|key| key.path == path)?;
-    let (flag, variable) = (key.flag, key.variable());
-    Some(match key.takes {
-        _ if !flag.is_empty() => format!("{argument} is no option; write {flag}"),
-        Takes::Secret => format!(
+    let variable = key.variable();
+    Some(match (key.path, key.option()) {
+        (_, Some((flag, _))) => format!("{argument} is no option; write {flag}"),
+        ("api.key", None) => format!(
             "{path} has no option, because the list of processes would show it; write \
              --api.key-file, or set {variable}"
         ),
@@ -326,14 +373,12 @@ pub fn parse_from(
         Some(message) => parser.error(ErrorKind::UnknownArgument, message),
         None => error,
     })?;
+    let mut refused = |message| parser.error(ErrorKind::ValueValidation, message);
     let cli = Cli {
-        options: typed(&matches),
+        options: typed(&matches).map_err(&mut refused)?,
         ..Cli::from_arg_matches(&matches)?
     };
-    match same_path(&cli) {
-        Some(message) => Err(parser.error(ErrorKind::ValueValidation, message)),
-        None => Ok(cli),
-    }
+    same_path(&cli).map_or(Ok(cli), |message| Err(refused(message)))
 }
 
 #[cfg(test)]

@@ -25,7 +25,7 @@ use crate::{
     support::{clock::Clock, hint::SetupError, logging},
 };
 use anyhow::Context as _;
-use std::{ffi::OsString, path::Path, sync::Arc};
+use std::{ffi::OsString, sync::Arc};
 use tokio::runtime::Builder;
 use url::Position;
 
@@ -85,7 +85,7 @@ pub fn run(cli: Cli) -> Result<(), RunError> {
             Command::Serve => serve::serve(options, None).await,
             Command::Demo => demo::demo(options).await,
             Command::Once(arguments) => once::once(&options, arguments).await,
-            Command::CheckConfig(arguments) => check_config::check(&options, arguments).await,
+            Command::CheckConfig { online } => check_config::check(&options, online).await,
             Command::Health => health::check(options).await,
         }
     });
@@ -107,12 +107,18 @@ async fn off_the_runtime<T: Send + 'static>(work: impl FnOnce() -> T + Send + 's
 
 /// Returns the host of the API, for people.
 fn api_host(config: &Config) -> Arc<str> {
-    config.api.base_url[Position::BeforeHost..Position::AfterPort].into()
+    config.api.base_url()[Position::BeforeHost..Position::AfterPort].into()
 }
 
 fn environment() -> Vec<(OsString, OsString)> {
     std::env::vars_os().collect()
 }
+
+/// The number of attempts at a repository in a poll.
+const MAX_ATTEMPTS: u32 = 4;
+
+/// The largest listing that is read to its end.
+const MAX_REPOSITORIES: usize = 200_000;
 
 /// The values that a command checks when it loads the configuration, besides `api.ca_file`.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -126,18 +132,24 @@ enum Uses {
 /// the command uses, so that one run shows every mistake.
 fn load(options: &Options, uses: Uses) -> Result<(Config, WebConfigFile), ConfigError> {
     let mut web_file = WebConfigFile::default();
-    let config = config::load(options, &environment(), |key, value| {
-        let path = Path::new(value);
-        match key {
-            "api.ca_file" => check_ca_file(path)?,
-            "state.file" => StateFile::check(path)?,
-            "web.config_file" if uses == Uses::All => {
-                web_file = WebConfigFile::load(Some(path))?;
-            }
-            "web.listen_addresses" if uses == Uses::All => listen::check(value.split(", "))?,
-            _ => {}
+    let config = config::load(options, &environment(), |sections| {
+        let mut checks: config::Checks = Vec::new();
+        if let Some(path) = &*sections.api.ca_file {
+            checks.push(("api.ca_file", check_ca_file(path).map_err(Into::into)));
         }
-        Ok(())
+        if let Some(path) = &*sections.state.file {
+            checks.push(("state.file", StateFile::check(path).map_err(Into::into)));
+        }
+        if uses == Uses::All {
+            let read = WebConfigFile::load(sections.web.config_file.as_deref());
+            checks.push(("web.config_file", read.map(|read| web_file = read)));
+            let addresses = sections.web.listen_addresses.iter().map(String::as_str);
+            checks.push((
+                "web.listen_addresses",
+                listen::check(addresses).map_err(Into::into),
+            ));
+        }
+        checks
     })?;
     Ok((config, web_file))
 }
@@ -158,7 +170,7 @@ fn open_state(
     let base_url = if is_demo {
         DEMO
     } else {
-        config.api.base_url.as_str()
+        config.api.base_url().as_str()
     };
     let now = Clock::system().now();
     let opened = StateFile::open(path, base_url, now)?;
@@ -196,16 +208,16 @@ fn settings(config: &Config) -> Settings {
         tracing::warn!("{warning}");
     }
     Settings {
-        interval: config.poll.interval,
-        stale_after: config.poll.stale_after,
-        concurrency: config.api.concurrency,
-        max_attempts: config.api.max_attempts,
-        max_repositories: config.api.max_repositories,
+        interval: *config.poll.interval,
+        stale_after: config.poll.stale_after(),
+        concurrency: *config.api.concurrency as usize,
+        max_attempts: MAX_ATTEMPTS,
+        max_repositories: MAX_REPOSITORIES,
         filter: config.filter.clone(),
         excluded_languages: config.excluded_languages.clone(),
         scale: Scale {
-            finished: config.api.completion_scale,
-            is_chosen: config.api.is_scale_chosen,
+            finished: *config.api.completion_scale,
+            is_chosen: config.is_scale_chosen,
         },
         targets: Targets::clone(&config.targets),
         thresholds: config.thresholds,

@@ -1,36 +1,45 @@
-//! Configuration: figment merges the layers, each value as text with its source, and the sections
-//! parse the merged values into a [`Config`]. Every error names its key, its source and the remedy.
+//! Configuration: figment merges the layers, each value as text with its source, and extracts the
+//! sections, whose values parse themselves. Every error names its key, its source and the remedy.
 //!
-//! [`load`] may be called at any time: it reads everything again and changes nothing. No error
-//! holds the API key or a value that might be it: a long value is described by its length, and the
-//! path of a file that does not exist is hidden, unless it is plainly a path.
+//! No error holds the API key, nor the path of an API key file that does not exist, unless it is
+//! plainly a path.
 
 mod api_key;
 mod file;
-mod keys;
 mod layers;
-mod reader;
 mod sections;
-mod values;
+mod text;
 
 use crate::{
-    domain::{Thresholds, filter::Filter, links::Links, targets::Targets},
+    domain::{
+        Thresholds,
+        filter::Filter,
+        links::Links,
+        targets::{Named, Target, TargetEntry, Targets, globs_in_words},
+    },
     support::logging::LogSettings,
 };
+use api_key::HIDDEN;
 use globset::GlobSet;
-use reader::DEFAULT;
+use humantime::format_duration;
+use layers::{DEFAULT, Layers, TARGETS};
+use sections::{TargetConfig, ThresholdConfig};
 use std::{
     collections::BTreeMap,
     ffi::OsString,
     fmt::{self, Display},
+    fs, mem,
+    net::IpAddr,
     path::PathBuf,
     sync::Arc,
+    time::Duration,
 };
+use text::Format;
+use url::Url;
 
-pub use api_key::{KeySource, read_key};
-pub use keys::{KEYS, Key, TARGET_KEYS};
-pub use sections::{ApiConfig, PollConfig, WebConfig};
-pub use values::{Takes, repository_glob};
+pub use api_key::read_key;
+pub use sections::{ApiConfig, KEYS, Key, PollConfig, Sections, TARGET_KEYS, WebConfig};
+pub use text::{Text, repository_glob};
 
 /// The layers that the command line and the command itself contribute.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -43,10 +52,12 @@ pub struct Options {
     pub defaults: String,
 }
 
-/// A valid configuration, and the source of each value.
+/// A valid configuration.
 #[derive(Debug)]
 pub struct Config {
     pub(crate) api: ApiConfig,
+    /// True if a layer above the defaults sets `api.completion_scale`, which then is never suspect.
+    pub(crate) is_scale_chosen: bool,
     pub poll: PollConfig,
     /// The filter on repositories.
     pub(crate) filter: Filter,
@@ -61,21 +72,9 @@ pub struct Config {
     pub(crate) state_file: Option<PathBuf>,
     pub(crate) web: WebConfig,
     pub(crate) log: LogSettings,
-    /// Every key once, in the order of [`KEYS`], and the targets.
-    pub(crate) settings: Vec<Setting>,
-}
-
-/// An active value.
-#[derive(Debug, Clone)]
-pub struct Setting {
-    pub key: &'static Key,
-    /// The text of the value. A path begins at the folder of the program, and a URL is as it is
-    /// used. An empty text stands for no value.
-    pub value: String,
-    /// The file and line, the variable or the option that set it, or `default`.
-    pub source: String,
-    /// The mistake in the value.
-    mistake: Option<String>,
+    /// The active configuration as a file, each value with its source. Defaults and secrets are
+    /// comments: a default follows other keys, which a set value does not.
+    pub yaml: String,
 }
 
 /// All mistakes in a configuration. No text of them holds anything that might be the API key.
@@ -97,21 +96,79 @@ impl Display for ConfigError {
 /// The path that messages show for [`Options::defaults`].
 const DEMO_FILE: &str = "<demo>";
 
-/// A secret, as a [`Setting`] shows it.
-const HIDDEN: &str = "<hidden>";
+/// Returns true for a place in [`Options::defaults`].
+pub fn is_of_demo(place: &str) -> bool {
+    place.starts_with("<demo>:")
+}
+
+/// The outcomes of checks of values in the modules that use them, by key.
+pub type Checks = Vec<(&'static str, anyhow::Result<()>)>;
 
 /// Reads the configuration: defaults, the file, `environment`, `options`; later ones win. The API
-/// key file is read once, so that a failure shows early. `check` checks the value of a key in the
-/// module that uses it.
+/// key file is read once, so that a failure shows early. `check` sees defaults in the place of
+/// mistakes.
 ///
 /// # Errors
 /// Returns all mistakes at once, including those that `check` finds.
 pub fn load(
     options: &Options,
     environment: &[(OsString, OsString)],
-    check: impl FnMut(&str, &str) -> anyhow::Result<()>,
+    check: impl FnOnce(&Sections) -> Checks,
 ) -> Result<Config, ConfigError> {
-    sections::config(layers::merge(options, environment)?, check)
+    let mut layers = layers(options, environment)?;
+    let sections: Sections = layers.extract("");
+    check_api(&mut layers, &sections.api);
+    check_poll(&mut layers, &sections.poll);
+    check_thresholds(&mut layers, &sections.thresholds);
+    check_links(&mut layers);
+    let (targets, of_targets) = targets(&mut layers, &sections.filter.exclude_languages.set);
+    for (key, outcome) in check(&sections) {
+        if let Err(error) = outcome {
+            layers.note(key, error);
+        }
+    }
+    if !layers.mistakes.is_empty() {
+        return Err(layers.error());
+    }
+    let yaml = yaml(&layers, &sections.poll) + &of_targets;
+    let Sections {
+        api,
+        poll,
+        filter,
+        thresholds,
+        links,
+        state,
+        web,
+        log,
+    } = sections;
+    Ok(Config {
+        api,
+        is_scale_chosen: layers.place("api.completion_scale") != DEFAULT,
+        poll,
+        filter: Filter {
+            include: filter.include.0.set,
+            exclude: filter.exclude.0.set,
+            private: *filter.private,
+        },
+        excluded_languages: filter.exclude_languages.0.set,
+        links: Arc::new(Links {
+            repository: links.repository.0,
+            language: links.language.0,
+        }),
+        targets: Arc::new(targets),
+        thresholds: Thresholds {
+            stalled_after: *thresholds.stalled_after,
+            regressed_by: *thresholds.regressed_by,
+            at_risk_within: *thresholds.at_risk_within,
+        },
+        state_file: state.file.0,
+        web,
+        log: LogSettings {
+            level: *log.level,
+            json: *log.format == Format::Json,
+        },
+        yaml,
+    })
 }
 
 /// Reads `web.listen_addresses` and `web.config_file`, by which a client finds a running exporter.
@@ -122,55 +179,216 @@ pub fn load(
 pub fn load_address(
     options: &Options,
     environment: &[(OsString, OsString)],
-) -> Result<(Vec<String>, Option<PathBuf>), ConfigError> {
-    let mut read = layers::merge(options, environment)?;
-    match read.parse("web.listen_addresses", values::addresses) {
-        Some(addresses) => Ok((addresses, read.file("web.config_file"))),
-        None => Err(ConfigError(read.mistakes())),
+) -> Result<WebConfig, ConfigError> {
+    let mut layers = layers(options, environment)?;
+    let sections: Sections = layers.extract("");
+    if layers.has_mistake("web.listen_addresses") {
+        return Err(layers.error());
+    }
+    Ok(sections.web)
+}
+
+/// Reads all layers.
+fn layers(options: &Options, environment: &[(OsString, OsString)]) -> Result<Layers, ConfigError> {
+    let mut layers = Layers::of(KEYS);
+    let mut read = layers.read_file(&options.defaults, DEMO_FILE);
+    if let Some(path) = &options.config_file {
+        let file = path.display().to_string();
+        read = fs::read_to_string(path)
+            .map_err(|error| {
+                let hint = "give the path of a readable YAML file in UTF-8";
+                format!("--config.file: cannot read {file}: {error}; {hint}")
+            })
+            .and_then(|text| layers.read_file(&text, &file));
+    }
+    for (name, value) in environment {
+        layers.read_variable(&name.to_string_lossy(), value);
+    }
+    for key in KEYS {
+        if let (Some(text), Some((flag, _))) = (options.flags.get(key.path), key.option()) {
+            let [section, name] = key.names();
+            layers.set(section, name, text.as_str().into(), flag);
+        }
+    }
+    match read {
+        Ok(()) => Ok(layers),
+        Err(mistake) => {
+            let path = options.config_file.clone().unwrap_or_default();
+            let is_secret = layers.is_secret(&path.to_string_lossy());
+            layers.mistake(if is_secret {
+                "--config.file: is the API key".to_owned()
+            } else {
+                mistake
+            });
+            Err(layers.error())
+        }
     }
 }
 
-/// Returns true for a place in [`Options::defaults`].
-pub fn is_of_demo(place: &str) -> bool {
-    place.starts_with("<demo>:")
+fn check_api(layers: &mut Layers, api: &ApiConfig) {
+    match &*api.base_url {
+        None => layers.note(
+            "api.base_url",
+            "is required, but not set; set it in the configuration file, as \
+             TRANSLATION_EXPORTER_API__BASE_URL or with --api.base-url",
+        ),
+        Some(url) if url.scheme() == "http" && !*api.allow_http && !is_loopback(url) => {
+            layers.note(
+                "api.base_url",
+                "would send the key unencrypted: http to a host that is not loopback; write \
+                 https://, or set api.allow_http to true",
+            );
+        }
+        Some(_) => {}
+    }
+    let [key, file] = ["api.key", "api.key_file"].map(|path| layers.text(path));
+    if layers.secrets.contains(&file) {
+        layers.note(
+            "api.key_file",
+            format_args!(
+                "the file {HIDDEN} does not exist; give a path from / on, or of a file that exists"
+            ),
+        );
+    }
+    match (&*key, &*file) {
+        ("", "") => layers.note(
+            "api.key",
+            "is required, or api.key_file, but neither is set; set api.key_file to the file that \
+             holds the API key, or TRANSLATION_EXPORTER_API__KEY to the key",
+        ),
+        (_, "") => {}
+        ("", _) => {
+            if let Err(error) = read_key(api) {
+                layers.note("api.key_file", error);
+            }
+        }
+        _ => {
+            let place = layers.place("api.key_file");
+            layers.note(
+                "api.key",
+                format_args!("is given, and api.key_file ({place}) too; remove one of the two"),
+            );
+        }
+    }
 }
 
-impl Config {
-    /// Returns a table of the keys with their active values and sources; secrets hidden.
-    pub fn describe(&self) -> String {
-        let mut lines = vec![format!("{:24}  {:28}  SOURCE\n", "KEY", "VALUE")];
-        for setting in &self.settings {
-            let value = match setting.value.as_str() {
-                "" => "-".to_owned(),
-                value => value.escape_debug().to_string().replace("\\\"", "\""),
-            };
-            let (key, source) = (setting.key.path, &setting.source);
-            lines.push(format!("{key:24}  {value:28}  {source}\n"));
-        }
-        lines.concat()
+impl ApiConfig {
+    /// Returns the root of the API: http or https, no user, query or fragment; its path ends with a
+    /// slash.
+    pub(crate) fn base_url(&self) -> &Url {
+        let url = self.base_url.as_ref();
+        url.expect("`load` refuses a configuration without it")
     }
+}
 
-    /// Returns the active configuration as a file, each value with its source. Defaults and secrets
-    /// are comments: a default follows other keys, which a set value does not.
-    pub fn yaml(&self) -> String {
-        let (mut lines, mut section) = (Vec::new(), "");
-        for setting in &self.settings {
-            let is_set = setting.source != DEFAULT && setting.value != HIDDEN;
-            let sign = if is_set { "" } else { "# " };
-            let (this, name) = setting.key.split();
-            let (value, source) = (setting.key.yaml(&setting.value), &setting.source);
-            if name.is_empty() {
-                lines.push(format!("{sign}{this}: {value}  # {source}\n"));
-                continue;
-            }
-            if this != section {
-                lines.push(format!("{this}:\n"));
-            }
-            section = this;
-            lines.push(format!("  {sign}{name}: {value}  # {source}\n"));
-        }
-        lines.concat()
+/// Returns true for a URL that leads to this machine.
+fn is_loopback(url: &Url) -> bool {
+    let host = url.host_str().unwrap_or_default();
+    let address = host.trim_matches(['[', ']']).parse();
+    host == "localhost"
+        || host.ends_with(".localhost")
+        || address.is_ok_and(|address: IpAddr| address.is_loopback())
+}
+
+impl PollConfig {
+    pub fn stale_after(&self) -> Duration {
+        let hour = Duration::from_secs(3600);
+        self.stale_after.unwrap_or(hour.max(*self.interval * 3))
     }
+}
+
+fn check_poll(layers: &mut Layers, poll: &PollConfig) {
+    let (stale_after, least) = (poll.stale_after(), *poll.interval * 2);
+    if stale_after < least {
+        let [shown, least] = [stale_after, least].map(format_duration);
+        let interval = layers.place("poll.interval");
+        layers.note(
+            "poll.stale_after",
+            format_args!(
+                "is {shown}, less than twice poll.interval ({interval}); give at least {least}, or \
+                 shorten poll.interval"
+            ),
+        );
+    }
+}
+
+fn check_thresholds(layers: &mut Layers, thresholds: &ThresholdConfig) {
+    if *thresholds.regressed_by <= 0.0 {
+        layers.note(
+            "thresholds.regressed_by",
+            "is 0; give a ratio above 0, such as 0.2",
+        );
+    }
+}
+
+fn check_links(layers: &mut Layers) {
+    if layers.text("links.repository").contains("{language}") {
+        layers.note(
+            "links.repository",
+            "contains {language}, which the page of a repository has not; leave it out",
+        );
+    }
+}
+
+/// Reads the targets. Returns them, and their part of [`Config::yaml`].
+fn targets(layers: &mut Layers, excluded: &GlobSet) -> (Targets, String) {
+    let (mut entries, mut lines) = (Vec::new(), Vec::new());
+    for (source, mut layer) in mem::take(&mut layers.targets) {
+        layer.secrets.clone_from(&layers.secrets);
+        let target: TargetConfig = layer.extract(TARGETS);
+        for path in ["targets.repositories", "targets.languages"] {
+            if layer.place(path) != DEFAULT && layer.text(path).is_empty() {
+                // It could mean none or all.
+                layer.note(path, "is empty; leave the key out to match all");
+            }
+        }
+        layers.mistakes.append(&mut layer.mistakes);
+        lines.push(format!("  - {}  # {source}\n", layer.in_one_line()));
+        let (repositories, languages) = (target.repositories.0, target.languages.0);
+        let mut named = Named::of(&repositories.items, &languages.items);
+        named.languages.retain(|code| !excluded.is_match(code));
+        entries.push(Arc::new(TargetEntry {
+            source,
+            globs: globs_in_words(&repositories.items, &languages.items),
+            named,
+            repositories: repositories.set,
+            languages: languages.set,
+            target: Target {
+                ratio: *target.ratio,
+                due: *target.due,
+                stalled_after: *target.stalled_after,
+            },
+        }));
+    }
+    let place = match &*layers.targets_place {
+        "" => DEFAULT,
+        place => place,
+    };
+    let none = if lines.is_empty() { " []" } else { "" };
+    let yaml = format!("{TARGETS}:{none}  # {place}\n{}", lines.concat());
+    (Targets(entries), yaml)
+}
+
+/// Renders [`Config::yaml`] without the targets.
+fn yaml(layers: &Layers, poll: &PollConfig) -> String {
+    let (mut lines, mut last) = (Vec::new(), "");
+    for key in KEYS {
+        let ([section, name], place) = (key.names(), layers.place(key.path));
+        let (sign, value) = match key.path {
+            "api.key" if place != DEFAULT => ("# ", "\"<hidden>\"".to_owned()),
+            "poll.stale_after" if place == DEFAULT => {
+                ("# ", format_duration(poll.stale_after()).to_string())
+            }
+            path if place == DEFAULT => ("# ", layers.written(path)),
+            path => ("", layers.written(path)),
+        };
+        if section != last {
+            lines.push(format!("{section}:\n"));
+        }
+        last = section;
+        lines.push(format!("  {sign}{name}: {value}  # {place}\n"));
+    }
+    lines.concat()
 }
 
 #[cfg(test)]

@@ -207,7 +207,7 @@ labels! {
         ClientError = "client_error",
         /// Any status 5xx.
         ServerError = "server_error",
-        /// The body exceeds `api.max_response_size`, or the limit on repositories or languages.
+        /// The body exceeds 16 MiB, or the limit on repositories or languages.
         TooLarge = "too_large",
         /// The body was cut short.
         Truncated = "truncated",

@@ -33,11 +33,11 @@
 //! - **An alert on a kind**: `deploy/prometheus/alerts.yaml`, its section in
 //!   `deploy/prometheus/runbook.md`, its case in `tests/rules/exporter.yaml` and a situation in
 //!   `tests/rules/test_kinds.py`.
-//! - **A key of the configuration**: its definition in `config/keys.rs`, its field in
-//!   `config/sections.rs`, the code that uses it; for a text also its parser in `config/values.rs`
-//!   and its pattern in `config/keys/tests.rs`; `tests/fuzz/corpus/configuration/whole`. A new key
-//!   changes snapshots of `tests/config`
-//!   (`INSTA_UPDATE=always cargo test --test config`).
+//! - **A key of the configuration**: its field with its type, default and option in
+//!   `config/sections.rs`, and the code that uses it; `tests/fuzz/corpus/configuration/whole`. A rule
+//!   between keys is a function in `config.rs`. A new type of values parses itself in
+//!   `config/text.rs`, and has its pattern in `config/tests/schema.rs`. `INSTA_UPDATE=always cargo
+//!   test --test config` writes the messages that name all keys.
 //! - **An output of `once`**: its file in `report/`, its name in `cli.rs`, its case in
 //!   `commands/output.rs`; finally `docs/reports.md` and `tests/blackbox/hostile_names.rs`.
 //! - **An operation of the API** crosses the modules in the order of "How one value travels", from

@@ -5,7 +5,10 @@ use jiff::fmt::rfc2822::DateTimeParser;
 use reqwest::header::{AGE, DATE, HeaderMap, HeaderName, RETRY_AFTER};
 use std::time::Duration;
 
-/// Returns the wait in the Retry-After header: seconds, or an HTTP date (RFC 9110, 10.2.3). Returns
+/// The longest wait that is obeyed.
+const LONGEST: Duration = Duration::from_secs(3600);
+
+/// Returns the wait in the Retry-After header, an hour at most: seconds, or an HTTP date (RFC 9110, 10.2.3). Returns
 /// `None` for anything else.
 ///
 /// A date counts from the Date header of the same response, because the clocks of both sides may
@@ -14,10 +17,10 @@ pub fn wait(headers: &HeaderMap) -> Option<Duration> {
     let text = text(headers, RETRY_AFTER)?;
     if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
         // A number that does not fit is a very long time.
-        return Some(Duration::from_secs(text.parse().unwrap_or(u64::MAX)));
+        return Some(Duration::from_secs(text.parse().unwrap_or(u64::MAX)).min(LONGEST));
     }
     let sent_at = date(headers).unwrap_or_else(|| Clock::system().now());
-    Some(parse_date(text)?.since(sent_at))
+    Some(parse_date(text)?.since(sent_at).min(LONGEST))
 }
 
 /// Returns the time at which a response arrived by the API's clock: its Date header, and the Age
@@ -70,7 +73,7 @@ mod tests {
     fn retry_after_is_seconds_or_a_date_that_counts_from_the_date_header() {
         assert_eq!(seconds("120", None), Some(120));
         assert_eq!(seconds(" 0 ", None), Some(0));
-        assert_eq!(seconds("99999999999999999999999", None), Some(u64::MAX));
+        assert_eq!(seconds("99999999999999999999999", None), Some(3600));
         for nonsense in ["", "-1", "1.5", "soon", "+3"] {
             assert_eq!(seconds(nonsense, None), None, "{nonsense}");
         }

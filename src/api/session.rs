@@ -23,6 +23,9 @@ use std::{
 };
 use tokio::time::{Instant, timeout};
 
+/// The maximum size in bytes of a page of the listing.
+const LARGEST_PAGE: u64 = 16 << 20;
+
 /// The maximum size in bytes of the languages of a repository: thousands of languages. The requests
 /// for them run concurrently, so that the memory is bounded by `api.concurrency` times this.
 const LARGEST_LANGUAGES: u64 = 1 << 20;
@@ -120,7 +123,7 @@ impl PollSession {
             .header(ACCEPT, "application/json")
             .header(ACCEPT_ENCODING, "gzip")
             .bearer_auth(self.key.expose_secret())
-            .timeout(config.timeout);
+            .timeout(*config.timeout);
         let mut response = request.send().await?;
         let code = response.status();
         *status = Some(code.as_u16());
@@ -128,7 +131,7 @@ impl PollSession {
         if !code.is_success() {
             let body = beginning(response).await;
             let body = inflated(&headers, body, BEGINNING).unwrap_or_default();
-            let mut failure = Refused {
+            return Err(Refused {
                 operation,
                 url,
                 status: code,
@@ -136,12 +139,10 @@ impl PollSession {
                 body: &body,
                 key: self.key.expose_secret(),
             }
-            .failure();
-            failure.hold = failure.hold.map(|hold| hold.min(config.max_retry_after));
-            return Err(failure);
+            .failure());
         }
         let limit = match operation {
-            Operation::ListRepositories => config.max_response_size,
+            Operation::ListRepositories => LARGEST_PAGE,
             Operation::ListLanguages => LARGEST_LANGUAGES,
         };
         let mut body = Vec::new();
@@ -205,7 +206,7 @@ impl Session for PollSession {
                 .append_pair("after", &after.to_string());
         }
         let decode = |body: &[u8], headers: &HeaderMap| {
-            let page = wire::decode_page(body, self.client.config.omits_zeros)?;
+            let page = wire::decode_page(body, *self.client.config.omits_zeros)?;
             let sent_at = retry_after::date(headers);
             Ok(Page { sent_at, ..page })
         };
@@ -216,7 +217,7 @@ impl Session for PollSession {
     async fn list_languages(&self, id: RepositoryId) -> Result<LanguageList, RequestFailure> {
         let mut url = self.client.repositories.clone();
         url.set_path(&format!("{}/{id}/languages", url.path()));
-        let omits_zeros = self.client.config.omits_zeros;
+        let omits_zeros = *self.client.config.omits_zeros;
         let decode = |body: &[u8], _: &HeaderMap| wire::decode_languages(body, omits_zeros);
         self.get(Operation::ListLanguages, Some(id), url, decode)
             .await

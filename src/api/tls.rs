@@ -20,6 +20,9 @@ const LONGEST_IDLE: Duration = Duration::from_secs(4);
 /// The maximum number of headers of a response: more than any login or proxy adds.
 const MAX_HEADERS: usize = 1000;
 
+/// The time limit of a connection attempt.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
 /// Creates an HTTP client without open connections.
 pub fn http_client(
     config: &ApiConfig,
@@ -37,9 +40,9 @@ pub fn http_client(
         ))
         .redirect(Policy::none())
         .retry(reqwest::retry::never())
-        .connect_timeout(config.connect_timeout)
+        .connect_timeout(CONNECT_TIMEOUT)
         .pool_idle_timeout(LONGEST_IDLE)
-        .pool_max_idle_per_host(config.concurrency);
+        .pool_max_idle_per_host(*config.concurrency as usize);
     // `Proxy` has decided already.
     let client = proxy
         .map(|proxy| reqwest::Proxy::all(proxy.url.clone()))
@@ -58,7 +61,7 @@ pub fn http_client(
 }
 
 fn is_https(config: &ApiConfig) -> bool {
-    config.base_url.scheme() == "https"
+    config.base_url().scheme() == "https"
 }
 
 /// Checks that `api.ca_file` holds certificates that can be trusted.
@@ -91,7 +94,7 @@ pub fn read_roots(config: &ApiConfig) -> Result<ClientConfig, SetupError> {
     let mut roots = RootCertStore::empty();
     let system = rustls_native_certs::load_native_certs();
     roots.add_parsable_certificates(system.certs);
-    if let Some(path) = &config.ca_file {
+    if let Some(path) = &*config.ca_file {
         trust(path, &mut roots)?;
     }
     if roots.is_empty() && is_https(config) {

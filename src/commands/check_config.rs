@@ -3,34 +3,28 @@
 use super::{RunError, Uses, load, online, stdio::print, warnings};
 use crate::{
     api::Client,
-    cli::{CheckConfig, Form},
     config::Options,
     metrics::instruments::Instruments,
     support::{escape::printable, logging},
 };
 use std::io::Write as _;
 
-pub async fn check(options: &Options, arguments: CheckConfig) -> Result<(), RunError> {
+pub async fn check(options: &Options, is_online: bool) -> Result<(), RunError> {
     let (config, web_config) = load(options, Uses::All)?;
     let client = Client::new(&config.api, Instruments::new(None))?;
-    if arguments.output == Form::Yaml {
-        print_text(&config.yaml())?;
-        return Ok(());
-    }
-    let mut text = config.describe();
+    print_text(&config.yaml)?;
     let description = &web_config.description;
     if !description.is_empty() {
-        text = format!("{text}\nweb.config_file: {description}\n");
+        print_text(&format!("# web.config_file: {description}\n"))?;
     }
-    print_text(&text)?;
     for warning in warnings(&config) {
         logging::print(&warning);
     }
-    if arguments.online {
+    if is_online {
         let mut found = Vec::new();
         let checked = online::check(&config, &client, &mut found).await;
         if !found.is_empty() {
-            print_text(&format!("\nonline:\n  {}\n", found.join("\n  ")))?;
+            print_text(&format!("# online:\n#   {}\n", found.join("\n#   ")))?;
         }
         checked?;
     }

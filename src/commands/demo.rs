@@ -66,6 +66,6 @@ fn announce(config: &Config, web_file: &WebConfigFile, listeners: &[TcpListener]
             "The demo is served at {addresses} (Ctrl-C stops it)"
         )
     });
-    let base_url = &config.api.base_url;
+    let base_url = config.api.base_url();
     tracing::info!(%base_url, "serving the demo API; it accepts any key");
 }

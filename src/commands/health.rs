@@ -44,10 +44,10 @@ pub async fn check(options: Options) -> Result<(), RunError> {
 /// Returns the first address and the schemes to try. With a web configuration file these are both:
 /// the exporter may serve under an earlier content of the file.
 fn port(options: &Options) -> anyhow::Result<(Vec<&'static str>, String)> {
-    let (addresses, web_file) = config::load_address(options, &environment())?;
+    let web = config::load_address(options, &environment())?;
     // The configuration has at least one.
-    let address = &addresses[0];
-    let schemes = match web_file {
+    let address = &web.listen_addresses[0];
+    let schemes = match *web.config_file {
         Some(_) => vec!["https", "http"],
         None => vec!["http"],
     };

@@ -10,7 +10,7 @@ use super::{
 use crate::{
     api::Client,
     cli::{Destination, Once},
-    config::{Config, KeySource, Options},
+    config::{Config, Options},
     diagnosis::{self, Finding},
     domain::{
         Failure, PollFailure, ProblemKind, Settings, Stop,
@@ -109,13 +109,9 @@ pub async fn once(options: &Options, arguments: Once) -> Result<(), RunError> {
 
 /// Returns the files that the run reads or writes, apart from its outputs.
 fn used<'a>(options: &'a Options, config: &'a Config, arguments: &'a Once) -> Vec<&'a Path> {
-    let key_file = match &config.api.key {
-        KeySource::File(path) => Some(&**path),
-        KeySource::Inline(_) => None,
-    };
     let files = [
         options.config_file.as_deref(),
-        key_file,
+        config.api.key_file.as_deref(),
         config.api.ca_file.as_deref(),
         config.state_file.as_deref(),
         arguments.since.as_deref(),

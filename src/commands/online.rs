@@ -31,7 +31,7 @@ pub async fn check(
     let (polled, _) = config.filter.apply(&listed);
     let (all, left) = (repositories(listed.len()), grouped(polled.len()));
     lines.extend([
-        format!("{} answers and accepts the key", config.api.base_url),
+        format!("{} answers and accepts the key", config.api.base_url()),
         format!("the first page of the listing has {all}, and the filters leave {left} of them"),
     ]);
     lines.extend(bad(&page.listing.bad));
@@ -72,8 +72,8 @@ fn report(config: &Config, name: &str, read: LanguageList, lines: &mut Vec<Strin
     lines.extend(bad(&read.bad));
     lines.extend(omitted("0", "completion", read.zeros));
     let scale = Scale {
-        finished: config.api.completion_scale,
-        is_chosen: config.api.is_scale_chosen,
+        finished: *config.api.completion_scale,
+        is_chosen: config.is_scale_chosen,
     };
     let reported = languages.iter().filter_map(|target| target.completion);
     let is_suspect = scale.is_suspect(reported.clone());

@@ -84,7 +84,7 @@ fn start(
         alive: alive.clone(),
         instruments: Arc::clone(&instruments),
         clock: Clock::system(),
-        telemetry_path: config.web.telemetry_path.clone(),
+        telemetry_path: config.web.telemetry_path.0.clone(),
         api: announce.map_or_else(|| api_host(&config), |_| "the demo".into()),
     });
     let description = &web_file.description;

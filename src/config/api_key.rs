@@ -1,13 +1,14 @@
 //! The API key: read again whenever it is needed, so that it can be rotated without a restart. No
 //! message shows it, even if a user pasted it in the place of a path.
 
+use super::ApiConfig;
 use crate::support::hint::SetupError;
-use secrecy::{ExposeSecret, SecretString};
+use secrecy::SecretString;
 use std::{
     ffi::OsStr,
     fs::File,
     io::{self, Read},
-    path::{Path, PathBuf},
+    path::Path,
 };
 
 /// No key is longer; a larger file is not a key file.
@@ -26,35 +27,26 @@ pub fn may_be_key(written: &Path, path: &Path) -> bool {
     written.is_relative() && !is_named && !path.exists()
 }
 
-/// The source of the API key.
-#[derive(Debug, Clone)]
-pub enum KeySource {
-    Inline(SecretString),
-    File(PathBuf),
-}
-
 /// Reads the key as it is sent, without trailing line breaks.
 ///
 /// # Errors
 /// The file is missing, cannot be read or is too large, or the key is empty or cannot be sent in a
 /// header.
-pub fn read_key(source: &KeySource) -> Result<SecretString, SetupError> {
-    let (bytes, what, hint) = match source {
-        KeySource::Inline(key) => (
-            key.expose_secret().as_bytes().to_vec(),
-            String::new(),
-            "set the API key, and nothing else",
-        ),
-        KeySource::File(path) => {
-            let what = format!("the API key file {} ", path.display());
-            let bytes = read(path).map_err(|error| {
-                let hint = "make sure that the file exists and that this user can read it";
-                SetupError::new(format!("{what}cannot be read: {error}"), hint)
-            })?;
-            let hint = "write the API key, and nothing else, into the file";
-            (bytes, what, hint)
-        }
-    };
+pub fn read_key(api: &ApiConfig) -> Result<SecretString, SetupError> {
+    match (&*api.key, &*api.key_file) {
+        (Some(key), _) => Ok(key.clone()),
+        (None, path) => key_of(path.as_deref().unwrap_or(Path::new(""))),
+    }
+}
+
+/// Reads the key from a file.
+fn key_of(path: &Path) -> Result<SecretString, SetupError> {
+    let what = format!("the API key file {} ", path.display());
+    let bytes = read(path).map_err(|error| {
+        let hint = "make sure that the file exists and that this user can read it";
+        SetupError::new(format!("{what}cannot be read: {error}"), hint)
+    })?;
+    let hint = "write the API key, and nothing else, into the file";
     fit(&bytes).map_err(|problem| SetupError::new(what + problem, hint))
 }
 
@@ -72,7 +64,8 @@ fn read(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-fn fit(bytes: &[u8]) -> Result<SecretString, &'static str> {
+/// Returns the key if it can be sent.
+pub fn fit(bytes: &[u8]) -> Result<SecretString, &'static str> {
     if bytes.len() as u64 > LARGEST {
         return Err("is larger than 16 KiB, too large for a key");
     }
@@ -97,15 +90,12 @@ fn fit(bytes: &[u8]) -> Result<SecretString, &'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn named(path: &Path) -> KeySource {
-        KeySource::File(path.to_owned())
-    }
+    use secrecy::ExposeSecret;
 
     fn from_file(content: &[u8]) -> Result<String, String> {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), content).unwrap();
-        read_key(&named(file.path()))
+        key_of(file.path())
             .map(|key| key.expose_secret().to_owned())
             .map_err(|error| {
                 error
@@ -122,10 +112,10 @@ mod tests {
     #[test]
     fn a_key_file_is_read_anew_each_time() {
         let file = tempfile::NamedTempFile::new().unwrap();
-        let source = named(file.path());
+        let source = file.path();
         for key in ["first", "second"] {
             std::fs::write(file.path(), key).unwrap();
-            assert_eq!(read_key(&source).unwrap().expose_secret(), key);
+            assert_eq!(key_of(source).unwrap().expose_secret(), key);
         }
     }
 
@@ -165,14 +155,12 @@ mod tests {
     #[test]
     fn a_missing_key_file_and_a_folder_are_refused() {
         let folder = tempfile::tempdir().unwrap();
-        let missing = read_key(&named(&folder.path().join("none")))
-            .unwrap_err()
-            .to_string();
+        let missing = key_of(&folder.path().join("none")).unwrap_err().to_string();
         assert!(
             missing.contains("none cannot be read: No such file or directory"),
             "{missing}"
         );
-        let folder = read_key(&named(folder.path())).unwrap_err().to_string();
+        let folder = key_of(folder.path()).unwrap_err().to_string();
         assert!(
             folder.contains("cannot be read: Is a directory"),
             "{folder}"

@@ -1,198 +1,144 @@
 //! The configuration file: YAML, with the line of each name. Each value is taken as it is written,
-//! so that `010` keeps its zero and `no` is a language. No mistake quotes a value, which may be the
-//! API key.
+//! so that `010` keeps its zero and `no` is a language.
 
 use super::{
-    api_key::{HIDDEN, may_be_key},
-    keys::{KEYS, Key, TARGET_KEYS, TARGETS, keys_of, sections},
-    reader::Reader,
-    values::Takes,
+    layers::{Layers, TARGETS},
+    sections::{KEYS, TARGET_KEYS, section_names},
 };
-use crate::support::{
-    hint::{is_plain, nearest},
-    yaml,
-};
+use crate::support::yaml;
+use figment::value::{Empty, Value};
 use serde::de::IgnoredAny;
 use serde_saphyr::{
     from_str,
     granit_parser::{Event, ParseResult, Parser, ScalarStyle},
 };
-use std::{fs, iter, path::Path};
+use std::iter;
+
+/// The mistake of a section that is no mapping, and its remedy.
+pub const NO_MAPPING: &str = "is not a mapping; write the keys of a section below it, indented, each \
+                              as `key: value`";
+
+const TARGETS_TAKE: &str =
+    "entries such as `- {languages: [de, \"pt-*\"], ratio: 0.95, due: 2026-12-24}`";
 
 /// A value of the file.
 enum Node {
-    Null,
-    Text(String),
-    /// Items with their lines.
-    List(Vec<(usize, Self)>),
+    Value(Value),
+    /// Items with their places.
+    List(Vec<(String, Self)>),
     Mapping(Entries),
-    /// A reference to another value, which no key takes.
-    Alias,
 }
 
-/// Names with their lines, and values. A name that is not text is empty.
-type Entries = Vec<(usize, String, Node)>;
+/// Names with their places, and values.
+type Entries = Vec<(String, String, Node)>;
 
-/// Reads the next value and its line; `None` at the end of a list, a mapping or the file.
-fn node(events: &mut dyn Iterator<Item = ParseResult<'_>>) -> Option<(usize, Node)> {
-    let (event, span) = events.next()?.ok()?;
-    let node = match event {
-        Event::Scalar(text, ScalarStyle::Plain, ..)
-            if ["", "~", "null", "Null", "NULL"].contains(&&*text) =>
-        {
-            Node::Null
-        }
-        Event::Scalar(text, ..) => Node::Text(text.into_owned()),
-        Event::SequenceStart(..) => Node::List(iter::from_fn(|| node(events)).collect()),
-        Event::MappingStart(..) => Node::Mapping(iter::from_fn(|| entry(events)).collect()),
-        Event::Alias(_) => Node::Alias,
-        Event::SequenceEnd | Event::MappingEnd => return None,
-        _ => return node(events),
-    };
-    Some((span.start.line(), node))
-}
+/// The events of the parser, and the name of the file.
+struct Reader<'a, I>(I, &'a str);
 
-fn entry(events: &mut dyn Iterator<Item = ParseResult<'_>>) -> Option<(usize, String, Node)> {
-    let (line, name) = node(events)?;
-    let (_, value) = node(events)?;
-    match name {
-        Node::Text(name) => Some((line, name, value)),
-        _ => Some((line, String::new(), value)),
-    }
-}
-
-/// Adds the file at `path` to a layer.
-///
-/// # Errors
-/// Returns the mistake if the file cannot be read or is not a YAML mapping.
-pub fn read(reader: &mut Reader, path: &Path) -> Result<(), String> {
-    let text = fs::read_to_string(path).map_err(|error| {
-        let name = if may_be_key(path, path) {
-            HIDDEN.into()
-        } else {
-            path.to_string_lossy()
+impl<'a, I: Iterator<Item = ParseResult<'a>>> Reader<'_, I> {
+    /// Reads the next value and its place; `None` at the end of a list, a mapping or the file.
+    fn node(&mut self) -> Option<(String, Node)> {
+        let (event, span) = self.0.next()?.ok()?;
+        let node = match event {
+            Event::Scalar(text, ScalarStyle::Plain, ..)
+                if ["", "~", "null", "Null", "NULL"].contains(&&*text) =>
+            {
+                Node::Value(Empty::Unit.into())
+            }
+            Event::Scalar(text, ..) => Node::Value(text.into_owned().into()),
+            Event::SequenceStart(..) => Node::List(iter::from_fn(|| self.node()).collect()),
+            Event::MappingStart(..) => Node::Mapping(iter::from_fn(|| self.entry()).collect()),
+            // No key takes a reference to another value.
+            Event::Alias(_) => Node::Value(false.into()),
+            Event::SequenceEnd | Event::MappingEnd => return None,
+            _ => return self.node(),
         };
-        let hint = "give the path of a readable YAML file in UTF-8";
-        format!("--config.file: cannot read {name}: {error}; {hint}")
-    })?;
-    read_text(reader, &text, path)
+        Some((format!("{}:{}", self.1, span.start.line()), node))
+    }
+
+    fn entry(&mut self) -> Option<(String, String, Node)> {
+        let (place, name) = self.node()?;
+        let (_, value) = self.node()?;
+        let name = match name {
+            Node::Value(Value::String(_, name)) => name,
+            _ => "…".to_owned(),
+        };
+        Some((place, name, value))
+    }
 }
 
-/// Adds the text of a file to a layer.
-///
-/// # Errors
-/// Returns the mistake if the text is not a YAML mapping.
-pub fn read_text(reader: &mut Reader, text: &str, path: &Path) -> Result<(), String> {
-    let text = text.trim_start_matches('\u{feff}');
-    from_str::<IgnoredAny>(text).map_err(|error| {
-        let (what, hint) = yaml::explain(&error);
-        format!("{}:{}: {what}; {hint}", path.display(), yaml::line(&error))
-    })?;
-    let entries = match node(&mut Parser::new_from_str(text)) {
-        None | Some((_, Node::Null)) => return Ok(()),
-        Some((_, Node::Mapping(entries))) => entries,
-        Some((line, _)) => {
-            let (path, sections) = (path.display(), sections().join(", "));
-            return Err(format!(
-                "{path}:{line}: is not a mapping; {KEYS_BELOW}; the sections are {sections}"
-            ));
-        }
-    };
-    for (line, name, node) in entries {
-        let place = format!("{}:{line}", path.display());
-        let is_targets = name == TARGETS.path;
-        match node {
-            _ if !sections().contains(&&*name) => reader.unknown(&place, "", &name),
-            Node::Null => {}
-            Node::List(entries) if is_targets => reader.set_targets(entries, place, path),
-            _ if is_targets => {
-                let targets = reader.set(&TARGETS, "", place, path);
-                targets.refuse("is not a list of mappings");
+/// Returns the value of a key. No key takes a mapping.
+fn value(node: Node) -> Value {
+    match node {
+        Node::Value(value) => value,
+        Node::List(items) => items
+            .into_iter()
+            .map(|(_, item)| value(item))
+            .collect::<Vec<_>>()
+            .into(),
+        Node::Mapping(_) => false.into(),
+    }
+}
+
+impl Layers {
+    /// Adds the text of a file.
+    ///
+    /// # Errors
+    /// Returns the mistake if the text is not a YAML mapping.
+    pub fn read_file(&mut self, text: &str, file: &str) -> Result<(), String> {
+        let text = text.trim_start_matches('\u{feff}');
+        from_str::<IgnoredAny>(text).map_err(|error| {
+            let (what, hint) = yaml::explain(&error);
+            format!("{file}:{}: {what}; {hint}", yaml::line(&error))
+        })?;
+        let names = section_names();
+        let sections = match Reader(Parser::new_from_str(text), file).node() {
+            None | Some((_, Node::Value(Value::Empty(..)))) => Entries::new(),
+            Some((_, Node::Mapping(sections))) => sections,
+            Some((place, _)) => {
+                let names = names.join(", ");
+                return Err(format!("{place}: {NO_MAPPING}; the sections are {names}"));
             }
-            Node::Mapping(entries) => reader.set_section(&name, entries, path),
-            _ => {
-                let mistake = format!("{name} ({place}): is not a mapping; {KEYS_BELOW}");
-                reader.mistakes.push(mistake);
+        };
+        for (place, name, node) in sections {
+            match node {
+                _ if !names.contains(&&*name) => self.unknown(&place, "", &name, &names),
+                Node::Value(Value::Empty(..)) => {}
+                Node::List(entries) if name == TARGETS => self.read_targets(entries, place),
+                _ if name == TARGETS => self.mistake(format!(
+                    "{TARGETS} ({place}): is not a list of mappings; give {TARGETS_TAKE}"
+                )),
+                Node::Mapping(keys) => self.read_section(&name, keys),
+                // As an unknown key, since it would replace the section of other layers.
+                node => self.set(&name, "", value(node), &place),
+            }
+        }
+        Ok(())
+    }
+
+    fn read_section(&mut self, section: &str, keys: Entries) {
+        for (place, name, node) in keys {
+            let value = value(node);
+            let mut known = KEYS.iter().chain(TARGET_KEYS);
+            // Null sets nothing.
+            if value.to_empty().is_none() || !known.any(|key| key.names() == [section, &name]) {
+                self.set(section, &name, value, &place);
             }
         }
     }
-    Ok(())
-}
 
-const KEYS_BELOW: &str = "write the keys of a section below it, indented, each as `key: value`";
-
-impl Reader {
-    /// Sets the keys of a section; null sets nothing.
-    fn set_section(&mut self, section: &str, entries: Entries, path: &Path) {
-        for (line, name, node) in entries {
-            let place = format!("{}:{line}", path.display());
-            let Some(key) = Key::find(&format!("{section}.{name}")) else {
-                self.unknown(&place, section, &name);
-                continue;
-            };
-            let text = match (node, &key.takes) {
-                (Node::Null, _) => continue,
-                (Node::Text(text), _) => Ok(text),
-                (Node::List(items), Takes::List(_)) => list(items),
-                _ => Err("is a list, a mapping or an alias"),
-            };
-            let setting = self.set(key, text.as_deref().unwrap_or_default(), place, path);
-            if let Err(problem) = text {
-                setting.refuse(problem);
-            }
-        }
-    }
-
-    /// Reads each entry of [`TARGETS`] into a reader of its own.
-    fn set_targets(&mut self, entries: Vec<(usize, Node)>, place: String, path: &Path) {
-        let mut shown = Vec::new();
-        for (line, entry) in entries {
-            let place = format!("{}:{line}", path.display());
-            let mut target = Self::default();
-            if let Node::Mapping(entries) = entry {
-                target.set_section(TARGETS.path, entries, path);
+    fn read_targets(&mut self, entries: Vec<(String, Node)>, place: String) {
+        self.targets.clear();
+        self.targets_place = place;
+        for (place, entry) in entries {
+            let mut target = Self::of(TARGET_KEYS);
+            if let Node::Mapping(keys) = entry {
+                target.read_section(TARGETS, keys);
             } else {
-                let expected = TARGETS.takes.expected();
-                let mistake = format!("targets ({place}): is not a mapping; give {expected}");
-                target.mistakes.push(mistake);
+                let problem = format!("is not a mapping; give {TARGETS_TAKE}");
+                target.mistake(format!("{TARGETS} ({place}): {problem}"));
             }
-            let target = Self::merge([Self::defaults(TARGET_KEYS), target]);
-            let set = target.settings.iter().filter(|one| !one.value.is_empty());
-            let set = set.map(|one| format!("{}: {}", one.key.split().1, one.key.yaml(&one.value)));
-            shown.push(format!("{{{}}}", set.collect::<Vec<_>>().join(", ")));
             self.targets.push((place, target));
         }
-        self.set(&TARGETS, &format!("[{}]", shown.join(", ")), place, path);
     }
-
-    /// Notes an unknown key of the section, or an unknown section if `section` is empty.
-    fn unknown(&mut self, place: &str, section: &str, name: &str) {
-        let (known, prefix) = match section {
-            "" => (sections(), String::new()),
-            section => (keys_of(section), format!("{section}.")),
-        };
-        let elsewhere = KEYS
-            .iter()
-            // An entry of targets resembles links, but is no section.
-            .filter(|_| section != TARGETS.path)
-            .find(|key| key.split().1 == name || key.path == name);
-        let hint = match (elsewhere.map(Key::split), nearest(name, &known)) {
-            (Some((section, key)), _) => {
-                format!("write \"{key}:\" indented below the section \"{section}:\"")
-            }
-            (None, Some(near)) => format!("did you mean \"{prefix}{near}\"?"),
-            (None, None) => format!("the keys here are {}", known.join(", ")),
-        };
-        let name = if is_plain(name) { name } else { "…" };
-        let mistake = format!("{place}: unknown key \"{prefix}{name}\"; {hint}");
-        self.mistakes.push(mistake);
-    }
-}
-
-fn list(items: Vec<(usize, Node)>) -> Result<String, &'static str> {
-    let texts = items.into_iter().map(|(_, item)| match item {
-        Node::Text(text) if !text.trim().is_empty() => Ok(text),
-        _ => Err("has an item that is empty or no text"),
-    });
-    Ok(texts.collect::<Result<Vec<_>, _>>()?.join(","))
 }

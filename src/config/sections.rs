@@ -1,308 +1,215 @@
-//! The sections of the configuration: their values, and the rules that tie keys together.
+//! The sections of the configuration: one declaration of each key, which is the field of a struct,
+//! its documentation and its default.
 //!
-//! A section exists only if all its values are valid.
+//! Variables, options with their help, suggestions and parsers come from the declarations, and so
+//! do the JSON Schemas of the file and of the chart's values, and the table of keys in
+//! docs/configuration.md, which `tests/generate.sh` writes.
 
-use super::{
-    Config, ConfigError, HIDDEN, KeySource,
-    api_key::read_key,
-    reader::{DEFAULT, Reader},
-    values::{addresses, base_url, globs, is, items, repository_globs, telemetry_path},
-};
-use crate::{
-    domain::{
-        Thresholds,
-        filter::Filter,
-        links::{Links, Template},
-        targets::{Named, Target, TargetEntry, Targets, globs_in_words, parse_due},
-    },
-    support::logging::LogSettings,
-};
-use std::{mem, net::IpAddr, path::PathBuf, sync::Arc, time::Duration};
+use super::text::{Format, Globs, HOUR, Rate, Text, YEAR};
+use crate::{domain::links::Template, support::clock::Timestamp};
+use secrecy::SecretString;
+use serde::Deserialize;
+use std::{path::PathBuf, time::Duration};
+use tracing::Level;
 use url::Url;
 
-/// The shortest default of `poll.stale_after`.
-const HOUR: Duration = Duration::from_secs(3600);
-
-/// The limits, timeouts and identity of requests to the API.
-#[derive(Debug, Clone)]
-pub struct ApiConfig {
-    /// Root of the API: http or https, no user, query or fragment; its path ends with a slash.
-    pub(crate) base_url: Url,
-    pub(crate) key: KeySource,
-    /// 1 to 1000.
-    pub(crate) page_size: u16,
-    /// 1 to 1024.
-    pub(crate) concurrency: usize,
-    /// `None` is unlimited; otherwise finite and above 0.
-    pub(crate) requests_per_second: Option<f64>,
-    pub(crate) connect_timeout: Duration,
-    pub(crate) timeout: Duration,
-    /// 1 to 10.
-    pub(crate) max_attempts: u32,
-    /// The longest Retry-After that is obeyed: 1 second to 24 hours.
-    pub(crate) max_retry_after: Duration,
-    /// In bytes.
-    pub(crate) max_response_size: u64,
-    /// 1 to 10,000,000.
-    pub(crate) max_repositories: usize,
-    pub(crate) ca_file: Option<PathBuf>,
-    /// Finite, at least 1.
-    pub(crate) completion_scale: f64,
-    /// True if a layer above the defaults sets `completion_scale`, which then is never suspect.
-    pub(crate) is_scale_chosen: bool,
-    /// True if the API omits fields whose value is 0 or false.
-    pub(crate) omits_zeros: bool,
+/// A key of the configuration.
+#[derive(Debug)]
+pub struct Key {
+    /// The section and the name, joined by a dot.
+    pub path: &'static str,
+    /// The default as a user would write it; empty if there is none.
+    pub default: &'static str,
+    /// The meaning, in Markdown: the doc comment of the field.
+    pub meaning: &'static str,
+    /// The option that sets the key, with its dashes and the name of its value; empty if there is
+    /// none.
+    option: &'static str,
 }
 
-/// The times of polling, and of showing its data.
-#[derive(Debug, Clone)]
-pub struct PollConfig {
-    pub interval: Duration,
-    pub stale_after: Duration,
-}
-
-/// The addresses, paths and limits of the server.
-#[derive(Debug, Clone)]
-pub struct WebConfig {
-    /// host:port each; without a host all addresses.
-    pub(crate) listen_addresses: Vec<String>,
-    pub(crate) telemetry_path: String,
-}
-
-/// Builds a struct from fields that are `None` after a mistake. Reads all fields before the first
-/// `None` ends it, so that every mistake is noted. A field shadows a function of its name in the
-/// fields below it.
-macro_rules! all {
-    ($name:ident { $($field:ident: $value:expr),* $(,)? }) => {{
-        $(let $field = $value;)*
-        build(|| Some($name { $($field: $field?),* }))
-    }};
-}
-
-/// Limits the question marks of `all!` to one struct, so that structs can be fields of each other.
-fn build<T>(build: impl FnOnce() -> Option<T>) -> Option<T> {
-    build()
-}
-
-/// Returns the configuration if it has no mistake. Calls `check` with each value without a mistake
-/// so far, even if other values have one.
-pub fn config(
-    mut read: Reader,
-    mut check: impl FnMut(&str, &str) -> anyhow::Result<()>,
-) -> Result<Config, ConfigError> {
-    let config = sections(&mut read);
-    for setting in &mut read.settings {
-        if setting.mistake.is_none()
-            && !setting.value.is_empty()
-            && let Err(error) = check(setting.key.path, &setting.value)
-        {
-            setting.mistake(error);
-        }
+impl Key {
+    /// Returns the option that sets the key, and the name of its value.
+    pub fn option(&self) -> Option<(&'static str, &'static str)> {
+        self.option.split_once('=')
     }
-    let mistakes = read.mistakes();
-    let config = config.filter(|_| mistakes.is_empty());
-    config.ok_or(ConfigError(mistakes))
-}
 
-fn sections(read: &mut Reader) -> Option<Config> {
-    all!(Config {
-        api: api(read),
-        poll: poll(read),
-        filter: all!(Filter {
-            include: read.parse("filter.include", repository_globs),
-            exclude: read.parse("filter.exclude", repository_globs),
-            private: read.get("filter.private"),
-        }),
-        excluded_languages: read.parse("filter.exclude_languages", globs),
-        thresholds: all!(Thresholds {
-            stalled_after: read.get("thresholds.stalled_after"),
-            regressed_by: read.get("thresholds.regressed_by"),
-            at_risk_within: read.get("thresholds.at_risk_within"),
-        }),
-        links: all!(Links {
-            repository: read.parse("links.repository", optional(Template::of_repository)),
-            language: read.parse("links.language", optional(Template::of_language)),
-        })
-        .map(Arc::new),
-        state_file: Some(read.file("state.file")),
-        web: {
-            // The server loads the file.
-            read.file("web.config_file");
-            all!(WebConfig {
-                listen_addresses: read.parse("web.listen_addresses", addresses),
-                telemetry_path: read.parse("web.telemetry_path", telemetry_path),
-            })
-        },
-        log: all!(LogSettings {
-            level: read
-                .get("log.level")
-                .and_then(|level: String| level.parse().ok()),
-            json: read
-                .get("log.format")
-                .map(|format: String| format == "json"),
-        }),
-        targets: targets(read).map(Arc::new),
-        settings: Some(read.settings.clone()),
-    })
-}
-
-/// Makes a parser whose result is `None` for an empty text.
-fn optional<T>(
-    parse: impl FnOnce(&str) -> Result<T, String>,
-) -> impl FnOnce(&str) -> Result<Option<T>, String> {
-    |text| (!text.is_empty()).then(|| parse(text)).transpose()
-}
-
-fn api(read: &mut Reader) -> Option<ApiConfig> {
-    all!(ApiConfig {
-        base_url: root(read),
-        key: key(read),
-        page_size: read.get("api.page_size"),
-        concurrency: read.get("api.concurrency"),
-        requests_per_second: read
-            .get("api.requests_per_second")
-            .map(|rate: f64| (rate > 0.0).then_some(rate)),
-        connect_timeout: read.get("api.connect_timeout"),
-        timeout: read.get("api.timeout"),
-        max_attempts: read.get("api.max_attempts"),
-        max_retry_after: read.get("api.max_retry_after"),
-        max_response_size: read.get("api.max_response_size"),
-        max_repositories: read.get("api.max_repositories"),
-        ca_file: Some(read.file("api.ca_file")),
-        completion_scale: read.get("api.completion_scale"),
-        is_scale_chosen: Some(read.setting("api.completion_scale").source != DEFAULT),
-        omits_zeros: read.get("api.omits_zeros"),
-    })
-}
-
-/// Returns the root of the API, unless the key would be sent there in the clear.
-fn root(read: &mut Reader) -> Option<Url> {
-    let allow_http: Option<bool> = read.get("api.allow_http");
-    let setting = read.setting("api.base_url");
-    if setting.value.is_empty() {
-        setting.mistake(
-            "is required, but not set; set it in the configuration file, as \
-             TRANSLATION_EXPORTER_API__BASE_URL or with --api.base-url",
-        );
+    /// Returns the name of the environment variable that sets the key.
+    pub fn variable(&self) -> String {
+        format!(
+            "{PREFIX}{}",
+            self.path.replace('.', "__").to_ascii_uppercase()
+        )
     }
-    let url = read.parse("api.base_url", base_url)?;
-    let setting = read.setting("api.base_url");
-    if url.scheme() == "http" && !allow_http? && !is_loopback(&url) {
-        setting.mistake(
-            "would send the key unencrypted: http to a host that is not loopback; write https://, \
-             or set api.allow_http to true",
-        );
+
+    /// Returns the section and the name within it.
+    pub fn names(&self) -> [&'static str; 2] {
+        self.path.split_once('.').unwrap_or_default().into()
     }
-    // The setting shows the URL as it is used, so that another spelling is no change.
-    url.as_str()
-        .trim_end_matches('/')
-        .clone_into(&mut setting.value);
-    Some(url)
 }
 
-/// Returns true for a URL that leads to this machine.
-fn is_loopback(url: &Url) -> bool {
-    let host = url.host_str().unwrap_or_default();
-    let address = host.trim_matches(['[', ']']).parse();
-    host == "localhost"
-        || host.ends_with(".localhost")
-        || address.is_ok_and(|address: IpAddr| address.is_loopback())
+/// The path, for [`nearest`](crate::support::hint::nearest).
+impl AsRef<str> for Key {
+    fn as_ref(&self) -> &str {
+        self.path
+    }
 }
 
-/// Returns the one source of the key, after it has given a key.
-fn key(read: &mut Reader) -> Option<KeySource> {
-    let (inline, file) = (read.text("api.key"), read.text("api.key_file"));
-    let of_file = read.setting("api.key_file");
-    let (path, source) = match (&*inline, &*file) {
-        ("", "") if of_file.mistake.is_some() => return None,
-        (_, "") => ("api.key", KeySource::Inline(inline.into())),
-        ("", _) => ("api.key_file", KeySource::File(file.into())),
-        _ => {
-            let problem = format!(
-                "is given, and api.key_file ({}) too; remove one of the two",
-                of_file.source
-            );
-            read.setting("api.key").mistake(problem);
-            return None;
-        }
+/// The prefix of every variable.
+pub const PREFIX: &str = "TRANSLATION_EXPORTER_";
+
+/// Returns the names of all sections.
+pub fn section_names() -> Vec<&'static str> {
+    let keys = KEYS.iter().chain(TARGET_KEYS);
+    let mut sections: Vec<_> = keys.map(|key| key.names()[0]).collect();
+    sections.dedup();
+    sections
+}
+
+/// Declares sections, and the table of their keys: each with its meaning, its type, its default as
+/// a user would write it, and its option. The value of a key whose name ends in `file` is a path.
+macro_rules! sections {
+    ($keys:ident: $($section:ident: $name:ident {
+        $($(#[doc = $doc:literal])* $key:ident: $type:ty = $default:literal $(, $option:literal)?;)*
+    })*) => {
+        $(
+            #[doc = concat!("The section `", stringify!($section), "`.")]
+            #[derive(Debug, Clone, Deserialize)]
+            #[cfg_attr(test, derive(schemars::JsonSchema))]
+            #[serde(deny_unknown_fields)]
+            pub struct $name {
+                $($(#[doc = $doc])* pub $key: $type,)*
+            }
+        )*
+
+        /// Keys, in the order of the documentation.
+        pub const $keys: &[Key] = &[$($(Key {
+            path: concat!(stringify!($section), ".", stringify!($key)),
+            default: $default,
+            meaning: concat!($($doc),*),
+            option: concat!($($option)?),
+        },)*)*];
     };
-    let setting = read.setting(path);
-    if setting.value.is_empty() {
-        setting.mistake(
-            "is required, or api.key_file, but neither is set; set api.key_file to the file that \
-             holds the API key, or TRANSLATION_EXPORTER_API__KEY to the key",
-        );
-    } else if let Err(error) = read_key(&source) {
-        setting.mistake(error);
-    } else if let KeySource::Inline(_) = source {
-        HIDDEN.clone_into(&mut setting.value);
-    }
-    Some(source)
 }
 
-fn poll(read: &mut Reader) -> Option<PollConfig> {
-    let interval: Option<Duration> = read.get("poll.interval");
-    let given: Option<Option<Duration>> = read.get("poll.stale_after");
-    let (interval, given) = (interval?, given?);
-    let source = read.setting("poll.interval").source.clone();
-    let stale_after = given.unwrap_or(HOUR.max(interval * 3));
-    let [shown, least] = [stale_after, interval * 2].map(humantime::format_duration);
-    let setting = read.setting("poll.stale_after");
-    if given.is_none() {
-        setting.value = shown.to_string();
-    }
-    if stale_after < interval * 2 {
-        setting.mistake(format_args!(
-            "is {shown}, less than twice poll.interval ({source}); give at least {least}, or \
-             shorten poll.interval"
-        ));
-    }
-    Some(PollConfig {
-        interval,
-        stale_after,
-    })
+/// All sections.
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Sections {
+    pub api: ApiConfig,
+    pub poll: PollConfig,
+    pub filter: FilterConfig,
+    pub thresholds: ThresholdConfig,
+    pub links: LinkConfig,
+    pub state: StateConfig,
+    pub web: WebConfig,
+    pub log: LogConfig,
 }
 
-fn targets(read: &mut Reader) -> Option<Targets> {
-    let mut entries = Vec::new();
-    let excluded = globs(&read.text("filter.exclude_languages")).unwrap_or_default();
-    for (place, mut entry) in mem::take(&mut read.targets) {
-        let mut target = target(&mut entry, place);
-        if let Some(target) = &mut target {
-            let named = &mut target.named.languages;
-            named.retain(|code| !excluded.is_match(code));
-        }
-        entries.push(target.map(Arc::new));
-        read.mistakes.append(&mut entry.mistakes());
+sections! { KEYS:
+    api: ApiConfig {
+        /// root of the API; https, or http if the host is loopback or `api.allow_http` is true; a
+        /// path prefix is kept; no user, query or fragment
+        base_url: Text<Option<Url>> = "", "--api.base-url=URL";
+        /// allows the key to be sent unencrypted
+        allow_http: Text<bool> = "false";
+        /// the API key itself; exactly one of this and `api.key_file` is required
+        key: Text<Option<SecretString>> = "";
+        /// file that holds the API key; read again at each poll, so that a rotated key needs no
+        /// restart
+        key_file: Text<Option<PathBuf>> = "", "--api.key-file=FILE";
+        /// number of repositories requested per page of the listing
+        page_size: Text<u32, 1, 1000> = "1000";
+        /// maximum number of requests in flight
+        concurrency: Text<u32, 1, 1024> = "8";
+        /// requests per second, retries included, or 0 for no limit; the exporter sends fewer while
+        /// the API refuses requests
+        requests_per_second: Text<Rate> = "10";
+        /// time limit of each request, including the complete response body; a connection has at
+        /// most 10 s
+        timeout: Text<Duration, 0, { 100 * YEAR }> = "30s";
+        /// PEM file of certificate authorities trusted in addition to the system's, or of the
+        /// self-signed certificate of the API's server; read again at each poll
+        ca_file: Text<Option<PathBuf>> = "";
+        /// `true` if the API leaves out fields whose value is 0 or false, as protobuf's JSON does:
+        /// an absent completion is then 0, and an absent `private` false; an explicit null is
+        /// always unknown
+        omits_zeros: Text<bool> = "false";
+        /// completion that means finished: the API does not say whether it reports 0 to 100 or 0 to
+        /// 1
+        completion_scale: Text<f64, 1, 1_000_000_000> = "100";
     }
-    entries.into_iter().collect::<Option<_>>().map(Targets)
+    poll: PollConfig {
+        /// time from the start of one poll to the start of the next
+        interval: Text<Duration, 1, { 25 * YEAR }> = "5m", "--poll.interval=TIME";
+        /// time for which the last good data of a repository are served while its reads fail; at
+        /// least twice `poll.interval`
+        stale_after: Text<Option<Duration>, 2, { 100 * YEAR }> = "";
+    }
+    filter: FilterConfig {
+        /// globs on owner/repo, each with a slash or `**`; `*` stays within a segment; empty means
+        /// all
+        include: Text<Globs<true>> = "";
+        /// globs on owner/repo; wins over `filter.include`
+        exclude: Text<Globs<true>> = "";
+        /// globs on language codes, for example of a pseudo-locale or the source language; an
+        /// excluded language appears nowhere, and its progress clock is kept for 30 days
+        exclude_languages: Text<Globs<false>> = "";
+        /// `false` leaves out private repositories, and repositories of unknown visibility
+        private: Text<bool> = "true";
+    }
+    thresholds: ThresholdConfig {
+        /// time without progress after which a translation that is not ready has stalled
+        stalled_after: Text<Duration, HOUR, { 100 * YEAR }> = "7d";
+        /// a translation has regressed if its ratio is at least this much below the ratio before a
+        /// fall of the last 7 days
+        regressed_by: Text<f64, 0, 1> = "0.2";
+        /// time before its date from which a translation is at risk if it will not be ready by then
+        /// at its recent rate
+        at_risk_within: Text<Duration, HOUR, { 100 * YEAR }> = "14d";
+    }
+    links: LinkConfig {
+        /// URL template of the page where a repository is translated: see [below](#links)
+        repository: Text<Option<Template>> = "";
+        /// URL template of the page where a language of a repository is translated
+        language: Text<Option<Template>> = "";
+    }
+    state: StateConfig {
+        /// file that keeps the progress clocks and the last good data across restarts; without it,
+        /// each restart loses them
+        file: Text<Option<PathBuf>> = "", "--state.file=FILE";
+    }
+    web: WebConfig {
+        /// addresses to listen on, host:port; without a host, all IPv6 and IPv4 addresses, or all
+        /// IPv4 addresses of a machine without IPv6
+        listen_addresses: Text<Vec<String>> = ":10018", "--web.listen-address=ADDRESS";
+        /// path of the metrics
+        telemetry_path: Text<String> = "/metrics", "--web.telemetry-path=PATH";
+        /// file with TLS, authentication, headers and rate limit; the format is the
+        /// [exporter-toolkit's](https://github.com/prometheus/exporter-toolkit/blob/master/docs/web-configuration.md)
+        config_file: Text<Option<PathBuf>> = "", "--web.config.file=FILE";
+    }
+    log: LogConfig {
+        /// lowest level of the lines on stderr: error, warn, info, debug or trace; `debug` adds a
+        /// line for each request
+        level: Text<Level> = "info", "--log.level=LEVEL";
+        /// format of each line: logfmt or json
+        format: Text<Format> = "logfmt", "--log.format=FORMAT";
+    }
 }
 
-fn target(read: &mut Reader, source: String) -> Option<TargetEntry> {
-    let texts = ["targets.repositories", "targets.languages"].map(|path| {
-        let setting = read.setting(path);
-        if setting.value.is_empty() && setting.source != DEFAULT {
-            // It could mean none or all.
-            setting.mistake("is empty; leave the key out to match all");
-        }
-        setting.value.clone()
-    });
-    let [repositories, languages] = texts.each_ref().map(|text| items(text));
-    let words = globs_in_words(&repositories, &languages);
-    let named = Named::of(&repositories, &languages);
-    all!(TargetEntry {
-        source: Some(source),
-        repositories: read.parse("targets.repositories", repository_globs),
-        languages: read.parse("targets.languages", globs),
-        target: all!(Target {
-            ratio: read.get("targets.ratio"),
-            due: read.parse(
-                "targets.due",
-                optional(|text| { parse_due(text).ok_or_else(|| is(text)) })
-            ),
-            stalled_after: read.get("targets.stalled_after"),
-        }),
-        globs: Some(words),
-        named: Some(named),
-    })
+sections! { TARGET_KEYS:
+    targets: TargetConfig {
+        /// globs on owner/repo; all repositories if left out
+        repositories: Text<Globs<true>> = "";
+        /// globs on language codes; all languages if left out
+        languages: Text<Globs<false>> = "";
+        /// ratio at which a translation is ready; 0 is always met
+        ratio: Text<f64, 0, 1> = "1";
+        /// a date, until 23:59:59 UTC, or an RFC 3339 time
+        due: Text<Option<Timestamp>> = "";
+        /// the time without progress after which a translation has stalled;
+        /// `thresholds.stalled_after` if left out
+        stalled_after: Text<Option<Duration>, HOUR, { 100 * YEAR }> = "";
+    }
 }

@@ -83,10 +83,10 @@ pub struct Named {
 
 impl Named {
     /// Keeps the globs without wildcards.
-    pub fn of(repositories: &[&str], languages: &[&str]) -> Self {
-        let literal = |globs: &[&str]| {
+    pub fn of(repositories: &[String], languages: &[String]) -> Self {
+        let literal = |globs: &[String]| {
             let literal = globs.iter().filter(|glob| is_literal(glob));
-            literal.map(ToString::to_string).collect()
+            literal.cloned().collect()
         };
         Self {
             repositories: literal(repositories),
@@ -180,7 +180,7 @@ impl<'a> RepositoryTargets<'a> {
 }
 
 /// Names the languages that the globs of an entry match, such as "de, fr of acme/webshop".
-pub fn globs_in_words(repositories: &[&str], languages: &[&str]) -> String {
+pub fn globs_in_words(repositories: &[String], languages: &[String]) -> String {
     let languages = match languages {
         [] => "all languages".to_owned(),
         languages => languages.join(", "),

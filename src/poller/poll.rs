@@ -208,8 +208,7 @@ impl<'a, A: Api> Poll<'a, A> {
                     "the listing has more than {most} repositories, or no end: it is not read \
                      further"
                 );
-                let hint = "raise api.max_repositories if the account has that many, or report it \
-                            to the API's operators";
+                let hint = "report it to the API's operators";
                 return Err(self.unusable(operation, Reason::TooLarge, what, hint));
             }
             match page.next {

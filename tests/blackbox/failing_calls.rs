@@ -51,10 +51,7 @@ fn with_failing(call: &str, when: &str, log: &Path, state: &Path) -> String {
 /// Returns what a process shows that can read nothing of the API, and so only its state.
 fn saved(api: &Api, state: &Path) -> Exposition {
     api.fault(Target::Everything, Reply::status(503));
-    let output = once(api, state)
-        .set("api.max_attempts", "1")
-        .set("poll.stale_after", "1h")
-        .run();
+    let output = once(api, state).set("poll.stale_after", "1h").run();
     api.heal();
     exposition::parse(&output.stdout, Format::OpenMetrics)
         .unwrap_or_else(|error| panic!("{error}: {}", output.stderr))

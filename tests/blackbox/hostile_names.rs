@@ -34,7 +34,6 @@ fn hostile() -> Api {
 /// Returns the stdout of `once --output FORMAT` and the stderr of its failing gate.
 fn once(api: &Api, format: &str) -> String {
     let output = Setup::for_api(api)
-        .set("api.max_attempts", "1")
         .variable("COLUMNS", "120")
         .arguments(&["once", "--require=0.5", "--output", format])
         .run();
@@ -87,7 +86,7 @@ fn names_that_became_ready_are_text_as_well() {
     let api = hostile();
     let earlier = once(&api, "json").replace("\"ratio\":0.125", "\"ratio\":0.015");
     for format in ["table", "markdown", "csv"] {
-        let setup = Setup::for_api(&api).set("api.max_attempts", "1");
+        let setup = Setup::for_api(&api);
         let since = setup.file("earlier.json", &earlier);
         let setup = setup.arguments(&["once", "--require=0.1", "--output", format]);
         let output = setup.arguments(&["--since", &since]).run();

@@ -16,9 +16,7 @@ fn two() -> Api {
 }
 
 fn once(api: &Api, output: &str) -> Setup {
-    Setup::for_api(api)
-        .set("api.max_attempts", "1")
-        .arguments(&["once", "--output", output])
+    Setup::for_api(api).arguments(&["once", "--output", output])
 }
 
 /// Returns the stdout.

@@ -23,7 +23,7 @@ fn the_key_appears_nowhere_even_at_trace_level() {
         let setup = Setup::for_api(&api)
             .set("log.level", "trace")
             .set("log.format", format);
-        let exporter = setup.set("api.max_attempts", "1").start();
+        let exporter = setup.start();
         exporter.wait_until_fresh(9);
         let faults = [
             Reply::status(500),

@@ -21,9 +21,7 @@ const MET: &str = "targets:\n  - languages: [fr]\n    ratio: 0.7\n\
     \x20 - {repositories: [acme/shop], ratio: 0.95}\n";
 
 fn once(api: &Api, targets: &str) -> Finished {
-    let setup = Setup::for_api(api)
-        .set("api.max_attempts", "1")
-        .arguments(&["once", "--require-targets"]);
+    let setup = Setup::for_api(api).arguments(&["once", "--require-targets"]);
     let file = setup.file("config.yaml", targets);
     setup.arguments(&["--config.file", &file]).run()
 }
@@ -105,10 +103,7 @@ fn a_suspect_scale_makes_everything_unknown_unless_it_is_set() {
 /// Runs the gate with one target for all languages, like a pipeline without a file.
 fn gate(api: &Api, arguments: &[&str]) -> Finished {
     let words = [&["once", "--output=csv"], arguments].concat();
-    Setup::for_api(api)
-        .set("api.max_attempts", "1")
-        .arguments(&words)
-        .run()
+    Setup::for_api(api).arguments(&words).run()
 }
 
 #[test]

@@ -9,7 +9,7 @@ fn a_variable_that_is_not_utf_8_is_refused() {
     let value = OsStr::from_bytes(b"/state\xff");
     let name = "TRANSLATION_EXPORTER_STATE__FILE";
     let environment = [(name.into(), value.into())];
-    let message = config::load(&Options::default(), &environment, |_, _| Ok(()))
+    let message = config::load(&Options::default(), &environment, |_| vec![])
         .unwrap_err()
         .to_string();
     let expected = "state.file (TRANSLATION_EXPORTER_STATE__FILE): is not UTF-8; write it in UTF-8";
@@ -27,7 +27,7 @@ fn a_file_that_is_not_utf_8_is_refused_with_the_remedy() {
             config_file: Some(folder.path().join("exporter.yml")),
             ..Options::default()
         };
-        let message = config::load(&options, &[], |_, _| Ok(()))
+        let message = config::load(&options, &[], |_| vec![])
             .unwrap_err()
             .to_string();
         assert!(message.contains("--config.file: cannot read "), "{message}");

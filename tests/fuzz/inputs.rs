@@ -57,8 +57,8 @@ pub fn configuration(bytes: &[u8]) {
         config_file: Some(file),
         ..Options::default()
     };
-    match config::load(&options, &[], |_, _| Ok(())) {
-        Ok(config) => assert!(config.poll.stale_after >= 2 * config.poll.interval),
+    match config::load(&options, &[], |_| vec![]) {
+        Ok(config) => assert!(config.poll.stale_after() >= 2 * *config.poll.interval),
         Err(error) => assert!(!error.to_string().is_empty()),
     }
 }

@@ -87,7 +87,7 @@ def start(api, exporter, tmp_path):
 
     def start(address="127.0.0.1:0", **sections):
         (tmp_path / "config.yaml").write_text(json.dumps(CONFIG | {"state": {"file": "state.json"}} | sections))
-        return exporter("--config.file=config.yaml", api=api, api__max_attempts=1, address=address)
+        return exporter("--config.file=config.yaml", api=api, address=address)
 
     return start
 

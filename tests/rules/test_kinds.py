@@ -39,7 +39,7 @@ class Driven:
         self.api, self.certificate, self.folder = api, certificate, folder
         api.put(*repositories)
         self.settings = {
-            "api": {"base_url": api.url, "key": FakeApi.KEY, "max_attempts": 1, "requests_per_second": 0, "timeout": "1h"},
+            "api": {"base_url": api.url, "key": FakeApi.KEY, "requests_per_second": 0, "timeout": "1h"},
             "poll": {"interval": "1s"},
             "state": {"file": "state.json"},
         }

@@ -18,7 +18,7 @@ use std::{
     net::{SocketAddr, TcpListener, TcpStream},
     sync::{Arc, Mutex, MutexGuard},
     thread,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 /// The key that the API accepts at first. No real key looks like it.
@@ -81,7 +81,6 @@ pub fn repo(id: u64) -> Repo {
 /// A request that the API received.
 #[derive(Debug, Clone)]
 pub struct Request {
-    pub at: Instant,
     pub method: String,
     /// The path with the query, as sent.
     pub target: String,
@@ -429,7 +428,6 @@ impl Request {
                 .map(|(_, value)| value.trim().to_owned())
         };
         Self {
-            at: Instant::now(),
             method: words.next().unwrap_or_default(),
             target: words.next().unwrap_or_default(),
             authorization: header("authorization"),

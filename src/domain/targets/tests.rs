@@ -14,12 +14,14 @@ pub fn globs(patterns: &[&str]) -> GlobSet {
 
 /// Makes an entry from globs on repositories and on languages; no glob matches everything.
 pub fn entry(repositories: &[&str], languages: &[&str], ratio: f64, due: &str) -> Arc<TargetEntry> {
+    let [names, codes] = [repositories, languages]
+        .map(|globs| globs.iter().map(ToString::to_string).collect::<Vec<_>>());
     Arc::new(TargetEntry {
         source: "config.yml:7".to_owned(),
-        globs: globs_in_words(repositories, languages),
+        globs: globs_in_words(&names, &codes),
         repositories: globs(repositories),
         languages: globs(languages),
-        named: Named::of(repositories, languages),
+        named: Named::of(&names, &codes),
         target: Target {
             ratio,
             due: parse_due(due),

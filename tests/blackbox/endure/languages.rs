@@ -26,9 +26,7 @@ fn a_repository_whose_read_fails_keeps_its_data_and_affects_no_other() {
     let setup = || {
         Setup::for_api(&api)
             .set("state.file", state.to_str().unwrap())
-            .set("api.max_attempts", "1")
             .set("api.timeout", "2s")
-            .set("api.max_response_size", "1MiB")
             .set("api.concurrency", "2")
             .set("poll.interval", "1h")
     };

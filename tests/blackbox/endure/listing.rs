@@ -12,8 +12,8 @@ const FAULTS: [Row; 6] = [
     ("status 401", |_| Reply::status(401), "unauthorized"),
     ("status 403", |_| Reply::status(403), "forbidden"),
     (
-        "a body above api.max_response_size",
-        |_| Reply::json(" ".repeat((1 << 20) + 1)),
+        "a body above 16 MiB",
+        |_| Reply::json(" ".repeat((16 << 20) + 1)),
         "too_large",
     ),
     (
@@ -59,10 +59,7 @@ fn page(ids: &[u64]) -> Reply {
 #[test]
 fn a_failed_listing_keeps_all_series_and_is_counted_by_reason() {
     let api = Api::of(3);
-    let exporter = Setup::for_api(&api)
-        .set("api.max_attempts", "1")
-        .set("api.max_response_size", "1MiB")
-        .start();
+    let exporter = Setup::for_api(&api).start();
     exporter.wait_until_fresh(3);
     for (name, fault, reason) in FAULTS {
         let before = exporter.metrics();

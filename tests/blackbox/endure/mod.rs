@@ -8,7 +8,6 @@ mod key;
 mod languages;
 mod listing;
 mod outage;
-mod rate_limit;
 mod soak;
 mod tls;
 

@@ -38,10 +38,7 @@ fn nothing_is_lost_and_open_files_stay_flat_under_random_faults() {
     let duration = Duration::from_secs(seconds);
     let api = Api::of(60);
     api.cap_pages(25);
-    let exporter = Setup::for_api(&api)
-        .set("api.timeout", "1s")
-        .set("api.max_response_size", "1MiB")
-        .start();
+    let exporter = Setup::for_api(&api).set("api.timeout", "1s").start();
     exporter.wait_until_fresh(60);
     let random = std::sync::Mutex::new(fastrand::Rng::with_seed(5));
     api.script(Target::Everything, move |_| {

@@ -15,10 +15,7 @@ fn a_bad_certificate_gets_no_key() {
         Certificate::WrongName,
     ] {
         let api = Api::start_tls(kind);
-        let exporter = Setup::for_api(&api)
-            .set("api.max_attempts", "1")
-            .set("poll.interval", "1h")
-            .start();
+        let exporter = Setup::for_api(&api).set("poll.interval", "1h").start();
         let metrics = exporter.wait_until_up_is(0.0);
         let failures = metrics.failures("list_repositories", "tls");
         assert!(failures >= 1.0, "{kind:?}: {}", exporter.log());
