@@ -5,14 +5,14 @@
 
 use crate::{
     domain::{
-        document::{Document, Row},
+        document::{Document, Row, Totals, translations},
         polling::PollStatus,
     },
     metrics::encode::{gauge, gauges},
     support::clock::Timestamp,
 };
 use prometheus_client::encoding::DescriptorEncoder;
-use std::fmt;
+use std::{collections::BTreeMap, fmt};
 
 /// Encodes the status of polling and the totals of a publication.
 pub fn encode(document: &Document, to: &mut DescriptorEncoder<'_>) -> fmt::Result {
@@ -110,19 +110,22 @@ fn encode_totals(document: &Document, to: &mut DescriptorEncoder<'_>) -> fmt::Re
             })
         },
     )?;
-    let totals = &whole.totals;
     gauges(
         to,
         "translation_exporter_translations",
-        "Shown translations (languages of repositories), each in one state: ready, behind, unknown \
-         (no completion is known) or resting (a target of 0)",
-        [
-            ("ready", totals.ready),
-            ("behind", totals.behind()),
-            ("unknown", totals.unknown),
-            ("resting", totals.resting),
-        ]
-        .map(|(state, count)| ([("state", state)], count)),
+        "Shown translations (languages of repositories) by due date, which is empty without one, \
+         each in one state: ready, behind, unknown (no completion is known) or resting (a target \
+         of 0)",
+        by_date(document).into_iter().flat_map(|(due, totals)| {
+            let due = due.map_or_else(String::new, |due| due.to_string());
+            [
+                ("ready", totals.ready),
+                ("behind", totals.behind()),
+                ("unknown", totals.unknown),
+                ("resting", totals.resting),
+            ]
+            .map(|(state, count)| ([("state", state.to_owned()), ("due", due.clone())], count))
+        }),
         Some,
     )?;
     let languages = document.rows.iter().filter_map(Row::listed);
@@ -145,4 +148,14 @@ fn encode_totals(document: &Document, to: &mut DescriptorEncoder<'_>) -> fmt::Re
          api.completion_scale is larger: the API may report 0 to 1",
         Some(u64::from(document.is_scale_suspect)),
     )
+}
+
+/// Returns the totals of the translations without a date, and of those of each date.
+fn by_date(document: &Document) -> BTreeMap<Option<Timestamp>, Totals> {
+    let mut dates = BTreeMap::from([(None, Totals::default())]);
+    for (_, translation) in translations(&document.rows) {
+        let totals = dates.entry(translation.target().due).or_default();
+        totals.add(translation);
+    }
+    dates
 }

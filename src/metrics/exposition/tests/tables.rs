@@ -13,9 +13,11 @@ use std::{collections::BTreeSet, fs};
 
 /// The metrics that no dashboard and no alert reads, because the diagnosis or another metric says
 /// the same.
-const UNUSED: [&str; 15] = [
-    "translation_language_ready_ratio",
-    "translation_exporter_translations",
+const UNUSED: [&str; 16] = [
+    "translation_exporter_listing_complete",
+    "translation_exporter_completion_out_of_scale",
+    "translation_exporter_completion_scale_suspect",
+    "translation_exporter_start_time_seconds",
     "translation_exporter_poll_started_timestamp_seconds",
     "translation_exporter_last_poll_timestamp_seconds",
     "translation_exporter_languages",
@@ -25,7 +27,6 @@ const UNUSED: [&str; 15] = [
     "translation_exporter_tls_certificate_expiry_timestamp_seconds",
     "process_virtual_memory_bytes",
     "process_threads",
-    "process_start_time_seconds",
     "process_open_fds",
     "process_max_fds",
     "process_virtual_memory_max_bytes",
