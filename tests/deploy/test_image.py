@@ -105,7 +105,7 @@ def test_the_image_understands_the_command_of_every_manifest(image, renderings, 
             continue
         root = tmp_path / name
         subprocess.run(["cp", "-a", image / "root", root], check=True)
-        configs = {one["metadata"]["name"]: one["data"] for one in of_kind(objects, "ConfigMap")}
+        configs = {one["metadata"]["name"]: one.get("data", {}) for one in of_kind(objects, "ConfigMap")}
         volumes = {one["name"]: one for one in spec["volumes"]}
         for mount in container["volumeMounts"]:
             folder, volume = root / mount["mountPath"].lstrip("/"), volumes.get(mount["name"], {})
