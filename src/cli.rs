@@ -83,8 +83,7 @@ pub struct Once {
     #[arg(
         long = "output",
         value_name = "FORMAT",
-        default_value = "openmetrics",
-        hide_default_value = true,
+        default_value = "table",
         value_parser = destination
     )]
     pub outputs: Vec<Destination>,

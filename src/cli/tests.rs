@@ -85,7 +85,7 @@ fn outputs_may_be_repeated() {
         format,
         path: path.map(PathBuf::from),
     };
-    assert_eq!(once(&[]).unwrap(), [of(Output::Openmetrics, None)]);
+    assert_eq!(once(&[]).unwrap(), [of(Output::Table, None)]);
     assert_eq!(once(&["--output=json", "--output=csv"]).unwrap().len(), 2);
     assert_eq!(
         once(&[

@@ -26,7 +26,7 @@ fn repositories(completion: f64) -> impl Iterator<Item = Repo> {
 fn once(api: &Api, state: &Path) -> Setup {
     Setup::for_api(api)
         .set("state.file", state.to_str().unwrap())
-        .arguments(&["once"])
+        .arguments(&["once", "--output=openmetrics"])
 }
 
 /// Returns a command that makes calls of this name fail that concern files of the state's folder.

@@ -289,7 +289,7 @@ fn a_proxy_that_works_is_used() {
         text.contains("repository \"owner/repo-1\" has 1 language, 1 of them with a completion"),
         "{text}"
     );
-    let once = setup().arguments(&["once"]).run();
+    let once = setup().arguments(&["once", "--output=openmetrics"]).run();
     assert_eq!(once.code, Some(0), "{}", once.stderr);
     setup().start().wait_until_fresh(1);
 }
@@ -302,7 +302,7 @@ fn a_host_in_no_proxy_is_reached_without_the_proxy() {
         Setup::for_api(&api)
             .variable("HTTPS_PROXY", &proxy)
             .variable("NO_PROXY", no_proxy)
-            .arguments(&["once"])
+            .arguments(&["once", "--output=openmetrics"])
     };
     let host = api.base_url();
     let host = host.trim_start_matches("https://");
@@ -326,7 +326,7 @@ fn a_host_that_accepts_no_connection_costs_10_s_an_attempt() {
     }
     let once = Setup::for_url(&format!("http://{address}"))
         .set("api.timeout", "1h")
-        .arguments(&["once"]);
+        .arguments(&["once", "--output=openmetrics"]);
     once.run().assert_failed(
         1,
         &["no answer in time; check api.base_url and the network"],
@@ -449,7 +449,7 @@ fn the_demo_leaves_a_state_file_that_is_not_its_own_alone() {
     let api = Api::of(1);
     let real = Setup::for_api(&api)
         .set("state.file", "state.json")
-        .arguments(&["once"]);
+        .arguments(&["once", "--output=openmetrics"]);
     assert_eq!(real.run().code, Some(0));
     let path = real.folder.path().join("state.json");
     let state = fs::read(&path).unwrap();

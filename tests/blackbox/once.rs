@@ -38,7 +38,9 @@ fn a_whole_poll_is_printed_and_ends_with_0() {
         assert_eq!(metrics.repositories("fresh"), 2.0);
     }
     printed(
-        &Setup::for_api(&api).arguments(&["once"]).run(),
+        &Setup::for_api(&api)
+            .arguments(&["once", "--output=openmetrics"])
+            .run(),
         Format::OpenMetrics,
     );
 }

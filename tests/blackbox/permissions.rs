@@ -24,7 +24,7 @@ struct Once {
 impl Once {
     fn new(api: &Api) -> Self {
         let setup = Setup::for_api(api)
-            .arguments(&["once"])
+            .arguments(&["once", "--output=openmetrics"])
             .set("state.file", "state/state.json")
             .after(AS_NOBODY);
         let folder = setup.folder.path().join("state");

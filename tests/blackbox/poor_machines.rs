@@ -68,7 +68,10 @@ fn a_slow_disk_does_not_keep_the_result_of_once_back() {
     let state = setup.folder.path().join("state.json");
     let strace = "exec strace -D -f -qq -o /dev/null -e trace=fsync \
                   -e inject=fsync:delay_enter=10000000 \"$0\" \"$@\"";
-    let once = setup.arguments(&["once"]).after(strace).spawn();
+    let once = setup
+        .arguments(&["once", "--output=openmetrics"])
+        .after(strace)
+        .spawn();
     once.wait_for_line(&["translation_completion_ratio{repo=\"owner/repo-2\""]);
     assert!(!state.exists(), "the result waited for the disk");
     until("the state is saved", || state.exists());

@@ -254,7 +254,7 @@ fn once_that_is_stopped_saves_and_prints_what_it_has_read() {
         api.fault(Target::Languages(2), Reply::never());
         // One request at a time: the order of two that are sent together is not fixed.
         let setup = || kept.setup(&api).set("api.concurrency", "1");
-        let once = || setup().arguments(&["once"]);
+        let once = || setup().arguments(&["once", "--output=openmetrics"]);
         let mut process = once().spawn();
         until("what was read is in the state", || {
             fs::read_to_string(&kept.path).is_ok_and(|state| state.contains("\"completion\":"))
@@ -289,7 +289,7 @@ fn once_that_is_stopped_claims_no_complete_poll() {
         // One after the other, so that the second run reads them in the same order.
         let setup = || {
             let setup = kept.setup(&api).set("api.concurrency", "1");
-            setup.arguments(&["once"])
+            setup.arguments(&["once", "--output=openmetrics"])
         };
         let once = setup().run();
         assert_eq!(once.code, Some(0), "{}", once.stderr);
@@ -325,7 +325,7 @@ fn a_stdout_that_nobody_reads_does_not_keep_once_from_being_stopped() {
     let stalled = "mkfifo pipe; tail --pid=$$ -f /dev/null < pipe & exec > pipe";
     let mut process = Setup::for_api(&api)
         .set("log.level", "debug")
-        .arguments(&["once"])
+        .arguments(&["once", "--output=openmetrics"])
         .after(stalled)
         .spawn();
     process.wait_for_line(&["poll ended"]);

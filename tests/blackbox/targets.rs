@@ -21,7 +21,8 @@ const MET: &str = "targets:\n  - languages: [fr]\n    ratio: 0.7\n\
     \x20 - {repositories: [acme/shop], ratio: 0.95}\n";
 
 fn once(api: &Api, targets: &str) -> Finished {
-    let setup = Setup::for_api(api).arguments(&["once", "--require-targets"]);
+    let setup =
+        Setup::for_api(api).arguments(&["once", "--output=openmetrics", "--require-targets"]);
     let file = setup.file("config.yaml", targets);
     setup.arguments(&["--config.file", &file]).run()
 }
@@ -95,7 +96,7 @@ fn a_suspect_scale_makes_everything_unknown_unless_it_is_set() {
     }
     let chosen = Setup::for_api(&api)
         .set("api.completion_scale", "100")
-        .arguments(&["once", "--require=0.01"])
+        .arguments(&["once", "--output=openmetrics", "--require=0.01"])
         .run();
     assert_eq!(chosen.code, Some(0), "{}", chosen.stderr);
 }

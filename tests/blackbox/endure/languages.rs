@@ -31,7 +31,7 @@ fn a_repository_whose_read_fails_keeps_its_data_and_affects_no_other() {
             .set("poll.interval", "1h")
     };
     // The first poll of another process meets the faults, and no poll follows it.
-    let before = setup().arguments(&["once"]).run();
+    let before = setup().arguments(&["once", "--output=openmetrics"]).run();
     assert_eq!(before.code, Some(0), "{}", before.stderr);
     for (id, (_, fault, _)) in rows() {
         api.script(Target::Languages(id), move |request| Some(fault(request)));
