@@ -298,6 +298,7 @@ pub fn parse() -> Cli {
         let message = error.render().to_string();
         let message = message.trim_start_matches("error: ");
         logging::print(message);
+        logging::end();
         std::process::exit(error.exit_code())
     })
 }

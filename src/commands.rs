@@ -91,7 +91,6 @@ pub fn run(cli: Cli) -> Result<(), RunError> {
     });
     // A thread that waits for a disk must not delay the exit.
     runtime.shutdown_background();
-    logging::flush();
     result
 }
 
@@ -210,6 +209,7 @@ fn settings(config: &Config) -> Settings {
     Settings {
         interval: *config.poll.interval,
         stale_after: config.poll.stale_after(),
+        requests_per_second: config.api.requests_per_second.0.0,
         concurrency: *config.api.concurrency as usize,
         max_attempts: MAX_ATTEMPTS,
         max_repositories: MAX_REPOSITORIES,

@@ -8,19 +8,21 @@
 //! wrong.
 
 mod data;
+mod kind;
 mod log;
 mod polling;
 
 pub use data::{nothing_selected, scale};
+pub use kind::{ProblemKind, Severity};
 pub use log::{ProblemLog, log};
 pub use polling::{headline, progress};
 
 use crate::{
-    domain::{Failure, ProblemKind, Severity, document::View},
-    metrics::instruments::Facts,
+    domain::{Failure, document::View},
+    metrics::facts::Facts,
     support::clock::{DAY, Timestamp, WrongClock},
 };
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 /// The time before its expiry at which a certificate becomes a finding.
 const CERTIFICATE_WARNING: Duration = Duration::from_secs(14 * 24 * 60 * 60);
@@ -125,16 +127,17 @@ pub fn findings(view: &View<'_>, facts: &Facts, now: Timestamp) -> Vec<Finding> 
     findings
 }
 
-/// Returns the kinds of problems for `translation_exporter_problem`, each with its worst severity.
-pub fn problems(findings: &[Finding]) -> BTreeMap<ProblemKind, Severity> {
-    let mut problems = BTreeMap::new();
-    for Finding { kind, alarm, .. } in findings {
-        if let Some(severity) = *alarm {
-            let worst = problems.entry(*kind).or_insert(severity);
-            *worst = severity.min(*worst);
-        }
-    }
-    problems
+/// Returns each series of `translation_exporter_problem`, as kind and severity, and whether it is 1:
+/// of the severities of a kind, the worst that was found.
+pub fn problems(
+    findings: &[Finding],
+) -> impl Iterator<Item = ((&'static str, &'static str), bool)> {
+    ProblemKind::ALL.iter().flat_map(move |kind| {
+        let found = findings.iter().filter(|one| one.kind == *kind);
+        let worst = found.filter_map(|one| one.alarm).map(Severity::label).max();
+        let series = kind.severities().map(Severity::label);
+        series.map(move |severity| ((kind.label(), severity), worst == Some(severity)))
+    })
 }
 
 fn wrong_clock(WrongClock { machine, api }: WrongClock) -> Finding {

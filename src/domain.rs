@@ -9,13 +9,11 @@ pub mod document;
 pub mod filter;
 pub mod links;
 pub mod polling;
-pub mod problem;
 pub mod record;
 mod response;
 mod settings;
 pub mod targets;
 
-pub use problem::{ProblemKind, Severity};
 pub use response::{
     Defects, Found, LanguageList, Listing, Next, Page, ReportedLanguage, ZeroCount,
 };
@@ -314,7 +312,29 @@ impl TranslationProblem {
     }
 }
 
+impl Reason {
+    /// Returns whether requests of an operation can fail for this reason.
+    pub fn is_of(self, operation: Operation) -> bool {
+        self != Self::Cursor || operation == Operation::ListRepositories
+    }
+}
+
 impl Defect {
+    /// Returns whether responses of an operation can have this defect.
+    pub fn is_of(self, operation: Operation) -> bool {
+        match self {
+            Self::NotAnObject | Self::Name => true,
+            Self::Code | Self::Completion | Self::DuplicateCode => {
+                operation == Operation::ListLanguages
+            }
+            Self::Id
+            | Self::DuplicateId
+            | Self::CreatedAt
+            | Self::Private
+            | Self::DuplicateName => operation == Operation::ListRepositories,
+        }
+    }
+
     /// Returns whether the entry deviates from the specification. Duplicates come from the account,
     /// and the exporter resolves them.
     pub fn is_deviation(self) -> bool {

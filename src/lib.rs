@@ -22,13 +22,13 @@
 //! `tests/generate.sh` writes all generated files: tables, schemas and manifests.
 //!
 //! - **A gauge of a repository or language**: `metrics/exposition/translations.rs`, and its panel.
-//! - **A gauge of the exporter's own**: `metrics/exposition/polling.rs`, or
-//!   `metrics/instruments.rs` with [`metrics::instruments::Facts`] if it is of no poll; its panel.
-//! - **A counter of the exporter's own**: its field in [`metrics::instruments::Instruments`], which
-//!   creates its known labels, where it counts, and its panel.
+//! - **A gauge of the exporter's own**: `metrics/exposition/polling.rs`, or `metrics/at_scrape.rs`
+//!   with [`metrics::facts::Facts`] if it is of no poll; its panel.
+//! - **A counter of the exporter's own**: its line in `metrics/instruments.rs`, which also creates
+//!   its known labels; where it counts, and its panel.
 //! - **A panel** of a metric: a query in `grafana/dashboards`, and its row in
 //!   `tests/grafana/expected.md`. `UNUSED` in the metrics' tests names those without one.
-//! - **A kind of problem**: its definition in `domain/problem.rs`, its function and the call in
+//! - **A kind of problem**: its definition in `diagnosis/kind.rs`, its function and the call in
 //!   `findings` in `diagnosis.rs`, its case in `diagnosis/tests/kinds.rs`; for an alert also this:
 //! - **An alert on a kind**: `deploy/prometheus/alerts.yaml`, its section in
 //!   `deploy/prometheus/runbook.md`, its case in `tests/rules/exporter.yaml` and a situation in
@@ -62,3 +62,4 @@ mod testing;
 mod web;
 
 pub use commands::{RunError, run};
+pub use support::logging::end as end_log;

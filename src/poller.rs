@@ -167,7 +167,10 @@ impl<A: Api> Poller<A> {
     /// Notes that a request has ended.
     fn heard(&self) {
         let now = self.clock.now();
-        self.progress.send_modify(|poll| poll.silent_since = now);
+        self.progress.send_modify(|poll| {
+            poll.silent_since = now;
+            poll.requests += 1;
+        });
     }
 
     fn publish(&self) {

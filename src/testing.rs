@@ -15,7 +15,10 @@ use crate::{
 };
 use globset::GlobSet;
 use proptest::test_runner::{Config as ProptestConfig, RngSeed};
+use std::{cell::RefCell, fmt::Write as _, sync::Once};
 use std::{fs, path::Path, sync::Arc, time::Duration};
+use tracing::{Event, Level, Subscriber, field::Visit};
+use tracing_subscriber::{Layer, layer::Context, prelude::*};
 
 /// Returns the configuration of a property test: the same cases in each run, or others with
 /// `PROPTEST_RNG_SEED=2`.
@@ -206,6 +209,7 @@ pub fn settings() -> Settings {
     Settings {
         interval: Duration::from_secs(300),
         stale_after: Duration::from_secs(3600),
+        requests_per_second: Some(10.0),
         concurrency: 1,
         max_attempts: 1,
         max_repositories: 1000,
@@ -255,5 +259,56 @@ pub fn poll(failed: usize) -> PollOutcome {
         read: 2,
         failed,
         ..PollOutcome::default()
+    }
+}
+
+thread_local! {
+    static LINES: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Keeps the lines above debug level for the thread that logs them. All tests share one subscriber,
+/// because subscribers that come and go on several threads can miss events.
+struct Collector;
+
+struct Line(String);
+
+impl Visit for Line {
+    fn record_debug(&mut self, field: &tracing::field::Field, value: &dyn std::fmt::Debug) {
+        match field.name() {
+            "message" => self.0.insert_str(0, &format!("{value:?}")),
+            "read" | "duration" | "hint" => {}
+            name => write!(self.0, " {name}={value:?}").unwrap(),
+        }
+    }
+}
+
+impl<S: Subscriber> Layer<S> for Collector {
+    fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
+        if *event.metadata().level() <= Level::INFO {
+            let mut line = Line(String::new());
+            event.record(&mut line);
+            LINES.with_borrow_mut(|lines| lines.push(line.0));
+        }
+    }
+}
+
+/// The lines that this thread logs.
+pub struct Log;
+
+impl Log {
+    pub fn collect() -> Self {
+        static INSTALLED: Once = Once::new();
+        INSTALLED.call_once(|| {
+            tracing::subscriber::set_global_default(tracing_subscriber::registry().with(Collector))
+                .unwrap();
+        });
+        LINES.take();
+        Self
+    }
+
+    /// Returns the lines since the last call.
+    #[expect(clippy::unused_self, reason = "without a log nothing is collected")]
+    pub fn take(&self) -> Vec<String> {
+        LINES.take()
     }
 }

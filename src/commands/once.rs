@@ -11,9 +11,9 @@ use crate::{
     api::Client,
     cli::{Destination, Once},
     config::{Config, Options},
-    diagnosis::{self, Finding},
+    diagnosis::{self, Finding, ProblemKind},
     domain::{
-        Failure, PollFailure, ProblemKind, Settings, Stop,
+        Failure, PollFailure, Settings, Stop,
         document::{Document, Row, Selection, Translation, View},
         polling::PollOutcome,
         targets::Targets,
@@ -208,7 +208,10 @@ fn diagnose(chosen: &View<'_>, instruments: &Instruments) -> Vec<Finding> {
     let mut findings = diagnosis::findings(chosen, &instruments.facts(), now);
     // No poll follows, so that none can start late.
     findings.retain(|finding| finding.kind != ProblemKind::PollsOverrun);
-    instruments.judged(diagnosis::problems(&findings));
+    instruments.publish(
+        &chosen.document.status.polls,
+        diagnosis::problems(&findings),
+    );
     findings
 }
 

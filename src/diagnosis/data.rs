@@ -1,11 +1,11 @@
 //! Findings about the data that are shown.
 
-use super::{Finding, polling::raised};
+use super::{Finding, ProblemKind, Severity, polling::raised};
 use crate::{
     domain::{
-        Defects, Operation, ProblemKind, Reason, Scale, Severity, State, ZeroCount,
+        Defects, Operation, Reason, Scale, State, ZeroCount,
         document::{Document, View},
-        polling::{PollOutcome, PollStatus},
+        polling::{PollOutcome, PollStatus, RequestRate},
     },
     support::{
         clock::Timestamp,
@@ -238,13 +238,12 @@ pub(super) fn languages_gone(view: &View<'_>) -> Option<Finding> {
 /// answers nothing else are an outage, and a hold that ended the poll is a finding of its own.
 pub(super) fn rate_limited(status: &PollStatus) -> Option<Finding> {
     let last = status.last.as_ref()?;
-    if last.read == 0 || last.is_outage() {
+    if last.read == 0 || last.is_outage() || status.rate != RequestRate::Limited {
         return None;
     }
     let what = format!(
-        "The API limits the rate of requests (429 or 503): the last poll slowed to {:.1} requests \
-         a second",
-        status.slowed_to?
+        "The API limits the rate of requests (429 or 503): the last poll sent {:.1} a second",
+        last.requests_per_second()
     );
     let hint = "set api.requests_per_second to what the API allows, and raise poll.interval if \
                 polls then take longer";

@@ -1,11 +1,11 @@
 //! Findings about polls: outages, holds, polls that hang and slow polls; and the headline.
 
-use super::Finding;
+use super::{Finding, ProblemKind, Severity};
 use crate::{
     domain::{
-        PollFailure, ProblemKind, Severity, State,
+        PollFailure, State,
         document::{Document, View},
-        polling::{PollOutcome, PollStatus, is_many},
+        polling::{PollOutcome, PollStatus, RequestRate, is_many},
     },
     support::{
         clock::Timestamp,
@@ -18,7 +18,7 @@ use std::time::Duration;
 const MAY_FAIL: Duration = Duration::from_secs(15 * 60);
 
 /// The time for which a poll may get no response.
-const HANG: Duration = Duration::from_secs(30 * 60);
+pub(super) const HANG: Duration = Duration::from_secs(30 * 60);
 
 /// Returns the reason why the last poll could not list and request everything, if it could not, or
 /// why the poll under way will not. Failing polls date from the last poll that went well.
@@ -175,18 +175,25 @@ pub fn progress(view: &View<'_>) -> String {
     format!("{begins}: {} of {} read", grouped(read), repositories(all))
 }
 
-/// Returns a finding if the last poll took longer than the interval.
+/// Returns a finding if the last poll took longer than the interval. More requests help only if the
+/// configured rate held it up, and not the API.
 pub(super) fn overrun(document: &Document) -> Option<Finding> {
     let last = document.status.last.as_ref()?;
-    let interval = document.settings.interval;
+    let settings = &document.settings;
     // An outage is no reason to poll more slowly.
-    if last.duration <= interval || last.is_outage() {
+    if last.duration <= settings.interval || last.is_outage() {
         return None;
     }
     // Rounded up, so that no poll seems to have taken exactly an interval.
     let took = humantime::format_duration(Duration::from_secs(last.duration.as_secs() + 1));
-    let interval = humantime::format_duration(interval);
+    let interval = humantime::format_duration(settings.interval);
     let what = format!("The last poll took {took}, longer than poll.interval ({interval})");
-    let hint = "raise poll.interval, or api.requests_per_second if the API allows it";
+    let kept = last.requests_per_second();
+    let is_paced = (settings.requests_per_second).is_some_and(|rate| kept >= 0.9 * rate);
+    let hint = if is_paced && document.status.rate == RequestRate::Configured {
+        "raise poll.interval, or api.requests_per_second if the API allows it"
+    } else {
+        "raise poll.interval; the API, and not api.requests_per_second, limits the rate"
+    };
     Some(Finding::new(ProblemKind::PollsOverrun, what, hint))
 }

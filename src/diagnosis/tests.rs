@@ -1,11 +1,12 @@
 mod kinds;
+mod pairs;
 mod polls;
 mod problems;
 
 use super::*;
 use crate::domain::{
     Defect, Failure, Operation, PollFailure, Reason, Stop,
-    polling::{PollOutcome, PollStatus},
+    polling::{PollOutcome, PollStatus, RequestRate},
     record::Languages,
     targets::{Targets, tests::entry},
 };
@@ -206,6 +207,27 @@ fn a_finding_begins_with_its_cause() {
     assert_eq!(since(failed), Some(ago(2)), "the failure");
     let expired = Known::with(|known| known.facts.certificate_expires_at = Some(ago(1)));
     assert_eq!(since(expired), Some(ago(1)));
+}
+
+#[test]
+fn a_scale_is_suspect_while_something_is_above_0_and_nothing_above_1() {
+    for (completions, scale, is_suspect) in [
+        ([Some(0.0), Some(0.4), Some(1.0)], 100.0, true),
+        ([Some(0.0), Some(0.4), Some(1.5)], 100.0, false),
+        ([Some(0.0); 3], 100.0, false),
+        ([Some(0.4); 3], 1.0, false),
+        ([None; 3], 100.0, false),
+    ] {
+        let [de, fr, it] = completions;
+        let read = testing::read(1, "a/b", &[("de", de), ("fr", fr), ("it", it)]);
+        let known = Known::with(|known| {
+            known.snapshot.repositories = vec![read];
+            known.snapshot.settings.scale.finished = scale;
+        });
+        let kinds = known.kinds();
+        let is_found = kinds.contains(&ProblemKind::CompletionScale);
+        assert_eq!(is_found, is_suspect, "{completions:?} {scale}");
+    }
 }
 
 #[test]

@@ -4,7 +4,7 @@ use crate::{
     domain::{Failure, PollFailure, Stop},
     support::clock::{Timestamp, WrongClock},
 };
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 /// The number of unread repositories at which a poll has failed, if they are also a tenth of all.
 const MANY: usize = 5;
@@ -33,6 +33,8 @@ pub struct PollOutcome {
     pub read: usize,
     /// The number of repositories that could not be read, and are not tried again.
     pub failed: usize,
+    /// The number of requests that were answered or failed.
+    pub requests: u32,
     /// The last failure of a repository.
     pub failure: Option<Failure>,
     /// The reason why the poll ended early, read nothing or could not list everything.
@@ -55,6 +57,12 @@ impl PollOutcome {
     /// are then unknown.
     pub fn is_outage(&self) -> bool {
         self.stop.as_ref().is_some_and(Stop::is_outage)
+    }
+
+    /// Returns the rate of requests that the poll kept, a second.
+    pub fn requests_per_second(&self) -> f64 {
+        let shortest = Duration::from_millis(1);
+        f64::from(self.requests) / self.duration.max(shortest).as_secs_f64()
     }
 
     pub fn unread(&self) -> usize {
@@ -80,10 +88,33 @@ impl PollOutcome {
     }
 }
 
+/// The rate of requests.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum RequestRate {
+    #[default]
+    Configured,
+    /// Refusals of an earlier poll, such as in an outage, still lower it.
+    Recovering,
+    /// Refusals of the last poll have lowered it.
+    Limited,
+}
+
+/// The polls that have ended since the start. They are published with the data, so that no scrape
+/// counts a poll whose data it lacks.
+#[derive(Debug, Clone, Default)]
+pub struct PollCounts {
+    pub ended: u64,
+    /// The polls that took longer than the interval.
+    pub overran: u64,
+    /// The polls that did not read everything.
+    pub failed: BTreeMap<PollFailure, u64>,
+}
+
 /// The status of polling, which the poller owns. Each document has a copy,
 /// so that readiness and the page can distinguish a refused key from a slow start.
 #[derive(Debug, Clone, Default)]
 pub struct PollStatus {
+    pub polls: PollCounts,
     /// The poll under way.
     pub running: Option<PollOutcome>,
     /// The start of the next poll, while the poller waits for it.
@@ -97,9 +128,8 @@ pub struct PollStatus {
     pub failing_since: Option<Timestamp>,
     /// The end of the hold that Retry-After demanded; `None` without a hold.
     pub held_until: Option<Timestamp>,
-    /// The rate, in requests per second, to which refusals had slowed the last poll by its end;
-    /// `None` if they had not slowed it.
-    pub slowed_to: Option<f64>,
+    /// The rate of requests at the end of the last poll.
+    pub rate: RequestRate,
     /// True once a listing was complete, or data came from the state file.
     pub has_data: bool,
     /// True if the progress clock survives a restart.

@@ -1,22 +1,10 @@
-//! Encoding with prometheus-client, by collectors: each names its metrics where it encodes them.
+//! Encoding by collectors, which name each metric where they encode it.
 
 use prometheus_client::{
-    collector::Collector,
-    encoding::{
-        DescriptorEncoder, EncodeGaugeValue, EncodeLabelSet, EncodeMetric, text::encode_registry,
-    },
+    encoding::{DescriptorEncoder, EncodeGaugeValue, EncodeLabelSet, EncodeMetric},
     metrics::{MetricType, gauge::ConstGauge},
-    registry::Registry,
 };
-use std::{fmt, sync::Arc};
-
-/// Writes the metrics of a collector in OpenMetrics, without the closing `# EOF`. Writes to `out`
-/// must not fail.
-pub(super) fn encode(collector: Arc<impl Collector>, out: &mut impl fmt::Write) {
-    let mut registry = Registry::default();
-    registry.register_collector(Box::new(collector));
-    encode_registry(out, &registry).expect("writes to memory cannot fail");
-}
+use std::fmt;
 
 /// Encodes a metric; one without samples is omitted. `help` is a sentence without its full stop,
 /// quotes and backslashes.

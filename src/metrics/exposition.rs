@@ -13,10 +13,10 @@
 mod polling;
 mod translations;
 
-use super::encode::encode;
 use crate::{domain::document::Document, metrics::instruments::Instruments};
 use bytes::{Buf as _, Bytes};
 use flate2::{Compression, Crc, CrcWriter, bufread::DeflateDecoder, write::DeflateEncoder};
+use prometheus_client::{encoding::text::encode_registry, registry::Registry};
 use std::{
     fmt,
     io::{BufWriter, Read, Write as _},
@@ -70,8 +70,11 @@ impl fmt::Write for Compressor {
 
 impl Exposition {
     /// Encodes `document` for all scrapes. This is CPU work: call it off the runtime's threads.
+    #[expect(clippy::missing_panics_doc, reason = "work in memory cannot fail")]
     pub fn new(document: Arc<Document>) -> Self {
-        Self::compress(|text| encode(document, text))
+        let mut registry = Registry::default();
+        registry.register_collector(Box::new(document));
+        Self::compress(|text| encode_registry(text, &registry).expect(IN_MEMORY))
     }
 
     fn compress(write: impl FnOnce(&mut Compressor)) -> Self {
@@ -101,7 +104,7 @@ impl Exposition {
 
     /// Returns the body of a scrape as one gzip member, in two parts to send in order.
     #[expect(clippy::missing_panics_doc, reason = "work in memory cannot fail")]
-    pub fn gzip(&self, format: Format, instruments: &Arc<Instruments>) -> [Bytes; 2] {
+    pub fn gzip(&self, format: Format, instruments: &Instruments) -> [Bytes; 2] {
         let end = own(format, instruments);
         let mut deflate = DeflateEncoder::new(Vec::with_capacity(4096), Compression::fast());
         deflate.write_all(end.as_bytes()).expect(IN_MEMORY);
@@ -122,7 +125,7 @@ impl Exposition {
     pub fn uncompressed(
         &self,
         format: Format,
-        instruments: &Arc<Instruments>,
+        instruments: &Instruments,
     ) -> (u64, impl Iterator<Item = Bytes> + use<>) {
         let end = Bytes::from(own(format, instruments));
         let length = self.length + end.len() as u64;
@@ -139,7 +142,7 @@ impl Exposition {
 }
 
 /// Encodes the instruments, which end the exposition.
-fn own(format: Format, instruments: &Arc<Instruments>) -> String {
+fn own(format: Format, instruments: &Instruments) -> String {
     let mut text = instruments.encode();
     if format == Format::OpenMetrics {
         return text + "# EOF\n";

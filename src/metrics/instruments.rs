@@ -1,27 +1,22 @@
-//! The exporter's own instruments: counters and facts that polls do not determine. A scrape encodes
-//! them.
+//! The exporter's own instruments, registered once at the start. A scrape encodes them.
 //!
 //! Counters with known labels start at 0: without that, `rate` would miss their first event.
 
-mod encoding;
-mod process;
-
-use super::encode;
-use crate::{
-    domain::{Defect, Failure, Operation, PollFailure, ProblemKind, Reason, Severity},
-    support::{
-        clock::{Clock, Timestamp},
-        lock::lock,
-    },
+use super::{
+    at_scrape::AtScrape,
+    facts::{Facts, note},
 };
-use prometheus_client::metrics::{
-    counter::Counter,
-    family::{Family, MetricConstructor},
-    histogram::Histogram,
+use crate::{
+    domain::{Defect, Failure, Operation, PollFailure, Reason, polling::PollCounts},
+    support::{clock::Timestamp, lock::lock},
+};
+use prometheus_client::{
+    encoding::{EncodeLabelSet, text::encode_registry},
+    metrics::{counter::Counter, family::Family, gauge::Gauge, histogram::Histogram},
+    registry::{Metric, Registry},
 };
 use std::{
-    collections::BTreeMap,
-    sync::{Arc, Mutex},
+    sync::{Arc, Mutex, atomic::Ordering},
     time::Duration,
 };
 
@@ -30,89 +25,157 @@ const REQUEST_BUCKETS: [f64; 12] = [
     0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0,
 ];
 
-type Labels = Vec<(&'static str, String)>;
-type Counters = Family<Labels, Counter>;
+/// Defines a field for each instrument, and registers it under its name with its help, a sentence
+/// without its full stop, quotes and backslashes.
+macro_rules! instruments {
+    ($($field:ident: $kind:ty, $name:literal, $help:literal;)+) => {
+        /// All of the exporter's own instruments.
+        #[derive(Debug)]
+        pub struct Instruments {
+            $($field: $kind,)+
+            api_request_duration: Family<OperationLabels, Histogram, fn() -> Histogram>,
+            /// Locked for each change and each read.
+            facts: Arc<Mutex<Facts>>,
+            registry: Registry,
+        }
 
-/// All of the exporter's own instruments.
-#[derive(Debug)]
-pub struct Instruments {
-    polls: Counter,
-    poll_failures: Counters,
-    pub(crate) poll_overruns: Counter,
-    api_requests: Counters,
-    api_request_failures: Counters,
-    api_request_duration: Family<Labels, Histogram, fn() -> Histogram>,
-    api_retries: Counters,
-    invalid_entries: Counters,
-    state_writes: Counter,
-    state_write_failures: Counter,
-    tls_handshake_failures: Counters,
-    http_requests: Counters,
-    /// Locked for each change and each read.
-    facts: Mutex<Facts>,
+        impl Instruments {
+            fn register(mut registry: Registry, facts: Arc<Mutex<Facts>>) -> Self {
+                let histogram: fn() -> Histogram = || Histogram::new(REQUEST_BUCKETS);
+                let api_request_duration = Family::new_with_constructor(histogram);
+                let help = "Duration of API requests, bodies included";
+                let name = "translation_exporter_api_request_duration_seconds";
+                registry.register(name, help, api_request_duration.clone());
+                Self {
+                    $($field: add(&mut registry, $name, $help),)+
+                    api_request_duration,
+                    facts,
+                    registry,
+                }
+            }
+        }
+    };
 }
 
-/// The facts that may need attention. A failure lasts until the same operation succeeds.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Facts {
-    /// The refusal of a changed web configuration file; the active one is older.
-    pub web_config_refused: Option<Failure>,
-    /// The failure of the last write of the state file.
-    pub state_not_saved: Option<Failure>,
-    /// The reason why the state file was set aside at the start. It lasts until the next start.
-    pub state_discarded: Option<Failure>,
-    /// The expiry of the served certificate; `None` without one.
-    pub certificate_expires_at: Option<Timestamp>,
-    /// The start of a daemon; `None` for a single poll whose metrics are printed. They have
-    /// no `process_*`: these would collide with the metrics of the program that exposes the text,
-    /// such as the node exporter.
-    started: Option<Timestamp>,
-    /// The problems that the diagnosis has found.
-    problems: BTreeMap<ProblemKind, Severity>,
+instruments! {
+    problems: Family<ProblemLabels, Gauge>, "translation_exporter_problem",
+        "1 while the exporter finds a problem of this kind, 0 otherwise; judged at least every 15 s";
+    polls: Counter, "translation_exporter_polls", "Polls of the API that have ended";
+    poll_failures: Family<ReasonLabels, Counter>, "translation_exporter_poll_failures",
+        "Polls that did not read everything, by reason: key_file, ca_file, unauthorized, \
+         held (by Retry-After), unavailable (the API fails as a whole), listing, repositories";
+    poll_overruns: Counter, "translation_exporter_poll_overruns",
+        "Polls that took longer than poll.interval";
+    api_requests: Family<CodeLabels, Counter>, "translation_exporter_api_requests",
+        "Requests to the API, retries included, by status or error";
+    api_request_failures: Family<OperationReasonLabels, Counter>,
+        "translation_exporter_api_request_failures",
+        "Requests to the API that failed, by reason: timeout, connect, tls, redirect, \
+         unauthorized, forbidden, not_found, rate_limited, client_error, server_error, too_large, \
+         truncated, decode, not_json, cursor";
+    api_retries: Family<OperationLabels, Counter>, "translation_exporter_api_retries",
+        "Requests to the API that were retries after a failure";
+    invalid_entries: Family<OperationReasonLabels, Counter>, "translation_exporter_invalid_entries",
+        "Entries or fields in API responses that could not be used, by reason: not_an_object, id, \
+         duplicate_id, name, code, completion, created_at, private, duplicate_name, duplicate_code";
+    state_writes: Counter, "translation_exporter_state_writes",
+        "Attempts to write the state file";
+    state_write_failures: Counter, "translation_exporter_state_write_failures",
+        "Attempts to write the state file that failed";
+    tls_handshake_failures: Family<ReasonLabels, Counter>,
+        "translation_exporter_tls_handshake_failures",
+        "TLS handshakes with clients that failed, by reason: timeout, not_tls, protocol, \
+         no_certificate, bad_certificate, closed";
+    http_requests: Family<PathLabels, Counter>, "translation_exporter_http_requests",
+        "Requests that this exporter answered, by path and status";
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ProblemLabels {
+    kind: &'static str,
+    severity: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ReasonLabels {
+    reason: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct OperationLabels {
+    operation: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct OperationReasonLabels {
+    operation: &'static str,
+    reason: &'static str,
+}
+
+impl OperationReasonLabels {
+    fn new(operation: Operation, reason: &'static str) -> Self {
+        let operation = operation.label();
+        Self { operation, reason }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct CodeLabels {
+    operation: &'static str,
+    code: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct PathLabels {
+    path: String,
+    code: String,
 }
 
 impl Instruments {
-    /// Returns the instruments of a daemon that is scraped at `telemetry_path`, or of a single
-    /// poll.
+    /// Returns the instruments of a daemon that is scraped at `telemetry_path`, or of a single poll
+    /// whose metrics are printed. These have no `process_*`, which would collide with the metrics
+    /// of the program that exposes the text, such as the node exporter.
     pub fn new(telemetry_path: Option<&str>) -> Arc<Self> {
-        let instruments = Self {
-            polls: Counter::default(),
-            poll_failures: Counters::default(),
-            poll_overruns: Counter::default(),
-            api_requests: Counters::default(),
-            api_request_failures: Counters::default(),
-            api_request_duration: Family::new_with_constructor(|| Histogram::new(REQUEST_BUCKETS)),
-            api_retries: Counters::default(),
-            invalid_entries: Counters::default(),
-            state_writes: Counter::default(),
-            state_write_failures: Counter::default(),
-            tls_handshake_failures: Counters::default(),
-            http_requests: Counters::default(),
-            facts: Mutex::new(Facts {
-                started: telemetry_path.map(|_| Clock::system().now()),
-                ..Facts::default()
-            }),
-        };
+        let mut registry = Registry::default();
+        let build: Family<[(&str, &str); 3], Gauge> = add(
+            &mut registry,
+            "translation_exporter_build_info",
+            "Version, source revision and compiler of this exporter; always 1",
+        );
+        let labels = [
+            ("version", env!("CARGO_PKG_VERSION")),
+            ("revision", env!("TRANSLATION_EXPORTER_REVISION")),
+            ("rustc", env!("TRANSLATION_EXPORTER_RUSTC")),
+        ];
+        build.get_or_create(&labels).set(1);
+        let facts = Arc::<Mutex<Facts>>::default();
+        let at_scrape = AtScrape::new(Arc::clone(&facts), telemetry_path.is_some());
+        registry.register_collector(Box::new(at_scrape));
+        let instruments = Self::register(registry, facts);
+        instruments.start_api_at_0();
         if let Some(path) = telemetry_path {
             instruments.start_web_at_0(path);
         }
+        Arc::new(instruments)
+    }
+
+    fn start_api_at_0(&self) {
         for reason in PollFailure::ALL {
-            instruments.poll_failures(*reason);
+            self.poll_failures(*reason);
         }
         for operation in Operation::ALL.iter().copied() {
             for code in ["200", "error"] {
-                instruments.api_requests(operation, code);
+                self.api_requests(operation, code.to_owned());
             }
-            for reason in Reason::ALL {
-                instruments.api_request_failures(operation, *reason);
+            for reason in Reason::ALL.iter().filter(|one| one.is_of(operation)) {
+                self.api_request_failures(operation, *reason);
             }
-            for defect in Defect::ALL {
-                instruments.invalid_entries(operation, *defect);
+            for defect in Defect::ALL.iter().filter(|one| one.is_of(operation)) {
+                self.invalid_entries(operation, *defect);
             }
-            instruments.api_retries(operation);
-            instruments.api_request_duration(operation);
+            self.api_retries(operation);
+            self.api_request_duration(operation);
         }
-        Arc::new(instruments)
     }
 
     fn start_web_at_0(&self, telemetry_path: &str) {
@@ -120,6 +183,7 @@ impl Instruments {
             ("/", &["200"][..]),
             (telemetry_path, &["200", "401", "429", "503"]),
             ("/translations.json", &["200"]),
+            ("/translations.csv", &["200"]),
             ("/-/healthy", &["200", "503"]),
             ("/-/ready", &["200", "503"]),
             ("other", &["404"]),
@@ -141,53 +205,54 @@ impl Instruments {
     }
 
     fn poll_failures(&self, reason: PollFailure) -> Counter {
-        at(&self.poll_failures, [("reason", reason.label())])
+        let reason = reason.label();
+        let labels = ReasonLabels { reason };
+        self.poll_failures.get_or_create_owned(&labels)
     }
 
-    fn api_requests(&self, operation: Operation, code: &str) -> Counter {
-        let labels = [("operation", operation.label()), ("code", code)];
-        at(&self.api_requests, labels)
+    fn api_requests(&self, operation: Operation, code: String) -> Counter {
+        let operation = operation.label();
+        let labels = CodeLabels { operation, code };
+        self.api_requests.get_or_create_owned(&labels)
     }
 
     pub(crate) fn api_request_failures(&self, operation: Operation, reason: Reason) -> Counter {
-        let labels = [("operation", operation.label()), ("reason", reason.label())];
-        at(&self.api_request_failures, labels)
+        let labels = OperationReasonLabels::new(operation, reason.label());
+        self.api_request_failures.get_or_create_owned(&labels)
     }
 
     fn api_request_duration(&self, operation: Operation) -> Histogram {
-        let labels = [("operation", operation.label())];
-        at(&self.api_request_duration, labels)
+        let operation = operation.label();
+        let labels = OperationLabels { operation };
+        self.api_request_duration.get_or_create_owned(&labels)
     }
 
     pub(crate) fn api_retries(&self, operation: Operation) -> Counter {
-        at(&self.api_retries, [("operation", operation.label())])
+        let operation = operation.label();
+        let labels = OperationLabels { operation };
+        self.api_retries.get_or_create_owned(&labels)
     }
 
     pub(crate) fn invalid_entries(&self, operation: Operation, defect: Defect) -> Counter {
-        let labels = [("operation", operation.label()), ("reason", defect.label())];
-        at(&self.invalid_entries, labels)
+        let labels = OperationReasonLabels::new(operation, defect.label());
+        self.invalid_entries.get_or_create_owned(&labels)
     }
 
-    pub(crate) fn tls_handshake_failures(&self, reason: &str) -> Counter {
-        at(&self.tls_handshake_failures, [("reason", reason)])
+    pub(crate) fn tls_handshake_failures(&self, reason: &'static str) -> Counter {
+        let labels = ReasonLabels { reason };
+        self.tls_handshake_failures.get_or_create_owned(&labels)
     }
 
     pub(crate) fn http_requests(&self, path: &str, code: &str) -> Counter {
-        at(&self.http_requests, [("path", path), ("code", code)])
-    }
-
-    /// Counts a poll that has ended, and its failure if it did not read everything.
-    pub(crate) fn poll_ended(&self, failure: Option<PollFailure>) {
-        self.polls.inc();
-        if let Some(failure) = failure {
-            self.poll_failures(failure).inc();
-        }
+        let (path, code) = (path.to_owned(), code.to_owned());
+        let labels = PathLabels { path, code };
+        self.http_requests.get_or_create_owned(&labels)
     }
 
     /// Counts a request to the API. `code` is `None` if it failed before it had a status.
     pub(crate) fn api_request(&self, operation: Operation, code: Option<u16>, took: Duration) {
         let code = code.map_or_else(|| "error".to_owned(), |code| code.to_string());
-        self.api_requests(operation, &code).inc();
+        self.api_requests(operation, code).inc();
         let duration = self.api_request_duration(operation);
         duration.observe(took.as_secs_f64());
     }
@@ -198,7 +263,27 @@ impl Instruments {
         if result.is_err() {
             self.state_write_failures.inc();
         }
-        note(&mut lock(&self.facts).state_not_saved, result.err());
+        note(&mut lock(&self.facts).state_not_saved, result);
+    }
+
+    /// Shows the polls and the problems of a publication: each series of a kind of problem, and
+    /// whether the diagnosis has found it.
+    pub(crate) fn publish(
+        &self,
+        polls: &PollCounts,
+        problems: impl IntoIterator<Item = ((&'static str, &'static str), bool)>,
+    ) {
+        let show = |counter: &Counter, count| counter.inner().store(count, Ordering::Relaxed);
+        show(&self.polls, polls.ended);
+        show(&self.poll_overruns, polls.overran);
+        for (reason, count) in &polls.failed {
+            show(&self.poll_failures(*reason), *count);
+        }
+        for ((kind, severity), is_found) in problems {
+            let labels = ProblemLabels { kind, severity };
+            let problem = self.problems.get_or_create(&labels);
+            problem.set(is_found.into());
+        }
     }
 
     /// Records that the state file was set aside at the start, because it was damaged or of another
@@ -209,12 +294,7 @@ impl Instruments {
 
     /// Records that a changed web configuration file became active, or was refused.
     pub(crate) fn web_config_changed(&self, result: Result<(), Failure>) {
-        note(&mut lock(&self.facts).web_config_refused, result.err());
-    }
-
-    /// Records the kinds of problems that the diagnosis has found, with their severities.
-    pub(crate) fn judged(&self, problems: BTreeMap<ProblemKind, Severity>) {
-        lock(&self.facts).problems = problems;
+        note(&mut lock(&self.facts).web_config_refused, result);
     }
 
     /// Records the expiry of the served certificate; `None` without one.
@@ -228,25 +308,18 @@ impl Instruments {
     }
 
     /// Encodes all instruments in OpenMetrics, without the closing `# EOF`.
-    pub(crate) fn encode(self: &Arc<Self>) -> String {
+    pub(crate) fn encode(&self) -> String {
         let mut text = String::new();
-        encode::encode(Arc::clone(self), &mut text);
+        encode_registry(&mut text, &self.registry).expect("writes to memory cannot fail");
         text
     }
 }
 
-/// Returns the metric with these labels, and creates it at its first use.
-fn at<M: Clone, C: MetricConstructor<M>, const N: usize>(
-    family: &Family<Labels, M, C>,
-    labels: [(&'static str, &str); N],
-) -> M {
-    let labels = labels.map(|(name, value)| (name, value.to_owned()));
-    family.get_or_create_owned(&labels.into())
-}
-
-/// Records the outcome of an operation. A repeated failure keeps the time of the first.
-fn note(known: &mut Option<Failure>, failure: Option<Failure>) {
-    *known = failure.map(|failure| failure.continuing(known.as_ref()));
+/// Registers a metric.
+fn add<M: Metric + Clone + Default>(registry: &mut Registry, name: &str, help: &str) -> M {
+    let metric = M::default();
+    registry.register(name, help, metric.clone());
+    metric
 }
 
 #[cfg(test)]

@@ -10,7 +10,8 @@ use crate::{
     api::{Api, CURSOR_HINT, RequestFailure, Session},
     domain::{
         Defect, Failure, LanguageList, Listing, Next, Operation, Page, PollFailure, Reason,
-        RepositoryId, Settings, Stop, polling::PollOutcome,
+        RepositoryId, Settings, Stop,
+        polling::{PollOutcome, RequestRate},
     },
     support::{clock::WrongClock, humanize::repositories},
 };
@@ -134,12 +135,18 @@ impl<'a, A: Api> Poll<'a, A> {
             status.failing_since = (!outcome.is_well()).then_some(since);
         }
         let pace = poller.api.pace();
-        status.slowed_to = pace.slowed().filter(|_| pace.is_refused_since(began));
+        status.rate = match pace.slowed() {
+            None => RequestRate::Configured,
+            Some(_) if pace.is_refused_since(began) => RequestRate::Limited,
+            Some(_) => RequestRate::Recovering,
+        };
         status.last = Some(outcome.clone());
         poller.is_polling = false;
-        poller.instruments.poll_ended(outcome.failure());
-        if outcome.duration > self.settings.interval {
-            poller.instruments.poll_overruns.inc();
+        let polls = &mut status.polls;
+        polls.ended += 1;
+        polls.overran += u64::from(outcome.duration > self.settings.interval);
+        if let Some(failure) = outcome.failure() {
+            *polls.failed.entry(failure).or_default() += 1;
         }
         self.log.end();
         log::outcome(before.as_ref(), &outcome);

@@ -3,9 +3,9 @@
 
 use super::words::{self, more, percent, ready_count};
 use crate::{
-    diagnosis::{Finding, headline},
+    diagnosis::{Finding, Severity, headline},
     domain::{
-        NotJudged, Severity, State, TranslationProblem,
+        NotJudged, State, TranslationProblem,
         document::{Doubt, Row, Translation, Verdict, View},
     },
     support::{

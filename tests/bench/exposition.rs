@@ -77,6 +77,7 @@ fn account(series: usize) -> Account {
 
 fn settings() -> Arc<Settings> {
     Arc::new(Settings {
+        requests_per_second: None,
         interval: Duration::from_secs(300),
         stale_after: Duration::from_secs(3600),
         concurrency: 8,

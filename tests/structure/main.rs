@@ -34,7 +34,7 @@ const TABLE: [(&str, &[&str]); 14] = [
         ],
     ),
     ("metrics", &["domain", "support"]),
-    ("diagnosis", &["domain", "metrics::instruments", "support"]),
+    ("diagnosis", &["domain", "metrics::facts", "support"]),
     ("report", &["domain", "diagnosis", "support"]),
     ("server", &["support"]),
     (

@@ -179,10 +179,14 @@ pub fn each_kind() -> Vec<Case> {
         ),
         (
             ProblemKind::RateLimited,
-            Known::with(|known| known.status.slowed_to = Some(1.25)),
+            Known::with(|known| {
+                known.status.rate = RequestRate::Limited;
+                let last = known.status.last.as_mut().unwrap();
+                (last.requests, last.duration) = (76, Duration::from_secs(28));
+            }),
             &[
                 "limits the rate of requests",
-                "slowed to 1.2 requests a second",
+                "the last poll sent 2.7 a second",
             ],
         ),
         (

@@ -5,7 +5,7 @@ use super::*;
 #[test]
 fn a_consequence_points_to_its_cause_and_gives_no_advice_of_its_own() {
     let mut known = Known::ended(refused(PollFailure::Unavailable));
-    known.status.slowed_to = Some(0.5);
+    known.status.rate = RequestRate::Limited;
     known.snapshot.repositories[0].condition = testing::stale(ago(5), Some(failure()));
     let findings = known.findings();
     let kinds: Vec<_> = findings.iter().map(|finding| finding.kind).collect();
@@ -51,7 +51,7 @@ fn a_hold_is_a_finding_only_if_it_ended_a_poll() {
     });
     assert_eq!(known.kinds(), []);
     known.status.last = Some(ended_early(PollFailure::Held));
-    known.status.slowed_to = Some(0.5);
+    known.status.rate = RequestRate::Limited;
     let findings = known.findings();
     let [finding] = &findings[..] else {
         panic!("a hold is told once: {findings:#?}");

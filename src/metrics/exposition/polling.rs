@@ -5,7 +5,7 @@
 
 use crate::{
     domain::{
-        document::{Document, Row, Totals, translations},
+        document::{Document, Totals, translations},
         polling::PollStatus,
     },
     metrics::encode::{gauge, gauges},
@@ -19,12 +19,6 @@ pub fn encode(document: &Document, to: &mut DescriptorEncoder<'_>) -> fmt::Resul
     let status = &document.status;
     encode_last_poll(status, to)?;
     encode_schedule(document, to)?;
-    gauge(
-        to,
-        "translation_exporter_completion_scale",
-        "api.completion_scale: the reported completion that means finished",
-        Some(document.settings.scale.finished),
-    )?;
     if status.has_data || document.filtered > 0 || !document.rows.is_empty() {
         encode_totals(document, to)?;
     }
@@ -34,14 +28,11 @@ pub fn encode(document: &Document, to: &mut DescriptorEncoder<'_>) -> fmt::Resul
 /// Encodes the outcome of the last poll.
 fn encode_last_poll(status: &PollStatus, to: &mut DescriptorEncoder<'_>) -> fmt::Result {
     let last = status.last.as_ref();
-    // Two gauges have this value: `translation_up` follows the convention of exporters
-    // (`mysql_up`), and `listing_complete` says what it means.
-    let listed = last.map(|last| u64::from(last.is_listed));
     gauge(
         to,
         "translation_up",
         "1 if the last poll could list all repositories, 0 if not",
-        listed,
+        last.map(|last| u64::from(last.is_listed)),
     )?;
     gauge(
         to,
@@ -54,12 +45,6 @@ fn encode_last_poll(status: &PollStatus, to: &mut DescriptorEncoder<'_>) -> fmt:
         "translation_exporter_last_poll_duration_seconds",
         "Duration of the last poll",
         last.map(|last| last.duration.as_secs_f64()),
-    )?;
-    gauge(
-        to,
-        "translation_exporter_listing_complete",
-        "1 if the last listing of the repositories reached its end, 0 if not",
-        listed,
     )?;
     gauge(
         to,
@@ -77,13 +62,6 @@ fn encode_schedule(document: &Document, to: &mut DescriptorEncoder<'_>) -> fmt::
         "translation_exporter_poll_interval_seconds",
         "poll.interval: time from the start of a poll to the start of the next",
         Some(document.settings.interval.as_secs_f64()),
-    )?;
-    let running = status.running.as_ref();
-    gauge(
-        to,
-        "translation_exporter_poll_started_timestamp_seconds",
-        "Time at which the poll under way began; absent between polls",
-        running.map(|running| running.since.as_seconds()),
     )?;
     gauge(
         to,
@@ -128,25 +106,11 @@ fn encode_totals(document: &Document, to: &mut DescriptorEncoder<'_>) -> fmt::Re
         }),
         Some,
     )?;
-    let languages = document.rows.iter().filter_map(Row::listed);
-    gauge(
-        to,
-        "translation_exporter_languages",
-        "Languages over all repositories",
-        Some(languages.sum::<usize>()),
-    )?;
     gauge(
         to,
         "translation_exporter_completion_out_of_scale",
         "Languages whose reported completion is below 0 or above api.completion_scale",
         Some(whole.out_of_scale()),
-    )?;
-    gauge(
-        to,
-        "translation_exporter_completion_scale_suspect",
-        "1 while the largest reported completion is above 0 and at most 1, although \
-         api.completion_scale is larger: the API may report 0 to 1",
-        Some(u64::from(document.is_scale_suspect)),
     )
 }
 

@@ -16,8 +16,12 @@ fn samples(instruments: &Arc<Instruments>, name: &str) -> Vec<String> {
 fn polls_requests_and_defects_are_counted_by_outcome() {
     let instruments = Instruments::new(Some("/metrics"));
     let (listing, languages) = (Operation::ListRepositories, Operation::ListLanguages);
-    instruments.poll_ended(None);
-    instruments.poll_ended(Some(PollFailure::Unauthorized));
+    let polls = PollCounts {
+        ended: 2,
+        overran: 1,
+        failed: [(PollFailure::Unauthorized, 1)].into(),
+    };
+    instruments.publish(&polls, [(("api_key", "warning"), true)]);
     instruments.api_request(languages, Some(429), Duration::from_millis(30));
     (instruments.api_request_failures(languages, Reason::RateLimited)).inc();
     instruments.api_request(languages, None, Duration::from_secs(60));
@@ -25,10 +29,10 @@ fn polls_requests_and_defects_are_counted_by_outcome() {
     instruments.invalid_entries(listing, Defect::Id).inc();
     instruments.http_requests("other", "405").inc();
     instruments.tls_handshake_failures("not_tls").inc();
-    instruments.state_discarded(failure());
     let text = instruments.encode();
     for sample in [
         "polls_total 2",
+        "poll_overruns_total 1",
         "poll_failures_total{reason=\"unauthorized\"} 1",
         "poll_failures_total{reason=\"listing\"} 0",
         "api_requests_total{operation=\"list_languages\",code=\"429\"} 1",
@@ -43,15 +47,11 @@ fn polls_requests_and_defects_are_counted_by_outcome() {
         "invalid_entries_total{operation=\"list_repositories\",reason=\"id\"} 1",
         "http_requests_total{path=\"other\",code=\"405\"} 1",
         "tls_handshake_failures_total{reason=\"not_tls\"} 1",
-        "state_discarded 1",
+        "problem{kind=\"api_key\",severity=\"warning\"} 1",
     ] {
         let line = format!("\ntranslation_exporter_{sample}\n");
         assert!(text.contains(&line), "{sample}\n{text}");
     }
-}
-
-fn failure() -> Failure {
-    Failure::new("it failed", "try again", Timestamp::from_millis(0))
 }
 
 #[test]
@@ -149,15 +149,10 @@ fn the_build_shows_its_version() {
 #[test]
 fn the_metrics_of_one_poll_omit_process_and_web() {
     let printed = Instruments::new(None).encode();
-    assert!(
-        !["process_", "http_requests", "tls_"]
-            .iter()
-            .any(|name| printed.contains(name)),
-        "{printed}"
-    );
+    for of_daemon in ["process_", "http_requests", "tls_"] {
+        assert!(!printed.contains(of_daemon), "{of_daemon}: {printed}");
+    }
     let served = Instruments::new(Some("/metrics")).encode();
-    assert!(
-        printed.lines().all(|line| served.contains(line)),
-        "the rest is the same"
-    );
+    let is_served = |line: &str| served.contains(line);
+    assert!(printed.lines().all(is_served), "the rest is the same");
 }

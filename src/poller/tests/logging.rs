@@ -1,64 +1,11 @@
 //! The log of the poller, line by line.
 
 use super::*;
+use crate::testing::Log;
 use crate::{
     diagnosis::{ProblemLog, findings},
     domain::{Defect, Defects, document::Document},
 };
-use std::{cell::RefCell, fmt::Write as _, sync::Once};
-use tracing::{Event, Level, Subscriber, field::Visit};
-use tracing_subscriber::{Layer, layer::Context, prelude::*};
-
-thread_local! {
-    static LINES: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
-}
-
-/// Keeps the lines above debug level for the thread that logs them. All tests share one subscriber,
-/// because subscribers that come and go on several threads can miss events.
-struct Collector;
-
-struct Line(String);
-
-impl Visit for Line {
-    fn record_debug(&mut self, field: &tracing::field::Field, value: &dyn std::fmt::Debug) {
-        match field.name() {
-            "message" => self.0.insert_str(0, &format!("{value:?}")),
-            "read" | "duration" | "hint" => {}
-            name => write!(self.0, " {name}={value:?}").unwrap(),
-        }
-    }
-}
-
-impl<S: Subscriber> Layer<S> for Collector {
-    fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
-        if *event.metadata().level() <= Level::INFO {
-            let mut line = Line(String::new());
-            event.record(&mut line);
-            LINES.with_borrow_mut(|lines| lines.push(line.0));
-        }
-    }
-}
-
-/// The lines that this thread logs.
-struct Log;
-
-impl Log {
-    fn collect() -> Self {
-        static INSTALLED: Once = Once::new();
-        INSTALLED.call_once(|| {
-            tracing::subscriber::set_global_default(tracing_subscriber::registry().with(Collector))
-                .unwrap();
-        });
-        LINES.take();
-        Self
-    }
-
-    /// Returns the lines since the last call.
-    #[expect(clippy::unused_self, reason = "without a log nothing is collected")]
-    fn take(&self) -> Vec<String> {
-        LINES.take()
-    }
-}
 
 fn bad(defects: &[Defect]) -> Defects {
     let mut bad = Defects::default();
@@ -202,10 +149,11 @@ fn document(poller: &Poller<FakeApi>) -> Arc<Document> {
 fn observe(problems: &mut ProblemLog, bench: &Bench) {
     let (poller, now) = (&bench.poller, bench.poller.clock.now());
     let facts = poller.instruments.facts();
-    let mut findings = findings(&document(poller).whole(), &facts, now);
+    let document = document(poller);
+    let mut findings = findings(&document.whole(), &facts, now);
     // A count has settled once it is seen twice.
-    problems.observe(&mut findings, now);
-    problems.observe(&mut findings, now);
+    problems.observe(&mut findings, &document.whole(), now);
+    problems.observe(&mut findings, &document.whole(), now);
 }
 
 #[tokio::test(start_paused = true)]
@@ -270,8 +218,9 @@ fn a_certificate_that_expires_is_not_logged_as_valid() {
             instruments.certificate_expires(None);
         }
         let facts = instruments.facts();
-        let mut findings = findings(&document(&poller).whole(), &facts, now);
-        problems.observe(&mut findings, now);
+        let document = document(&poller);
+        let mut findings = findings(&document.whole(), &facts, now);
+        problems.observe(&mut findings, &document.whole(), now);
         assert_eq!(
             count(&log.take(), "the TLS certificate is renewed") > 0,
             is_valid,

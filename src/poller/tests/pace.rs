@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::api::Pace;
+use crate::domain::polling::RequestRate;
 use std::collections::{BTreeMap, BTreeSet};
 
 const OK: u16 = 200;
@@ -111,7 +112,10 @@ async fn most_requests_to_a_limited_api_are_not_refused() {
     let api = FakeApi::answering(60, limit(2.0, 503));
     let mut poller = api.poller();
     polls::<2>(&mut poller).await;
-    assert!(poller.status().slowed_to.is_some_and(|rate| rate <= 2.5));
+    let status = poller.status();
+    assert_eq!(status.rate, RequestRate::Limited);
+    let kept = status.last.unwrap().requests_per_second();
+    assert!(kept <= 2.5, "{kept}");
     api.requested();
     polls::<6>(&mut poller).await;
     let requests = std::mem::take(&mut api.responses().scripted);
@@ -143,7 +147,7 @@ async fn repositories_that_are_always_refused_slow_down_no_other() {
             assert_eq!(outcome.failure(), Some(PollFailure::Repositories));
             let usual = Duration::from_millis(100 * (repositories + 12));
             assert!(outcome.duration < usual, "{status} {outcome:?}");
-            assert_eq!(poller.status().slowed_to, None, "{status}");
+            assert_ne!(poller.status().rate, RequestRate::Limited, "{status}");
             api.answer(|_, _| OK);
             assert!(poller.poll().await.is_success(), "{status}");
         }
@@ -348,8 +352,7 @@ async fn a_poll_after_an_outage_is_not_called_limited() {
     polls::<10>(&mut poller).await;
     api.answer(|_, _| OK);
     assert!(poller.poll().await.is_success());
-    assert!(api.pace.slowed().is_some(), "the pace is not back yet");
-    assert_eq!(poller.status().slowed_to, None);
+    assert_eq!(poller.status().rate, RequestRate::Recovering);
 }
 
 #[tokio::test(start_paused = true)]

@@ -2,9 +2,8 @@
 
 use super::*;
 use crate::{
-    diagnosis::findings,
-    domain::{ProblemKind, Severity},
-    metrics::instruments::Facts,
+    diagnosis::{ProblemKind, Severity, findings},
+    metrics::facts::Facts,
     state::StateFile,
 };
 use globset::{Glob, GlobSet};

@@ -5,9 +5,9 @@ use super::{
     query::{ANY, Query},
 };
 use crate::{
-    diagnosis::{self, Finding},
+    diagnosis::{self, Finding, ProblemKind, Severity},
     domain::{
-        ProblemKind, Severity, State, TranslationProblem,
+        State, TranslationProblem,
         document::{
             Cause, Document, Readiness, Row, Totals, Translation, View, by_urgency, languages,
         },

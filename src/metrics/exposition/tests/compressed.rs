@@ -56,26 +56,23 @@ fn scrapes_share_the_bytes_of_a_publication() {
 
 #[test]
 fn each_scrape_of_one_publication_reads_the_counters() {
+    const RETRIES: &str = "translation_exporter_api_retries_total{operation=\"list_languages\"}";
     let publication = publication(large(), polled());
     let instruments = Instruments::new(Some("/metrics"));
-    let overruns = || {
+    let retries = || {
         let mut unpacked = String::new();
         let body = publication.gzip(Format::Text, &instruments).concat();
         GzDecoder::new(&body[..])
             .read_to_string(&mut unpacked)
             .unwrap();
         [unpacked, text(&publication, Format::Text, &instruments)]
-            .map(|text| samples(&text, "translation_exporter_poll_overruns_total").concat())
+            .map(|text| samples(&text, RETRIES).concat())
     };
-    assert_eq!(
-        overruns(),
-        ["translation_exporter_poll_overruns_total 0"; 2]
-    );
-    instruments.poll_overruns.inc();
-    assert_eq!(
-        overruns(),
-        ["translation_exporter_poll_overruns_total 1"; 2]
-    );
+    assert_eq!(retries(), [0, 0].map(|count| format!("{RETRIES} {count}")));
+    instruments
+        .api_retries(crate::domain::Operation::ListLanguages)
+        .inc();
+    assert_eq!(retries(), [1, 1].map(|count| format!("{RETRIES} {count}")));
 }
 
 #[test]

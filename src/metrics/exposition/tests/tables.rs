@@ -2,8 +2,8 @@
 
 use super::{golden::every_condition, *};
 use crate::{
+    diagnosis::{ProblemKind, Severity},
     domain::{
-        ProblemKind, Severity,
         links::{Links, Template},
         polling::PollOutcome,
     },
@@ -13,17 +13,10 @@ use std::{collections::BTreeSet, fs};
 
 /// The metrics that no dashboard and no alert reads, because the diagnosis or another metric says
 /// the same.
-const UNUSED: [&str; 16] = [
-    "translation_exporter_listing_complete",
+const UNUSED: [&str; 9] = [
     "translation_exporter_completion_out_of_scale",
-    "translation_exporter_completion_scale_suspect",
-    "translation_exporter_start_time_seconds",
-    "translation_exporter_poll_started_timestamp_seconds",
     "translation_exporter_last_poll_timestamp_seconds",
-    "translation_exporter_languages",
     "translation_exporter_api_held_until_timestamp_seconds",
-    "translation_exporter_completion_scale",
-    "translation_exporter_state_discarded",
     "translation_exporter_tls_certificate_expiry_timestamp_seconds",
     "process_virtual_memory_bytes",
     "process_threads",

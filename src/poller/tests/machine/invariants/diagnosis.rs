@@ -2,15 +2,15 @@
 
 use super::*;
 use crate::{
-    diagnosis::{Finding, findings, headline},
-    domain::{
+    diagnosis::{
+        Finding,
         ProblemKind::{
             self, ApiKey, ClockWrong, CompletionScale, DataStale, PollsFailing, RateLimited,
         },
-        State,
-        document::Row,
+        findings, headline,
     },
-    metrics::instruments::Facts,
+    domain::{State, document::Row},
+    metrics::facts::Facts,
 };
 
 /// The diagnosis of a publication, and the claims that do not hold.

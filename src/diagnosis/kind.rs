@@ -32,6 +32,7 @@ pub struct ProblemDefinition {
     pub label: &'static str,
     /// The alert on the kind. Kinds that ask nobody to act have none.
     pub alert: Option<&'static str>,
+    #[cfg(test)]
     pub meaning: &'static str,
     /// The message in the log when the problem ends; `None` for an event, which is logged where it
     /// happens.
@@ -51,6 +52,7 @@ macro_rules! problem_kinds {
                 match self { $(Self::$kind => &ProblemDefinition {
                     label: $label,
                     alert: $alert,
+                    #[cfg(test)]
                     meaning: $meaning,
                     end: $end,
                 }),+ }

@@ -1,0 +1,22 @@
+//! Facts about the exporter itself that may need attention. The diagnosis reads them.
+
+use crate::{domain::Failure, support::clock::Timestamp};
+
+/// The facts. A failure lasts until the same operation succeeds.
+#[derive(Debug, Clone, Default)]
+pub struct Facts {
+    /// The refusal of a changed web configuration file; the active one is older.
+    pub web_config_refused: Option<Failure>,
+    /// The failure of the last write of the state file.
+    pub state_not_saved: Option<Failure>,
+    /// The reason why the state file was set aside at the start. It lasts until the next start.
+    pub state_discarded: Option<Failure>,
+    /// The expiry of the served certificate; `None` without one.
+    pub certificate_expires_at: Option<Timestamp>,
+}
+
+/// Records the outcome of an operation. A repeated failure keeps the time of the first.
+pub fn note(known: &mut Option<Failure>, outcome: Result<(), Failure>) {
+    let failure = outcome.err();
+    *known = failure.map(|failure| failure.continuing(known.as_ref()));
+}
