@@ -42,7 +42,6 @@ use crate::{
 };
 use error::{failed, folder};
 use rustix::fs::OFlags;
-use serde::{Deserialize, Serialize};
 use std::{
     collections::{BTreeMap, BTreeSet},
     ffi::OsString,
@@ -62,7 +61,7 @@ const MODE: u32 = 0o600;
 const MAX_BYTES: u64 = 256 * 1024 * 1024;
 
 /// Everything that survives a restart.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct SavedState {
     /// The end of the last poll that read everything.
     pub last_success_at: Option<Timestamp>,
@@ -75,7 +74,6 @@ pub struct SavedState {
     /// The records of repositories that left.
     pub gone: BTreeMap<RepositoryId, Arc<[Record]>>,
     /// The names of those that the listing lacked; the filters leave out the others.
-    #[serde(default)]
     pub unlisted: BTreeMap<RepositoryId, Arc<str>>,
 }
 

@@ -67,7 +67,7 @@ pub fn record_of(code: &str, name: &str, completion: Option<f64>, at: Timestamp)
         code: code.into(),
         name: name.into(),
     }));
-    record.observe(completion.and_then(Completion::new), 100.0, at);
+    record.observe(completion.and_then(Completion::new), Scale::PERCENT, at);
     record
 }
 

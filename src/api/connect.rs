@@ -36,13 +36,13 @@ impl From<reqwest::Error> for RequestFailure {
 fn of_http(error: &hyper::Error) -> RequestFailure {
     let (what, hint) = if error.is_parse_too_large() {
         (
-            "the headers of the answer are too large",
+            "the headers of the response are too large",
             "check what adds them, such as a login in front of the API: 1,000 headers of 400 kB \
              together are accepted",
         )
     } else {
         (
-            "the answer is not HTTP/1.1",
+            "the response is not HTTP/1.1",
             "check the scheme and the port of api.base_url: a port for https:// answers http:// \
              like this, and so does a server that speaks HTTP/2 alone, which has to offer HTTP/1.1",
         )

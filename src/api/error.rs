@@ -194,7 +194,7 @@ impl Refused<'_> {
                  otherwise check api.base_url and whether the API has changed",
             ),
             Reason::NotFound if is_listing => Some(
-                "check the host of api.base_url, and set it to the part before /v1 in the API's addresses",
+                "set api.base_url to the part before /v1 in the API's addresses, and check its host",
             ),
             Reason::Forbidden if is_listing => {
                 Some("give the key's account access to the API, or use the key of another account")
@@ -262,8 +262,8 @@ fn hint(reason: Reason) -> &'static str {
         Reason::Truncated => "check what cuts the API's answers short, such as a proxy",
         Reason::Decode => "update this exporter, or ask the API's operators: the API has changed",
         Reason::NotJson => {
-            "check that api.base_url is the address of the API, and what answers in its place, \
-             such as a website, a login, a maintenance page or a proxy"
+            "check that api.base_url is the address of the API, not of a website or a proxy; a \
+             login, a firewall or a maintenance page may answer in its place"
         }
         Reason::Cursor => CURSOR_HINT,
     }

@@ -253,7 +253,7 @@ fn entries<'a>(
     };
     let entries: Vec<_> = parts.by_ref().take(most + 1).collect();
     if entries.len() > most {
-        let what = format!("the answer has more than {most} entries");
+        let what = format!("the body has more than {most} entries");
         return Err(RequestFailure::new(Reason::TooLarge, what).hint(hint));
     }
     match parts.after() {
@@ -272,13 +272,13 @@ fn entries<'a>(
 /// Returns the failure of a body that is no array.
 fn no_array(body: &[u8]) -> RequestFailure {
     if body.starts_with(b"<") {
-        return RequestFailure::new(Reason::NotJson, "the answer is HTML instead of JSON");
+        return RequestFailure::new(Reason::NotJson, "the body is HTML instead of JSON");
     }
     match serde_json::from_slice::<IgnoredAny>(body) {
         Err(error) if error.is_eof() => {
             RequestFailure::new(Reason::Truncated, "the body breaks off")
         }
-        Err(_) => RequestFailure::new(Reason::NotJson, "the answer is no JSON"),
+        Err(_) => RequestFailure::new(Reason::NotJson, "the body is not JSON"),
         Ok(_) => {
             let keys = Parts::of(body, b'{').into_iter().flatten();
             let keys = keys.filter_map(|part| Some(quoted(&field(part)?.0)));
@@ -288,7 +288,7 @@ fn no_array(body: &[u8]) -> RequestFailure {
                 b'{' => format!("an object with the keys {}", keys.join(", ")),
                 _ => "a single value".to_owned(),
             };
-            let what = format!("the answer is {what} in place of an array");
+            let what = format!("the body is {what} in place of an array");
             RequestFailure::new(Reason::Decode, what)
         }
     }

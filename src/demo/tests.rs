@@ -82,7 +82,9 @@ fn the_world_stays_plausible_for_a_day() {
                     .iter_mut()
                     .find(|one| *one.language.code == *language["code"].as_str().unwrap());
                 let completion = language["completion"].as_f64().and_then(Completion::new);
-                record.unwrap().observe(completion, 100.0, now);
+                record
+                    .unwrap()
+                    .observe(completion, crate::domain::Scale::PERCENT, now);
             }
             languages.records = records.into();
         }

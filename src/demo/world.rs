@@ -3,7 +3,7 @@
 
 use crate::{
     domain::{
-        Completion, Language, Repository, RepositoryId,
+        Completion, Language, Repository, RepositoryId, Scale,
         record::{Languages, Record},
     },
     support::clock::Timestamp,
@@ -80,7 +80,7 @@ impl DemoRepository {
     }
 
     /// Returns the completion of a language in percent. Three of eleven languages are complete, a
-    /// few stopped 12 days before the start, and a few lost a third of their text two days before
+    /// few stopped 12 days before the start, and a few lost a third of their text four days before
     /// it. The others grow by 3 to 21 points a week. From the start on they also receive a little
     /// new text once per cycle, and translating it takes two thirds of the cycle, so that
     /// something moves every few seconds, and nothing falls far.
@@ -92,9 +92,9 @@ impl DemoRepository {
         } else if mix % 23 == 3 {
             at_start + 20 * (second + 12 * DAY).min(0) / WEEK
         } else if mix % 53 == 7 {
-            match second + 2 * DAY {
+            match second + 4 * DAY {
                 ..0 => 85,
-                since => (46 + mix % 10 + 2 * since / DAY).min(100),
+                since => (46 + mix % 10 + since / DAY).min(100),
             }
         } else {
             let level = (at_start + (3 + mix % 7 * 3) * second / WEEK).min(100);
@@ -123,7 +123,7 @@ impl DemoRepository {
                     records.push(Record::new(Arc::new(Language { code, name })));
                 }
                 let completion = completion.and_then(|value| Completion::new(value.into()));
-                records[at].observe(completion, 100.0, read_at);
+                records[at].observe(completion, Scale::PERCENT, read_at);
             }
         }
         records.sort_by(|one, other| one.language.code.cmp(&other.language.code));

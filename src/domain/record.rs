@@ -5,10 +5,12 @@
 //! compares completions as the API reports them, so that a change of `api.completion_scale` moves
 //! no clock, begins and ends no fall, and hides none. Recorded times never change: a time in the
 //! future, which a wrong clock has left behind, counts as now until the next progress replaces it.
+//!
+//! Readings of two days decide on progress, so that two replicas of the API that disagree, or the
+//! last bit of a fraction, are none. A completion outside the scale is reported and not recorded.
 
-use super::{Completion, Language, ReportedLanguage, Repository};
-use crate::support::clock::{Timestamp, WEEK};
-use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
+use super::{Completion, Language, ReportedLanguage, Repository, Scale};
+use crate::support::clock::{DAY, Timestamp, WEEK};
 use std::{collections::BTreeMap, mem::replace, sync::Arc, time::Duration};
 
 /// The time for which a fall is shown after its last drop.
@@ -19,33 +21,31 @@ const KEPT_FOR: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
 /// The record of one translation. A large account has many of them, so the size of this struct
 /// decides the use of memory.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Record {
     pub language: Arc<Language>,
-    /// `None` until a response has a readable completion.
+    /// The completion of the last response, which may lie outside the scale.
+    pub reported: Option<Completion>,
+    /// The last completion within the scale.
     pub known: Option<Known>,
     /// The recent past, once the completion has changed.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub past: Option<Box<Past>>,
     /// The time at which the language left its repository, alone or with it. A language that comes
     /// back continues its record.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub left_at: Option<Timestamp>,
 }
 
-/// The last known completion of a language.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+/// A completion from 0 to the scale, as it was when it was reported.
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Known {
     pub completion: Completion,
     /// The progress clock: the time at which the completion was first seen, last rose, or fell from
     /// complete, whichever came last.
     pub progress_at: Timestamp,
-    /// True if the last response had a readable completion.
-    pub is_reported: bool,
 }
 
 /// The parts of a record that exist only after a change.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Past {
     /// The first reading of this week, which all records begin at once, while polls succeed.
     pub latest: Reading,
@@ -54,10 +54,20 @@ pub struct Past {
     /// The completion that the language lost and has not reached again, the highest one after
     /// several falls; and the time of the last drop.
     pub fall: Option<Reading>,
+    pub peaks: Peaks,
+    /// The first of the readings since which the language is finished.
+    pub finished_since: Option<Timestamp>,
+}
+
+/// The highest completion of today, of yesterday, and of the day before.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Peaks {
+    pub today: Timestamp,
+    pub highest: [Completion; 3],
 }
 
 /// A completion at an earlier time.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Reading {
     pub completion: Completion,
     pub at: Timestamp,
@@ -67,20 +77,21 @@ impl Record {
     pub fn new(language: Arc<Language>) -> Self {
         Self {
             language,
+            reported: None,
             known: None,
             past: None,
             left_at: None,
         }
     }
 
-    /// Returns the completion, or `None` if the last response had no readable one.
+    /// Returns the completion as the last response reported it, perhaps outside the scale.
     pub fn completion(&self) -> Option<Completion> {
-        Some(self.reported()?.completion)
+        self.reported
     }
 
     /// Returns the progress clock, or `None` if the completion is unknown.
     pub fn last_progress(&self, now: Timestamp) -> Option<Timestamp> {
-        Some(self.reported()?.progress_at.min(now))
+        Some(self.current()?.progress_at.min(now))
     }
 
     /// Returns whether the completion has changed, or was known before this time.
@@ -91,7 +102,7 @@ impl Record {
 
     /// Returns the fall while it is shown; `None` if the completion is unknown.
     pub fn fall(&self, now: Timestamp) -> Option<Reading> {
-        self.reported()?;
+        self.current()?;
         let fall = self.past.as_ref()?.fall?;
         let at = fall.at.min(now);
         (now.since(at) < FALL_SHOWN_FOR).then_some(Reading { at, ..fall })
@@ -100,7 +111,7 @@ impl Record {
     /// Returns the first reading of last week, which is 7 to 14 days old, or the first one if the
     /// history is shorter; `None` if the completion is unknown.
     pub fn earlier(&self, now: Timestamp) -> Option<Reading> {
-        let known = self.reported()?;
+        let known = self.current()?;
         Some(match &self.past {
             Some(past) => past.previous.unwrap_or(past.latest),
             None => Reading {
@@ -110,50 +121,39 @@ impl Record {
         })
     }
 
-    fn reported(&self) -> Option<Known> {
-        self.known.filter(|known| known.is_reported)
+    /// Returns the known completion, if it is that of the last response.
+    fn current(&self) -> Option<Known> {
+        let is_current = |known: &Known| self.reported == Some(known.completion);
+        self.known.filter(is_current)
     }
 
-    /// Takes in a response of `now`; `scale` is the completion that means finished.
+    /// Takes in a response of `now`; `scale` is the unit of completions.
     ///
-    /// A drop leaves the progress clock alone, unless the language was finished: then new text has
-    /// arrived, and the translators' time starts.
-    pub fn observe(&mut self, reported: Option<Completion>, scale: f64, now: Timestamp) {
-        let Some(completion) = reported else {
-            if let Some(known) = &mut self.known {
-                known.is_reported = false;
-            }
+    /// A drop leaves the progress clock alone, unless the language had been finished for two days:
+    /// then new text has arrived, and the translators' time starts.
+    pub fn observe(&mut self, reported: Option<Completion>, scale: Scale, now: Timestamp) {
+        self.reported = reported;
+        let Some(completion) = reported.filter(|one| scale.ratio(*one).is_some()) else {
             return;
         };
-        let mut known = Known {
-            completion,
-            progress_at: now,
-            is_reported: true,
-        };
+        let mut progress_at = now;
         if let Some(before) = self.known {
-            let rose = completion > before.completion;
-            let fell_from_complete = before.completion.get() >= scale && completion.get() < scale;
-            if !rose && !fell_from_complete {
-                known.progress_at = before.progress_at;
+            if self.past.is_none() && completion == before.completion {
+                return;
             }
-            if self.past.is_some() || completion != before.completion {
-                let past = self.past.get_or_insert_with(|| {
-                    let (week, began) = (now.week_start(), before.progress_at);
-                    // The completion had stood since it was first seen.
-                    let stood_at = |at| Reading {
-                        completion: before.completion,
-                        at: began.max(at),
-                    };
-                    Box::new(Past {
-                        latest: stood_at(week),
-                        previous: (began < week).then(|| stood_at(week.saturating_sub(WEEK))),
-                        fall: None,
-                    })
-                });
-                past.observe(before.completion, completion, now);
+            let past = self.past.get_or_insert_with(|| {
+                let is_finished = scale.is_finished(before.completion);
+                Box::new(Past::standing(before, is_finished, now))
+            });
+            if !past.is_restart(before.completion, completion, scale, now) {
+                progress_at = before.progress_at;
             }
+            past.observe(before.completion, completion, scale, now);
         }
-        self.known = Some(known);
+        self.known = Some(Known {
+            completion,
+            progress_at,
+        });
     }
 
     /// Returns whether the record is worth its memory once its language has left.
@@ -173,8 +173,54 @@ impl Record {
 }
 
 impl Past {
+    /// Returns the past of a completion that has stood since its last progress.
+    pub fn standing(known: Known, is_finished: bool, now: Timestamp) -> Self {
+        let (week, began) = (now.week_start(), known.progress_at);
+        let completion = known.completion;
+        let stood_at = |at| Reading {
+            completion,
+            at: began.max(at),
+        };
+        Self {
+            latest: stood_at(week),
+            previous: (began < week).then(|| stood_at(week.saturating_sub(WEEK))),
+            fall: None,
+            peaks: Peaks {
+                today: now,
+                highest: [completion; 3],
+            },
+            finished_since: is_finished.then_some(began),
+        }
+    }
+
+    /// Returns whether the completion that followed the one `before` sets the progress clock.
+    fn is_restart(
+        &self,
+        before: Completion,
+        completion: Completion,
+        scale: Scale,
+        now: Timestamp,
+    ) -> bool {
+        let is_above = |peak: &Completion| completion > *peak;
+        let rose = is_above(&before) && self.peaks.highest.iter().all(is_above);
+        let fell = scale.is_finished(before) && !scale.is_finished(completion);
+        let was_finished = |since| now.since(since) >= DAY * 2;
+        rose || fell && self.finished_since.is_some_and(was_finished)
+    }
+
     /// Takes in a completion that followed the one `before`. Forgets what no longer matters.
-    fn observe(&mut self, before: Completion, completion: Completion, now: Timestamp) {
+    fn observe(
+        &mut self,
+        before: Completion,
+        completion: Completion,
+        scale: Scale,
+        now: Timestamp,
+    ) {
+        self.peaks.observe(completion, now);
+        let finished = scale
+            .is_finished(completion)
+            .then(|| self.finished_since.unwrap_or(now));
+        self.finished_since = finished;
         let current = Reading {
             completion,
             at: now,
@@ -198,12 +244,27 @@ impl Past {
     }
 }
 
+impl Peaks {
+    fn observe(&mut self, completion: Completion, now: Timestamp) {
+        let days = now.since(self.today).as_secs() / DAY.as_secs();
+        // A wrong clock may have dated today to the future.
+        if days > 0 || self.today > now {
+            let days = usize::try_from(days).map_or(3, |days| days.min(3));
+            self.highest.rotate_right(days);
+            self.highest[..days].fill(completion);
+            self.today = now;
+        }
+        if completion > self.highest[0] {
+            self.highest[0] = completion;
+        }
+    }
+}
+
 /// The records of one repository, read in full at one time.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Languages {
     pub read_at: Timestamp,
     /// Sorted by code, each code once.
-    #[serde(deserialize_with = "sorted")]
     pub records: Arc<[Record]>,
 }
 
@@ -214,7 +275,7 @@ impl Languages {
         before: Arc<[Record]>,
         departed: Arc<[Record]>,
         reported: Vec<ReportedLanguage>,
-        scale: f64,
+        scale: Scale,
         now: Timestamp,
     ) -> (Self, Arc<[Record]>) {
         let known = departed.iter().chain(&*before);
@@ -256,18 +317,9 @@ fn continued(before: Arc<[Record]>, after: Vec<Record>) -> Arc<[Record]> {
     }
 }
 
-fn sorted<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Arc<[Record]>, D::Error> {
-    let records = Arc::<[Record]>::deserialize(deserializer)?;
-    if records.is_sorted_by(|one, next| one.language.code < next.language.code) {
-        Ok(records)
-    } else {
-        Err(D::Error::custom("the languages are not in order"))
-    }
-}
-
 /// A repository as the ledger keeps it, with its languages if they were ever read, even if those
 /// are stale.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct SavedRepository {
     pub repository: Arc<Repository>,
     /// The number of the last attempt to read the repository. Attempts are counted over all
@@ -279,7 +331,6 @@ pub struct SavedRepository {
     pub failing_since: Option<Timestamp>,
     pub languages: Option<Arc<Languages>>,
     /// The records of languages that left the repository.
-    #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
     pub departed: Arc<[Record]>,
 }
 
@@ -317,7 +368,7 @@ mod tests {
         fn read(&mut self, after: Duration, reading: f64) {
             self.now = self.now.saturating_add(after);
             let reported = Some(completion(reading));
-            self.record.observe(reported, 100.0, self.now);
+            self.record.observe(reported, Scale::PERCENT, self.now);
         }
 
         /// Returns the days between the first reading and the progress clock.
@@ -340,8 +391,8 @@ mod tests {
     }
 
     #[test]
-    fn a_record_has_56_bytes_and_a_past_64() {
-        assert_eq!((size_of::<Record>(), size_of::<Past>()), (56, 64));
+    fn a_record_has_72_bytes_and_a_past_112() {
+        assert_eq!((size_of::<Record>(), size_of::<Past>()), (72, 112));
     }
 
     #[test]
@@ -354,16 +405,85 @@ mod tests {
         assert_eq!(Polled::daily(&[50.0, 50.0, 48.0, 46.0]).clock(), 0);
     }
 
-    #[test]
-    fn the_clock_moves_when_the_completion_rises_even_from_a_dip() {
-        assert_eq!(Polled::daily(&[50.0, 49.0, 50.0]).clock(), 2);
+    /// Reads these completions every eight hours.
+    fn every_eight_hours(readings: impl IntoIterator<Item = f64>) -> Polled {
+        let mut readings = readings.into_iter();
+        let mut polled = Polled::daily(&[readings.next().unwrap()]);
+        readings.for_each(|reading| polled.read(DAY / 3, reading));
+        polled
     }
 
     #[test]
-    fn the_clock_restarts_when_a_finished_language_gets_new_text() {
+    fn the_clock_moves_when_a_completion_is_above_those_of_two_days() {
+        for (readings, clock) in [
+            (&[50.0, 51.0][..], 1),
+            (&[50.0, 49.0, 50.0], 0),
+            (&[50.0, 49.0, 49.5], 0),
+            (&[50.0, 49.0, 50.5], 2),
+            (&[50.0, 49.0, 49.0, 49.0, 49.0, 49.5], 5),
+        ] {
+            assert_eq!(Polled::daily(readings).clock(), clock, "{readings:?}");
+        }
+    }
+
+    #[test]
+    fn two_replicas_that_disagree_are_no_progress() {
+        let alternating = |one, other| {
+            let readings = (0..60).map(move |n| if n % 2 == 0 { one } else { other });
+            every_eight_hours(readings)
+        };
+        assert_eq!(alternating(62.0, 60.0).clock(), 0);
+        assert_eq!(alternating(60.0, 62.0).clock(), 0, "the first rise alone");
+        let (one, other) = (66.666_666_666_666_67, 66.666_666_666_666_66);
+        assert_eq!(alternating(one, other).clock(), 0);
+        let finished = alternating(100.0, 98.0);
+        assert_eq!(finished.clock(), 0, "it was not finished in every reading");
+    }
+
+    #[test]
+    fn the_clock_restarts_when_a_language_finished_for_two_days_gets_new_text() {
         assert_eq!(Polled::daily(&[100.0, 100.0, 97.0, 97.0]).clock(), 2);
-        let above = Polled::daily(&[110.0, 105.0]).clock();
-        assert_eq!(above, 0, "a completion above the scale is finished, too");
+        assert_eq!(Polled::daily(&[100.0, 97.0, 97.0]).clock(), 0);
+        assert_eq!(Polled::daily(&[90.0, 100.0, 99.0, 100.0, 99.0]).clock(), 1);
+        assert_eq!(Polled::daily(&[90.0, 100.0, 100.0, 100.0, 99.0]).clock(), 4);
+    }
+
+    #[test]
+    fn a_completion_outside_the_scale_is_reported_and_not_recorded() {
+        for outside in [-1.0, 101.0, 6250.0] {
+            let mut polled = Polled::daily(&[50.0, 60.0]);
+            let before = polled.record.clone();
+            polled.read(DAY, outside);
+            let Polled { record, now } = &mut polled;
+            assert_eq!(record.completion(), Completion::new(outside));
+            assert_eq!(
+                (record.last_progress(*now), record.earlier(*now)),
+                (None, None)
+            );
+            assert_eq!((&record.known, &record.past), (&before.known, &before.past));
+            assert_eq!(Polled::daily(&[outside]).record.known, None);
+        }
+        let rounded = Polled::daily(&[100.000_01, 97.0]);
+        assert_eq!(rounded.fell_from(), Some(100.000_01));
+    }
+
+    #[test]
+    fn a_changed_scale_moves_no_clock() {
+        let mut polled = Polled::daily(&[0.5, 1.0, 1.0, 1.0]);
+        polled.read(DAY, 0.9);
+        assert_eq!(polled.clock(), 1);
+    }
+
+    #[test]
+    fn a_clock_ahead_keeps_no_peak_for_ever() {
+        let mut polled = Polled::daily(&[60.0]);
+        polled.now = START.saturating_add(DAY * 10_000);
+        polled.read(Duration::ZERO, 50.0);
+        polled.now = START;
+        polled.read(DAY, 50.0);
+        (0..3).for_each(|_| polled.read(DAY, 50.0));
+        polled.read(DAY, 51.0);
+        assert_eq!(polled.clock(), 5);
     }
 
     #[test]
@@ -415,13 +535,13 @@ mod tests {
     fn an_unknown_completion_shows_nothing_and_forgets_nothing() {
         let mut polled = Polled::daily(&[80.0, 20.0]);
         let known = polled.record.clone();
-        polled.record.observe(None, 100.0, polled.now);
+        polled.record.observe(None, Scale::PERCENT, polled.now);
         let Polled { record, now } = &mut polled;
         assert_eq!(record.completion(), None);
         assert_eq!(record.last_progress(*now), None);
         assert_eq!(record.fall(*now), None);
         assert_eq!(record.earlier(now.saturating_add(DAY)), None);
-        record.observe(Some(completion(20.0)), 100.0, now.saturating_add(DAY));
+        record.observe(Some(completion(20.0)), Scale::PERCENT, *now);
         assert_eq!(*record, known);
     }
 
@@ -476,7 +596,7 @@ mod tests {
             let mut read = |after, reported| {
                 at = at.saturating_add(after);
                 let before = (Arc::clone(&records), Arc::clone(&departed));
-                let after = Languages::after(before.0, before.1, reported, 100.0, at);
+                let after = Languages::after(before.0, before.1, reported, Scale::PERCENT, at);
                 (records, departed) = (after.0.records, after.1);
                 gone.push(departed.len());
             };

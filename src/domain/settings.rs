@@ -40,6 +40,12 @@ pub struct Scale {
 }
 
 impl Scale {
+    /// The scale unless the operator sets another one.
+    pub const PERCENT: Self = Self {
+        finished: 100.0,
+        is_chosen: false,
+    };
+
     /// The share of the scale by which rounding may take a completion out of it.
     const ROUNDING: f64 = 1e-6;
 
@@ -50,6 +56,10 @@ impl Scale {
         let ratio = completion.get() / self.finished;
         let is_known = (-Self::ROUNDING..=1.0 + Self::ROUNDING).contains(&ratio);
         is_known.then(|| twelve_decimals(ratio).clamp(0.0, 1.0))
+    }
+
+    pub fn is_finished(self, completion: Completion) -> bool {
+        completion.get() >= self.finished
     }
 
     /// Returns whether the completions look like 0 to 1 although the scale is larger: at least one

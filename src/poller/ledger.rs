@@ -12,7 +12,7 @@ use super::log::PollLog;
 use crate::{
     domain::{
         Completion, Defects, Failure, LanguageList, ReportedLanguage, Repository, RepositoryId,
-        Settings, State, ZeroCount,
+        Scale, Settings, State, ZeroCount,
         document::{Departed, Document, Judge, Row},
         polling::PollStatus,
         record::{Languages, Record, SavedRepository},
@@ -203,7 +203,7 @@ impl Ledger {
         &mut self,
         id: RepositoryId,
         list: LanguageList,
-        scale: f64,
+        scale: Scale,
         now: Timestamp,
         log: &mut PollLog,
     ) {

@@ -325,7 +325,7 @@ impl<'a, A: Api> Poll<'a, A> {
             Ok(list) => {
                 self.failures.remove(&id);
                 poller.progress.send_modify(|poll| poll.read += 1);
-                let (scale, log) = (self.settings.scale.finished, &mut self.log);
+                let (scale, log) = (self.settings.scale, &mut self.log);
                 poller.ledger.succeeded(id, list, scale, now, log);
                 Ok(())
             }

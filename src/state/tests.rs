@@ -38,17 +38,19 @@ fn record(code: &str, name: &str, completion: f64, progress_at: i64) -> Record {
 /// Makes a record whose last response had no completion.
 fn unreported(code: &str, name: &str, completion: f64, progress_at: i64) -> Record {
     let mut record = record(code, name, completion, progress_at);
-    record.observe(None, 100.0, time(0));
+    record.observe(None, crate::domain::Scale::PERCENT, time(0));
     record
 }
 
 /// Adds a fall from 80 at 5 ms to a record.
 fn fallen(mut record: Record) -> Record {
-    record.past = Some(Box::new(Past {
-        latest: earlier(49.0, 1_649_900_000_000),
-        previous: None,
-        fall: Some(earlier(80.0, 5)),
-    }));
+    record.past = record.known.map(|known| {
+        Box::new(Past {
+            latest: earlier(49.0, 1_649_900_000_000),
+            fall: Some(earlier(80.0, 5)),
+            ..Past::standing(known, true, time(8))
+        })
+    });
     record
 }
 
@@ -207,9 +209,9 @@ fn an_unusable_file_is_set_aside_and_never_overwritten() {
         (&b""[..], "it is damaged"),
         (
             older,
-            "it has version 2 of the format, and this program reads version 4",
+            "it has version 2 of the format, and this program reads version 5",
         ),
-        (br#"{"format":"another","version":4}"#, "not a state file"),
+        (br#"{"format":"another","version":5}"#, "not a state file"),
         (&encoded(&small())[..100], "it is damaged"),
         (b"[1, 2, 3]", "not a state file"),
         (&other_api, "it is the state of https://other.example.com/"),
@@ -237,11 +239,11 @@ fn an_unusable_file_is_set_aside_and_never_overwritten() {
 #[test]
 fn a_file_of_a_newer_version_stays_where_it_is() {
     let folder = Folder::new();
-    let newer = br#"{"format":"translation-exporter state","version":5,"more":[{}]}"#;
+    let newer = br#"{"format":"translation-exporter state","version":6,"more":[{}]}"#;
     fs::write(folder.path("state"), newer).unwrap();
     let error = open(&folder.path("state")).unwrap_err().to_string();
     assert!(
-        error.contains("it has version 5 of the format, and this program reads version 4")
+        error.contains("it has version 6 of the format, and this program reads version 5")
             && error.contains("run the newer version"),
         "{error}"
     );

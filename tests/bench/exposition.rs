@@ -53,7 +53,7 @@ fn account(series: usize) -> Account {
                     Completion::new(f64::from(random.u32(0..=1000)) / 10.0).expect("finite");
                 let at = Timestamp::from_millis(1_795_000_000_000 + random.i64(0..1_000_000_000));
                 let mut record = Record::new(Arc::clone(language));
-                record.observe(Some(completion), 100.0, at);
+                record.observe(Some(completion), Scale::PERCENT, at);
                 record
             })
             .collect();

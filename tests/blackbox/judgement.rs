@@ -86,13 +86,16 @@ impl Account {
                 "pt" => (-1.5, Some((20.0, -6.0)), None, None),
                 _ => (-1.5, None, None, None),
             };
-            record.known.as_mut().unwrap().progress_at = day(progress);
+            let known = record.known.as_mut().unwrap();
+            known.progress_at = day(progress);
+            let known = *known;
             let reading = |(completion, days)| reading(completion, days);
             record.past = latest.map(|latest| {
                 Box::new(Past {
                     latest: reading(latest),
                     previous: previous.map(reading),
                     fall: fall.map(reading),
+                    ..Past::standing(known, false, account.now)
                 })
             });
         }

@@ -363,11 +363,11 @@ fn check_config_and_serve_refuse_the_same_states_and_change_nothing() {
     assert_eq!(run("check-config").code, Some(0), "no state yet");
     fs::write(&kept.path, "{").unwrap();
     assert_eq!(run("check-config").code, Some(0), "it would be set aside");
-    let newer = r#"{"format":"translation-exporter state","version":5,"more":[]}"#;
+    let newer = r#"{"format":"translation-exporter state","version":6,"more":[]}"#;
     fs::write(&kept.path, newer).unwrap();
     for command in ["check-config", "serve"] {
         let path = kept.path.to_str().unwrap();
-        run(command).assert_failed(2, &[path, "version 5", "run the newer version"]);
+        run(command).assert_failed(2, &[path, "version 6", "run the newer version"]);
         assert_eq!(fs::read_to_string(&kept.path).unwrap(), newer);
         assert_eq!(kept.names(), ["state.json"]);
     }

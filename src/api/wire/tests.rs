@@ -268,7 +268,7 @@ fn a_body_that_is_not_an_array_fails_as_a_whole() {
 #[test]
 fn json_of_another_shape_is_described() {
     let what = |body: &str| decode_languages(body.as_bytes(), false).unwrap_err().what;
-    let answer = |what| format!("the answer is {what} in place of an array");
+    let body_is = |what| format!("the body is {what} in place of an array");
     for (body, expected) in [
         ("{}", "an empty object"),
         ("true", "a single value"),
@@ -281,7 +281,7 @@ fn json_of_another_shape_is_described() {
             r#"an object with the keys "a", "b", "c", "d", "e""#,
         ),
     ] {
-        assert_eq!(what(body), answer(expected));
+        assert_eq!(what(body), body_is(expected));
     }
     let long = format!(r#"{{"{}":1}}"#, "k".repeat(1000));
     assert!(what(&long).len() < 300);

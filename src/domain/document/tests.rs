@@ -61,17 +61,19 @@ impl Given {
         record.known = self.ratio.map(|ratio| Known {
             completion: percent(ratio),
             progress_at: day(self.progress),
-            is_reported: true,
         });
+        record.reported = self.ratio.map(percent);
         let reading = |(at, ratio)| Reading {
             completion: percent(ratio),
             at: day(at),
         };
-        record.past = Some(Box::new(Past {
-            latest: reading((self.progress, self.ratio.unwrap_or_default())),
-            previous: self.earlier.map(reading),
-            fall: self.fall.map(reading),
-        }));
+        record.past = record.known.map(|known| {
+            Box::new(Past {
+                previous: self.earlier.map(reading),
+                fall: self.fall.map(reading),
+                ..Past::standing(known, false, day(self.progress))
+            })
+        });
         let languages = Languages {
             read_at: day(self.read),
             records: [record].into(),
@@ -323,7 +325,11 @@ fn a_stall_is_unknown_until_its_limit_has_passed_since_the_first_sight() {
             too_early.then_some(NotJudged::TooEarly),
             "{progress}"
         );
-        first.observe(Some(percent(0.6)), 100.0, day(progress / 2.0));
+        first.observe(
+            Some(percent(0.6)),
+            crate::domain::Scale::PERCENT,
+            day(progress / 2.0),
+        );
         assert_eq!(not_judged(&first), None);
     }
 }

@@ -57,7 +57,11 @@ fn snapshot(repositories: Vec<Shown>) -> Snapshot {
 /// Makes a record like [`record`] that fell from 92.
 fn fallen(code: &str, completion: f64, progress_at: i64, fell_at: i64) -> Record {
     let mut record = record(code, "German", Some(92.0), progress_at);
-    record.observe(Completion::new(completion), 100.0, at(fell_at));
+    record.observe(
+        Completion::new(completion),
+        crate::domain::Scale::PERCENT,
+        at(fell_at),
+    );
     record
 }
 

@@ -100,7 +100,13 @@ async fn a_million_translations_are_too_many_departed_ones_included() {
         languages: list(&["fr"]),
         ..LanguageList::default()
     };
-    ledger.succeeded(id, languages, 100.0, START, &mut PollLog::default());
+    ledger.succeeded(
+        id,
+        languages,
+        crate::domain::Scale::PERCENT,
+        START,
+        &mut PollLog::default(),
+    );
     assert!(!ledger.has_room(id, &list(&["it"])), "de departed");
     assert!(
         ledger.has_room(id, &list(&["de", "fr"])),

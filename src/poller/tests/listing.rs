@@ -304,7 +304,7 @@ async fn omitted_zeros_are_judged_at_the_end_of_a_poll_by_restored_zeros_too() {
         };
         let id = RepositoryId::new(2).unwrap();
         let (ledger, log) = (&mut bench.poller.ledger, &mut PollLog::default());
-        ledger.succeeded(id, list, 100.0, START, log);
+        ledger.succeeded(id, list, crate::domain::Scale::PERCENT, START, log);
         assert_eq!(bench.poller.document().zeros, ZeroCount::default());
         bench.poller.ledger.poll_ended(Instant::now(), true);
         let zeros = ZeroCount {

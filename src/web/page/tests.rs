@@ -327,7 +327,11 @@ async fn the_first_20_to_act_on_come_by_date_then_by_gap_and_a_filter_shows_all(
 async fn the_worst_problems_come_first() {
     let days = |days: i64| format!("{:.10}", days_ago(-days).to_string());
     let mut fell = record("fr", 90.0, 2);
-    fell.observe(Completion::new(10.0), 100.0, days_ago(1));
+    fell.observe(
+        Completion::new(10.0),
+        crate::domain::Scale::PERCENT,
+        days_ago(1),
+    );
     let mut snapshot = snapshot(vec![
         read(1, "a/a", vec![record("de", 50.0, 9), fell]),
         read(2, "a/b", vec![record("it", 50.0, 9)]),
@@ -470,7 +474,11 @@ async fn stale_data_are_grey_dated_and_in_no_count() {
 async fn the_changes_since_last_week_come_from_the_readings_that_records_keep() {
     let changed = |code, before: f64, after: f64| {
         let mut record = record(code, before, 9);
-        record.observe(Completion::new(after), 100.0, days_ago(1));
+        record.observe(
+            Completion::new(after),
+            crate::domain::Scale::PERCENT,
+            days_ago(1),
+        );
         record
     };
     let mut snapshot = snapshot(vec![read(

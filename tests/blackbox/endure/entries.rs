@@ -59,7 +59,7 @@ fn a_bad_repository_affects_nothing_else_and_is_logged_once() {
         ]
     );
     let expected =
-        "created_at 2, duplicate_id 1, duplicate_name 1, id 1, name 1, not_an_object 1, private 1";
+        "created_at 1, duplicate_id 1, duplicate_name 1, id 1, name 1, not_an_object 1, private 1";
     assert_eq!(invalid(&metrics, "list_repositories"), expected);
     assert_eq!(invalid(&metrics, "list_languages"), "not_an_object 1");
     let out_of_scale = "translation_exporter_completion_out_of_scale";

@@ -23,7 +23,7 @@ const LIST: &str = r#"[{"id":1,"code":"de","name":"owner/repo",
 "completion":77.0,"created_at":"2024-05-06T07:08:09Z"}]"#;
 
 /// The faults that any request can meet and that do not end the poll.
-const FAULTS: [Row; 36] = [
+const FAULTS: [Row; 33] = [
     ("reset", |_| Reply::reset(), "connect"),
     ("closed before headers", |_| Reply::close(), "connect"),
     (
@@ -40,7 +40,6 @@ const FAULTS: [Row; 36] = [
     ("one byte a second", |_| Reply::drip(LIST), "timeout"),
     ("endless headers", |_| Reply::endless_headers(), "connect"),
     ("not HTTP", |_| Reply::garbage(), "connect"),
-    ("status 204", |_| Reply::json("").with_status(204), "decode"),
     ("status 400", |_| Reply::status(400), "client_error"),
     ("status 404", |_| Reply::status(404), "not_found"),
     ("status 408", |_| Reply::status(408), "client_error"),
@@ -55,7 +54,11 @@ const FAULTS: [Row; 36] = [
     ),
     ("status 503", |_| Reply::status(503), "server_error"),
     ("status 504", |_| Reply::status(504), "server_error"),
-    ("an HTML page with status 200", |_| Reply::html(), "decode"),
+    (
+        "an HTML page with status 200",
+        |_| Reply::html(),
+        "not_json",
+    ),
     (
         "redirect to another host",
         |_| Reply::redirect("https://elsewhere.test/"),
@@ -79,21 +82,11 @@ const FAULTS: [Row; 36] = [
         |_| Reply::json("[".repeat(100_000)),
         "truncated",
     ),
-    (
-        "invalid UTF-8",
-        |_| Reply::json(*b"[{\"code\":\"d\xffe\",\"id\":\"\xc3\"}]"),
-        "decode",
-    ),
     ("a zero byte", |_| Reply::json(*b"[]\0"), "decode"),
-    (
-        "NaN",
-        |_| Reply::json(r#"[{"id":1,"code":"de","completion":NaN}]"#),
-        "decode",
-    ),
     (
         "not gzip, though it says so",
         |_| Reply::json(LIST).header("content-encoding", "gzip"),
-        "truncated",
+        "not_json",
     ),
     (
         "brotli, which was not asked for",

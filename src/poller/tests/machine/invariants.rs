@@ -144,12 +144,13 @@ impl World {
         for shown in &document.rows {
             for one in shown.translations() {
                 let key: Key = (shown.repository.id.get(), code(one.code()));
-                // An unknown completion keeps its clock and its fall, but shows neither.
                 let expected = self.model.records.get(&key);
-                let expected = expected.filter(|_| one.completion.is_some());
                 if expected.is_some_and(|expected| !expected.is_certain) {
                     continue;
                 }
+                // An unknown completion keeps its clock and its fall, but shows neither.
+                let reported = one.completion.map(Completion::get);
+                let expected = expected.filter(|it| reported == Some(it.completion));
                 let progress = one.last_progress;
                 if progress != expected.map(|expected| expected.progress_at.min(now)) {
                     found.push(format!("{key:?} has the clock {progress:?}: {expected:?}"));

@@ -36,6 +36,8 @@ pub struct Record {
     pub completion: f64,
     pub progress_at: Timestamp,
     pub fallen_from: Option<f64>,
+    /// The highest completion: no sequence of events takes two days.
+    peak: f64,
     /// `false` if a kill may have lost a part of it.
     pub is_certain: bool,
 }
@@ -169,15 +171,19 @@ impl Model {
     }
 
     fn completed(&mut self, key: Key, completion: f64, scale: f64, now: Timestamp) {
+        if completion > scale {
+            return;
+        }
         let record = self.records.entry(key).or_insert(Record {
             completion,
             progress_at: now,
             fallen_from: None,
+            peak: completion,
             is_certain: true,
         });
         let before = std::mem::replace(&mut record.completion, completion);
-        if completion > before || before >= scale && completion < scale {
-            record.progress_at = now;
+        if completion > record.peak {
+            (record.progress_at, record.peak) = (now, completion);
         }
         if completion < before {
             record.fallen_from = Some(record.fallen_from.map_or(before, |from| from.max(before)));
