@@ -1,9 +1,9 @@
 //! Basic authentication against bcrypt hashes.
 //!
 //! bcrypt is expensive on purpose: a verification runs off the runtime's threads, one at a time,
-//! and the last correct password of each user is remembered as a digest. A flood of wrong passwords
-//! costs new users a wait of a few verifications, because an address has few places in the queue;
-//! users who were verified before do not wait.
+//! and the last correct password of each user is remembered as a digest. Addresses take turns: a
+//! flood of wrong passwords from one costs a new user elsewhere a wait of two verifications. Users
+//! who were verified before do not wait.
 //!
 //! An unknown user costs as much as the first known one. If all hashes have the same cost, response
 //! times do not reveal which users exist.
@@ -15,7 +15,7 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 use ring::digest::{SHA256, digest};
 use serde::Deserialize;
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, btree_map::Entry},
     net::{IpAddr, SocketAddr},
     sync::{Arc, Mutex},
     time::Duration,
@@ -30,9 +30,6 @@ use tokio::{
 /// scrape timeout of 10 s.
 const WAIT_TIMEOUT: Duration = Duration::from_secs(6);
 
-/// Maximum number of passwords from one address that wait. At cost 12 on half a core, 8 take 4 s.
-const MAX_OF_ADDRESS: usize = 8;
-
 /// The shortest time between two log lines about refusals: a scraper with an outdated password
 /// would flood the log.
 const LOG_EVERY: Duration = Duration::from_secs(3600);
@@ -45,15 +42,22 @@ pub struct Users {
     /// The digest of each user's last correct password, together with the secret hash.
     #[serde(skip)]
     verified: Mutex<BTreeMap<String, Vec<u8>>>,
-    /// Locked during a verification.
+    /// Locked during a verification, after the lock of the address.
     #[serde(skip)]
     verification: Arc<sync::Mutex<()>>,
-    /// The address of each request that waits for a verification or for its outcome.
+    /// The queue of each address from which a request waits, or is verified.
     #[serde(skip)]
-    waiting: Mutex<Vec<IpAddr>>,
+    queues: Mutex<BTreeMap<IpAddr, Queue>>,
     /// The time of the last log line about a refusal.
     #[serde(skip)]
     logged: Mutex<Option<Instant>>,
+}
+
+#[derive(Default)]
+struct Queue {
+    /// Locked by the one request of this address that is verified, or is the next to be.
+    turn: Arc<sync::Mutex<()>>,
+    places: usize,
 }
 
 /// A bcrypt hash of an accepted cost.
@@ -107,10 +111,13 @@ impl Users {
             return Ok(());
         }
         let busy = StatusCode::SERVICE_UNAVAILABLE;
-        let _place = self.wait(client.ip().to_canonical()).ok_or(busy)?;
-        let turn = timeout(WAIT_TIMEOUT, Arc::clone(&self.verification).lock_owned())
-            .await
-            .map_err(|_| busy)?;
+        let place = self.enter(client.ip().to_canonical()).ok_or(busy)?;
+        let verification = Arc::clone(&self.verification);
+        let turn = async {
+            let of_address = Arc::clone(&place.turn).lock_owned().await;
+            (of_address, verification.lock_owned().await)
+        };
+        let turn = timeout(WAIT_TIMEOUT, turn).await.map_err(|_| busy)?;
         // Another request with the same credentials may have been verified in the meantime.
         if is_verified() {
             return Ok(());
@@ -129,17 +136,21 @@ impl Users {
         Err(StatusCode::UNAUTHORIZED)
     }
 
-    /// Takes a place in the queue; `None` if it is full, or if the address has its share.
-    fn wait(&self, address: IpAddr) -> Option<Place<'_>> {
-        let mut waiting = lock(&self.waiting);
-        let others = waiting.iter().filter(|one| **one == address).count();
-        if others >= MAX_OF_ADDRESS || waiting.len() >= max_waiting() {
+    /// Takes a place in the queue of an address; `None` if there is none left. A sixth of all places
+    /// is left to other addresses.
+    fn enter(&self, address: IpAddr) -> Option<Place<'_>> {
+        let mut queues = lock(&self.queues);
+        let all: usize = queues.values().map(|queue| queue.places).sum();
+        let of_address = queues.get(&address).map_or(0, |queue| queue.places);
+        if all >= max_waiting() || of_address >= max_waiting() * 5 / 6 {
             return None;
         }
-        waiting.push(address);
+        let queue = queues.entry(address).or_default();
+        queue.places += 1;
         Some(Place {
             address,
-            waiting: &self.waiting,
+            turn: Arc::clone(&queue.turn),
+            queues: &self.queues,
         })
     }
 
@@ -154,17 +165,22 @@ impl Users {
     }
 }
 
-/// A place in the queue, which ends when it is dropped.
+/// A place in the queue of an address, which ends when it is dropped.
 struct Place<'a> {
     address: IpAddr,
-    waiting: &'a Mutex<Vec<IpAddr>>,
+    turn: Arc<sync::Mutex<()>>,
+    queues: &'a Mutex<BTreeMap<IpAddr, Queue>>,
 }
 
 impl Drop for Place<'_> {
     fn drop(&mut self) {
-        let mut waiting = lock(self.waiting);
-        let place = waiting.iter().position(|one| *one == self.address);
-        place.map(|index| waiting.swap_remove(index));
+        let mut queues = lock(self.queues);
+        if let Entry::Occupied(mut queue) = queues.entry(self.address) {
+            queue.get_mut().places -= 1;
+            if queue.get().places == 0 {
+                queue.remove();
+            }
+        }
     }
 }
 
@@ -184,6 +200,7 @@ fn credentials(headers: &HeaderMap) -> Option<(String, String)> {
 mod tests {
     use super::*;
     use futures_util::future::join_all;
+    use std::sync::atomic::{AtomicUsize, Ordering};
 
     const HERE: SocketAddr =
         SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 1);
@@ -289,7 +306,7 @@ mod tests {
         let begin = tokio::time::Instant::now();
         let busy = Err(StatusCode::SERVICE_UNAVAILABLE);
         let client = |number: usize| {
-            let last = u8::try_from(number / MAX_OF_ADDRESS).unwrap();
+            let last = u8::try_from(number).unwrap();
             SocketAddr::from(([192, 0, 2, last], 1))
         };
         let asked = |number| users.ask_from(client(number), "alice", "wrong");
@@ -304,21 +321,26 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_flood_from_one_address_leaves_room_for_a_first_login() {
+    async fn a_flood_from_one_address_delays_a_first_login_by_two_verifications() {
         let users = users(&[("alice", hash_of("correct"))]);
         let busy = users.verification.lock().await;
-        let flood = join_all((0..100).map(|_| users.ask("alice", "wrong")));
+        let refused = AtomicUsize::new(0);
+        let flood = join_all((0..100).map(|_| async {
+            let answer = users.ask("alice", "wrong").await;
+            refused.fetch_add(usize::from(answer == REFUSED), Ordering::Relaxed);
+        }));
         let login = async {
             let elsewhere = SocketAddr::from(([192, 0, 2, 1], 1));
             let login = users.ask_from(elsewhere, "alice", "correct");
             drop(busy);
-            login.await
+            assert_eq!(login.await, Ok(()));
+            let before = refused.load(Ordering::Relaxed);
+            assert!(before <= 2, "after {before}");
         };
-        let (answers, login) = tokio::join!(flood, login);
-        assert_eq!(login, Ok(()));
-        let verified = answers.iter().filter(|one| **one == REFUSED).count();
-        assert_eq!(verified, MAX_OF_ADDRESS);
-        assert!(users.waiting.lock().unwrap().is_empty());
+        tokio::join!(flood, login);
+        let verified = max_waiting() * 5 / 6;
+        assert_eq!(refused.load(Ordering::Relaxed), verified);
+        assert!(users.queues.lock().unwrap().is_empty());
     }
 
     #[test]

@@ -70,6 +70,7 @@ impl Fixture {
     /// Returns the status of the protected route with a header `Authorization`.
     pub async fn status(&self, authorization: &str) -> StatusCode {
         let request = Request::get("/metrics")
+            .header("host", "a")
             .header("authorization", authorization)
             .extension(ConnectInfo(SocketAddr::from(([127, 0, 0, 1], 1))))
             .extension(self.server.file())

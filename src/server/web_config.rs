@@ -10,6 +10,7 @@
 
 mod client;
 mod files;
+mod section;
 mod tls;
 mod yaml;
 
@@ -21,12 +22,13 @@ use anyhow::{anyhow, bail};
 use axum::http::HeaderMap;
 pub use files::Digest;
 use files::Files;
+use section::TlsSection;
 use serde::Deserialize;
 use std::{
     collections::HashMap,
     path::{Path, PathBuf},
 };
-use tls::{Tls, TlsSection};
+use tls::Tls;
 use yaml::or_default;
 
 /// The headers that the exporter-toolkit lets the file set.

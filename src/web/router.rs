@@ -5,8 +5,8 @@ use crate::{diagnosis, server::protect, support::humanize::Rough};
 use axum::{
     Router,
     extract::{MatchedPath, Request, State},
-    http::{Method, StatusCode, Version, header, uri::Authority},
-    middleware::{Next, from_fn, from_fn_with_state},
+    http::{Method, StatusCode},
+    middleware::{Next, from_fn_with_state},
     response::{IntoResponse, Response},
     routing::get,
 };
@@ -33,7 +33,6 @@ pub fn router(state: &Arc<AppState>) -> Router {
         .fallback(not_found)
         .method_not_allowed_fallback(method_not_allowed);
     protect(covered, probes)
-        .layer(from_fn(require_host))
         .layer(from_fn_with_state(Arc::clone(state), count))
         .with_state(Arc::clone(state))
 }
@@ -50,21 +49,6 @@ async fn count(
     let code = response.status();
     state.instruments.http_requests(path, code.as_str()).inc();
     response
-}
-
-/// Refuses a request without one valid Host (RFC 9112, 3.2). HTTP/1.0 does not demand one.
-async fn require_host(request: Request, next: Next) -> Response {
-    let mut hosts = request.headers().get_all(header::HOST).iter();
-    let is_valid = match (hosts.next(), hosts.next()) {
-        (Some(host), None) => Authority::try_from(host.as_bytes()).is_ok(),
-        (None, _) => request.version() == Version::HTTP_10,
-        _ => false,
-    };
-    if is_valid {
-        return next.run(request).await;
-    }
-    let message = "the request needs one header Host, with a valid name\n";
-    (StatusCode::BAD_REQUEST, message).into_response()
 }
 
 async fn not_found(State(state): State<Arc<AppState>>) -> Response {
@@ -169,23 +153,6 @@ mod tests {
         for path in ["/metrics/", "//metrics", "/favicon.ico", "/-/reload"] {
             let response = fixture.ask(&format!("GET {path}")).await;
             assert_eq!(status(&response), 404, "{path}");
-        }
-    }
-
-    #[tokio::test]
-    async fn a_request_needs_one_valid_host() {
-        let fixture = Fixture::new();
-        for (hosts, code) in [
-            (&["localhost:10018"][..], 200),
-            (&["[::1]"], 200),
-            (&[], 400),
-            (&["a", "a"], 400),
-            (&["a b"], 400),
-            (&[""], 400),
-        ] {
-            let hosts: Vec<_> = hosts.iter().map(|host| ("host", *host)).collect();
-            let response = fixture.ask_exactly("GET /-/healthy", &hosts).await;
-            assert_eq!(status(&response), code, "{hosts:?}");
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::{
     files::Files,
-    tls::{Policy, TlsSection},
+    section::{Policy, TlsSection},
 };
 use anyhow::{anyhow, ensure};
 use rustls::{
@@ -196,10 +196,12 @@ mod tests {
         let certificate = parameters
             .self_signed(&KeyPair::generate().unwrap())
             .unwrap();
-        let mut section = TlsSection::default();
-        section.client_ca = certificate.pem();
-        section.client_auth_type = Policy::RequireAndVerifyClientCert;
-        section.client_allowed_sans = allowed_sans.iter().map(ToString::to_string).collect();
+        let section = TlsSection {
+            client_ca: certificate.pem(),
+            client_auth_type: Policy::RequireAndVerifyClientCert,
+            client_allowed_sans: allowed_sans.iter().map(ToString::to_string).collect(),
+            ..TlsSection::default()
+        };
         let clients = Clients::new(&section, &mut Files::beside("web.yml".as_ref())).unwrap();
         let verified = clients.verify_client_cert(certificate.der(), &[], UnixTime::now());
         verified.map(drop)
@@ -229,9 +231,11 @@ mod tests {
             parameters.is_ca = is_ca;
             let issuer = CertifiedIssuer::self_signed(parameters, KeyPair::generate().unwrap());
             let issuer = issuer.unwrap();
-            let mut section = TlsSection::default();
-            section.client_ca = issuer.pem();
-            section.client_auth_type = Policy::RequireAndVerifyClientCert;
+            let section = TlsSection {
+                client_ca: issuer.pem(),
+                client_auth_type: Policy::RequireAndVerifyClientCert,
+                ..TlsSection::default()
+            };
             let clients = Clients::new(&section, &mut Files::beside("web.yml".as_ref())).unwrap();
             let mut parameters = CertificateParams::new(Vec::new()).unwrap();
             parameters.distinguished_name = rcgen::DistinguishedName::new();

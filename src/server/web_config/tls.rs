@@ -1,6 +1,10 @@
 //! `tls_server_config`, translated to rustls.
 
-use super::{client::Clients, files::Files, yaml::or_default};
+use super::{
+    client::Clients,
+    files::Files,
+    section::{TlsSection, Version},
+};
 use crate::support::clock::Timestamp;
 use anyhow::{anyhow, ensure};
 use rustls::{
@@ -10,69 +14,9 @@ use rustls::{
     server::NoServerSessionStorage,
     version::{TLS12, TLS13},
 };
-use serde::Deserialize;
 use std::sync::Arc;
 use tokio_rustls::TlsAcceptor;
 use x509_parser::prelude::{FromDer, X509Certificate};
-
-#[derive(Deserialize, Default)]
-#[serde(deny_unknown_fields, default)]
-pub struct TlsSection {
-    #[serde(deserialize_with = "or_default")]
-    cert: String,
-    #[serde(deserialize_with = "or_default")]
-    key: String,
-    #[serde(deserialize_with = "or_default")]
-    pub client_ca: String,
-    #[serde(deserialize_with = "or_default")]
-    cert_file: String,
-    #[serde(deserialize_with = "or_default")]
-    key_file: String,
-    #[serde(deserialize_with = "or_default")]
-    pub client_ca_file: String,
-    #[serde(deserialize_with = "or_default")]
-    pub client_auth_type: Policy,
-    #[serde(deserialize_with = "or_default")]
-    pub client_allowed_sans: Vec<String>,
-    min_version: Option<Version>,
-    max_version: Option<Version>,
-    #[serde(deserialize_with = "or_default")]
-    cipher_suites: Vec<String>,
-    #[serde(deserialize_with = "or_default")]
-    prefer_server_cipher_suites: bool,
-    #[serde(deserialize_with = "or_default")]
-    curve_preferences: Vec<String>,
-}
-
-/// The policy for client certificates.
-#[derive(Debug, Deserialize, Default, Clone, Copy, PartialEq, Eq)]
-pub enum Policy {
-    #[default]
-    #[serde(alias = "")]
-    NoClientCert,
-    RequestClientCert,
-    #[serde(alias = "RequireClientCert")]
-    RequireAnyClientCert,
-    VerifyClientCertIfGiven,
-    RequireAndVerifyClientCert,
-}
-
-impl Policy {
-    pub fn verifies(self) -> bool {
-        let verifying = [
-            Self::VerifyClientCertIfGiven,
-            Self::RequireAndVerifyClientCert,
-        ];
-        verifying.contains(&self)
-    }
-}
-
-#[derive(Deserialize, PartialEq, PartialOrd)]
-#[serde(rename_all = "UPPERCASE")]
-enum Version {
-    Tls12,
-    Tls13,
-}
 
 /// The TLS configuration of the file.
 pub struct Tls {
@@ -167,6 +111,7 @@ fn provider(section: &TlsSection) -> CryptoProvider {
 
 #[cfg(test)]
 mod tests {
+    use super::super::section::Policy;
     use super::*;
     use crate::server::testing::Certificates;
     use rustls::{
