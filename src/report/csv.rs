@@ -50,6 +50,7 @@ pub fn csv(
         });
         lines(unlisted)
     });
+    let selection = selection.resolved(&document);
     let rows = (0..document.rows.len()).filter_map(move |index| {
         let row = selection.of_row(&document.rows[index])?;
         let repository = json::repository(&document, &row, since.as_deref());

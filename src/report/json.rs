@@ -19,13 +19,14 @@ use serde_json::{Value, json};
 use std::{iter::once, mem::replace, sync::Arc};
 
 /// Encodes the chosen repositories and languages piece by piece, with the changes since earlier
-/// data.
+/// data. Between two pieces it holds no globs, whose matchers are large.
 pub fn json(
     document: Arc<Document>,
     selection: Selection,
     since: Option<Arc<Since>>,
 ) -> impl Iterator<Item = String> + Send + use<> {
     let head = head(&selection.of(&document), since.as_deref());
+    let selection = selection.resolved(&document);
     let mut separator = "";
     let rows = (0..document.rows.len()).filter_map(move |index| {
         let row = selection.of_row(&document.rows[index])?;

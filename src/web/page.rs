@@ -7,11 +7,11 @@
 #[cfg(test)]
 mod tests;
 
-use super::{
-    render::{render, selection},
-    state::AppState,
+use super::{render::render, state::AppState};
+use crate::{
+    domain::document::Selection,
+    report::html::{self, Page},
 };
-use crate::report::html::{self, Page};
 use axum::{
     extract::{Query, State},
     http::{StatusCode, header},
@@ -39,7 +39,6 @@ pub async fn show(
 ) -> Result<Response> {
     let query = html::Query::new(&parameters);
     let query = query.map_err(|message| (StatusCode::BAD_REQUEST, message))?;
-    let selection = selection(&query.others("page"))?;
     // A minute, for a page on a wall.
     let refresh = (query.refresh == "1").then_some([(header::REFRESH, "60")]);
     let policy = policy();
@@ -47,7 +46,10 @@ pub async fn show(
         (header::REFERRER_POLICY, "no-referrer"),
         (header::CONTENT_SECURITY_POLICY, &*policy),
     ];
-    let body = render(move || {
+    let globs = query.others("page");
+    let globs = globs.iter().map(|(name, glob)| (*name, (*glob).to_owned()));
+    let globs: Vec<_> = globs.collect();
+    let body = render(&globs, move |selection: Selection| {
         let current = state.current();
         let page = Page {
             now: state.clock.now(),

@@ -15,48 +15,71 @@ static RENDERERS: Semaphore = Semaphore::const_new(2);
 /// The places of requests that render or wait for it.
 static PLACES: LazyLock<Semaphore> = LazyLock::new(|| Semaphore::new(max_waiting()));
 
-/// Reads the selection of a query, in which empty values choose all.
-pub(super) fn selection(
-    parameters: &[(impl AsRef<str>, impl AsRef<str>)],
-) -> Result<Selection, (StatusCode, String)> {
-    let globs = |name| {
-        let values = parameters.iter();
-        let values = values.map(|(key, value)| (key.as_ref(), value.as_ref()));
-        let values = values.filter(|(key, value)| *key == name && !value.is_empty());
-        let globs = values.map(|(_, value)| {
-            glob(value).map_err(|error| format!("{name} is not a glob: {error}\n"))
-        });
-        globs.collect::<Result<Vec<_>, _>>()
-    };
-    let selection = || Selection::new(&globs("repo")?, &globs("language")?);
-    selection().map_err(|message| (StatusCode::BAD_REQUEST, message))
+/// Maximum number of globs in a query.
+const MAX_GLOBS: usize = 16;
+
+/// Maximum size of all globs in a query: compiled, they take some hundred times as much.
+const MAX_TEXT: usize = 1024;
+
+/// The globs of a query with the names of their parameters. Empty values choose all.
+struct Globs(Vec<(&'static str, String)>);
+
+impl Globs {
+    fn of(parameters: &[(impl AsRef<str>, impl AsRef<str>)]) -> Result<Self, String> {
+        let mut globs = Vec::new();
+        for (key, value) in parameters {
+            let known = ["repo", "language"].into_iter();
+            let name = known.filter(|name| *name == key.as_ref()).last();
+            let value = Some(value.as_ref()).filter(|value| !value.is_empty());
+            globs.extend(name.zip(value.map(str::to_owned)));
+        }
+        let size: usize = globs.iter().map(|(_, glob)| glob.len()).sum();
+        if globs.len() > MAX_GLOBS || size > MAX_TEXT {
+            return Err(format!(
+                "a query may have {MAX_GLOBS} globs of {MAX_TEXT} bytes together\n"
+            ));
+        }
+        Ok(Self(globs))
+    }
+
+    fn compile(&self) -> Result<Selection, String> {
+        let of = |wanted| {
+            let globs = self.0.iter().filter(|(name, _)| *name == wanted);
+            let globs = globs.map(|(name, text)| {
+                glob(text).map_err(|error| format!("{name} is not a glob: {error}\n"))
+            });
+            globs.collect::<Result<Vec<_>, _>>()
+        };
+        Selection::new(&of("repo")?, &of("language")?)
+    }
 }
 
-type Unrendered = (
-    StatusCode,
-    Option<[(HeaderName, &'static str); 1]>,
-    &'static str,
-);
+type Unrendered = (StatusCode, Option<[(HeaderName, &'static str); 1]>, String);
 
-/// Does the work on a thread for blocking work, once one of the [`RENDERERS`] is free. A client
-/// that leaves earlier drops this future, and nothing is rendered for it. Fails at once if too many
-/// wait.
+/// Does the work on a thread for blocking work, once one of the [`RENDERERS`] is free, with the
+/// selection of a query, whose globs are compiled no earlier. A client that leaves earlier drops
+/// this future, and nothing is rendered for it. Fails at once if too many wait.
 pub(super) async fn render<T: Send + 'static>(
-    work: impl FnOnce() -> T + Send + 'static,
+    parameters: &[(impl AsRef<str>, impl AsRef<str>)],
+    work: impl FnOnce(Selection) -> T + Send + 'static,
 ) -> Result<T, Unrendered> {
-    let busy = "too many requests wait for a page or JSON; try again\n";
-    let retry = Some([(header::RETRY_AFTER, "5")]);
+    let bad_request = |message| (StatusCode::BAD_REQUEST, None, message);
+    let globs = Globs::of(parameters).map_err(bad_request)?;
     let Ok(_place) = PLACES.try_acquire() else {
-        return Err((StatusCode::SERVICE_UNAVAILABLE, retry, busy));
+        let busy = "too many requests wait for a page or JSON; try again\n";
+        let retry = Some([(header::RETRY_AFTER, "5")]);
+        return Err((StatusCode::SERVICE_UNAVAILABLE, retry, busy.to_owned()));
     };
     let permit = RENDERERS.acquire().await;
     let permit = permit.expect("nothing closes this semaphore");
     let work = spawn_blocking(move || {
         let _permit = permit;
-        work()
+        globs.compile().map(work)
     });
-    // A panic is logged where it happens.
-    let message = "the response could not be made; the log says why\n";
-    work.await
-        .map_err(|_| (StatusCode::INTERNAL_SERVER_ERROR, None, message))
+    let done = work.await.map_err(|_| {
+        // A panic is logged where it happens.
+        let message = "the response could not be made; the log says why\n";
+        (StatusCode::INTERNAL_SERVER_ERROR, None, message.to_owned())
+    });
+    done?.map_err(bad_request)
 }

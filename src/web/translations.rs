@@ -3,10 +3,7 @@
 //!
 //! A reader that pauses holds one piece of the text and the document, however long the whole is.
 
-use super::{
-    render::{render, selection},
-    state::AppState,
-};
+use super::{render::render, state::AppState};
 use crate::{report, server::in_turns};
 use axum::{
     body::Body,
@@ -26,9 +23,9 @@ pub async fn json(
     State(state): State<Arc<AppState>>,
     Query(parameters): Parameters,
 ) -> Result<Response> {
-    let selection = selection(&parameters)?;
     let document = Arc::clone(&state.current().document);
-    let pieces = render(move || report::json(document, selection, None)).await?;
+    let json = move |selection| report::json(document, selection, None);
+    let pieces = render(&parameters, json).await?;
     let content_type = [(header::CONTENT_TYPE, "application/json")];
     Ok((content_type, body(pieces)).into_response())
 }
@@ -37,9 +34,9 @@ pub async fn csv(
     State(state): State<Arc<AppState>>,
     Query(parameters): Parameters,
 ) -> Result<Response> {
-    let selection = selection(&parameters)?;
     let document = Arc::clone(&state.current().document);
-    let pieces = render(move || report::csv(document, selection, None)).await?;
+    let csv = move |selection| report::csv(document, selection, None);
+    let pieces = render(&parameters, csv).await?;
     let headers = [
         (header::CONTENT_TYPE, "text/csv; charset=utf-8"),
         (
@@ -109,6 +106,25 @@ mod tests {
                         last_progress,url,problems,estimated_ready,read_at\r\n\
                         acme/app,1,de,DE,50,0.5,1,,false,,,not_judged,,2023-11-14T22:13:20Z\r\n";
         assert_eq!(text, expected);
+    }
+
+    #[tokio::test]
+    async fn a_query_may_have_16_globs_of_1_kb_together() {
+        let fixture = fixture();
+        for (count, size, code) in [(16, 64, 200), (17, 1, 400), (1, 1025, 400)] {
+            let glob = "a".repeat(size);
+            let query = vec![format!("repo={glob}"); count].join("&");
+            let response = fixture
+                .ask(&format!("GET /translations.json?{query}"))
+                .await;
+            assert_eq!(status(&response), code, "{query}");
+            if code == 400 {
+                let message = "a query may have 16 globs of 1024 bytes together\n";
+                assert_eq!(body(response).await, message);
+            }
+        }
+        let long = format!("GET /?language={}", "a".repeat(1025));
+        assert_eq!(status(&fixture.ask(&long).await), 400);
     }
 
     #[tokio::test]

@@ -3,6 +3,7 @@
 use super::{Document, Row, Totals, View};
 use crate::{domain::targets::is_literal, support::glob::glob_set};
 use globset::{Glob, GlobSet};
+use std::{collections::BTreeSet, sync::Arc};
 
 /// Globs that choose repositories and languages.
 #[derive(Debug, Clone, Default)]
@@ -16,16 +17,36 @@ pub struct Selection {
 /// Globs on names; none choose all.
 #[derive(Debug, Clone, Default)]
 pub struct Globs {
-    globs: Vec<Glob>,
+    each: Vec<Glob>,
     set: GlobSet,
+    /// The chosen ones of all names, once they are resolved.
+    names: Option<BTreeSet<Arc<str>>>,
 }
 
 impl Globs {
     fn new(globs: &[Glob]) -> Result<Self, String> {
         Ok(Self {
             set: glob_set(globs)?,
-            globs: globs.to_vec(),
+            each: globs.to_vec(),
+            names: None,
         })
+    }
+
+    /// Replaces the globs by the names that they choose, which take less memory.
+    fn resolved(self, names: impl Iterator<Item = Arc<str>>) -> Self {
+        if self.is_all() {
+            return self;
+        }
+        let mut names: BTreeSet<_> = names.collect();
+        names.retain(|name| self.matches(name));
+        Self {
+            names: Some(names),
+            ..Self::default()
+        }
+    }
+
+    fn is_all(&self) -> bool {
+        self.each.is_empty() && self.names.is_none()
     }
 
     /// Returns the compiled globs; an empty set matches all.
@@ -34,7 +55,10 @@ impl Globs {
     }
 
     pub fn matches(&self, name: &str) -> bool {
-        self.set.is_empty() || self.set.is_match(name)
+        match &self.names {
+            Some(names) => names.contains(name),
+            None => self.set.is_empty() || self.set.is_match(name),
+        }
     }
 
     /// Returns the globs that match none of these names.
@@ -42,7 +66,7 @@ impl Globs {
         &self,
         names: impl Iterator<Item = &'a str> + Clone,
     ) -> impl Iterator<Item = &str> {
-        let unmatched = self.globs.iter().filter(move |glob| {
+        let unmatched = self.each.iter().filter(move |glob| {
             let matcher = glob.compile_matcher();
             !names.clone().any(|name| matcher.is_match(name))
         });
@@ -52,7 +76,7 @@ impl Globs {
     /// Returns whether a name that nobody could read may be one of those that are chosen, besides
     /// the known ones: not if the globs have no wildcards, and are all known.
     pub fn may_match_another<'a>(&self, known: impl Iterator<Item = &'a str> + Clone) -> bool {
-        let mut globs = self.globs.iter();
+        let mut globs = self.each.iter();
         globs.len() == 0
             || !globs.all(|glob| is_literal(glob.glob()))
             || self.unmatched(known).next().is_some()
@@ -71,6 +95,16 @@ impl Selection {
         })
     }
 
+    /// Returns the selection that chooses the same of this document, without globs.
+    pub fn resolved(self, document: &Document) -> Self {
+        let rows = document.rows.iter();
+        let codes = rows.clone().flat_map(|row| row.known.iter());
+        Self {
+            repositories: (self.repositories).resolved(rows.map(|row| row.repository.name.clone())),
+            languages: (self.languages).resolved(codes.map(|one| one.language.code.clone())),
+        }
+    }
+
     /// Returns the row with its chosen languages, or `None` if it is not chosen.
     ///
     /// Globs on languages also leave out a repository that is known to have no matching language.
@@ -79,7 +113,7 @@ impl Selection {
             return None;
         }
         let mut row = row.clone();
-        if self.languages.globs.is_empty() {
+        if self.languages.is_all() {
             return Some(row);
         }
         let chosen = row.known.iter();
@@ -94,7 +128,7 @@ impl Selection {
 
     /// Returns the view of the chosen repositories and languages.
     pub fn of<'a>(&'a self, document: &'a Document) -> View<'a> {
-        if self.repositories.globs.is_empty() && self.languages.globs.is_empty() {
+        if self.repositories.is_all() && self.languages.is_all() {
             return document.whole();
         }
         let rows = document.rows.iter();
