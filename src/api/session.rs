@@ -22,6 +22,7 @@ use std::{
     time::Duration,
 };
 use tokio::time::{Instant, timeout};
+use tracing::{Instrument as _, error_span};
 
 /// The maximum size in bytes of a page of the listing.
 const LARGEST_PAGE: u64 = 16 << 20;
@@ -75,7 +76,6 @@ impl PollSession {
             let failure = result.as_ref().err().map(|failure| failure.reason.label());
             let seconds = took.as_secs_f64();
             tracing::debug!(
-                operation = operation.label(),
                 status,
                 duration = format_args!("{seconds:.3}s"),
                 failure,
@@ -89,7 +89,9 @@ impl PollSession {
                 failure
             })
         };
-        let result = client.pace.run(repository, request).await;
+        let span = error_span!("request", operation = operation.label(), path = url.path());
+        let request = client.pace.run(repository, request);
+        let result = request.instrument(span).await;
         if let Err(failure) = &result {
             let failures = (client.instruments).api_request_failures(operation, failure.reason);
             failures.inc();

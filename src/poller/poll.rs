@@ -21,6 +21,7 @@ use tokio::{
     select,
     time::{Instant, Interval, MissedTickBehavior, interval_at, sleep, sleep_until},
 };
+use tracing::{Instrument as _, error_span};
 
 /// The longest time between two publications of a poll.
 const PUBLISH_EVERY: Duration = Duration::from_secs(5);
@@ -47,9 +48,10 @@ impl<A: Api> Poller<A> {
         if self.status.last.is_none() {
             self.publish();
         }
+        let span = error_span!("poll", poll = self.status.polls.ended + 1);
         let mut poll = Poll::new(self);
-        let stop = poll.run().await.err();
-        let outcome = poll.conclude(began, stop);
+        let stop = poll.run().instrument(span.clone()).await.err();
+        let outcome = span.in_scope(|| poll.conclude(began, stop));
         self.ledger.poll_ended(began, outcome.stop.is_none());
         outcome
     }
@@ -286,7 +288,9 @@ impl<'a, A: Api> Poll<'a, A> {
                     instruments.api_retries(Operation::ListLanguages).inc();
                 }
                 let request = session.list_languages(fetch.id);
-                requests.push(async move { (fetch, request.await) });
+                let span = error_span!("repository", repository = fetch.id.get());
+                let request = async move { (fetch, request.await) };
+                requests.push(request.instrument(span));
             }
             let due = queue
                 .due()

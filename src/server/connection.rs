@@ -30,6 +30,7 @@ use tokio::{
     net::TcpStream,
     task::yield_now,
 };
+use tracing::{Instrument as _, error_span};
 
 /// The size of hyper's read and write buffers. hyper accepts any head that fits and refuses one of
 /// twice the size.
@@ -47,13 +48,13 @@ const TURN: Duration = Duration::from_micros(200);
 /// Serves a connection until it ends, expires or is evicted.
 pub async fn handle(stream: TcpStream, server: Server, connection: Arc<Connection>) {
     let _ended = connection.ended.clone().drop_guard();
-    let peer = connection.peer;
-    tokio::select! {
-        ended = shake_hands_and_serve(stream, server, Arc::clone(&connection)) => {
-            if let Err(error) = ended {
-                tracing::debug!(%peer, error = &*error, "connection ended with an error");
-            }
+    let serving = async {
+        if let Err(error) = shake_hands_and_serve(stream, server, Arc::clone(&connection)).await {
+            tracing::debug!(error = &*error, "connection ended with an error");
         }
+    };
+    tokio::select! {
+        () = serving.instrument(error_span!("connection", peer = %connection.peer)) => {}
         () = connection.end() => {}
     }
 }
@@ -122,7 +123,7 @@ async fn respond(
         response.headers_mut().insert(header::CONNECTION, close);
     }
     let status = response.status().as_u16();
-    tracing::debug!(%method, path = uri.path(), status, %peer, "request");
+    tracing::debug!(%method, path = uri.path(), status, "request");
     under_way.progressed();
     Ok(response.map(|body| {
         let pieces = in_turns(body.into_data_stream());
