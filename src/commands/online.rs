@@ -44,7 +44,7 @@ pub async fn check(
     }
     if polled.is_empty() {
         let unnamed = page.listing.nameless.len();
-        let finding = diagnosis::nothing_selected(0, listed.len(), unnamed);
+        let finding = diagnosis::nothing_selected(0, listed.len(), unnamed, &config.filter);
         lines.extend(finding.iter().map(judged));
     }
     // Even if the filters leave nothing, this shows whether the key may read languages.

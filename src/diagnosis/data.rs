@@ -5,6 +5,7 @@ use crate::{
     domain::{
         Defects, Operation, Reason, Scale, State, ZeroCount,
         document::{Document, View},
+        filter::Filter,
         polling::{PollOutcome, PollStatus, RequestRate},
     },
     support::{
@@ -89,7 +90,12 @@ pub(super) fn failing(view: &View<'_>, now: Timestamp) -> Option<Finding> {
 }
 
 /// Returns the reason why no repository is shown, if none is.
-pub fn nothing_selected(shown: usize, filtered: usize, unnamed: usize) -> Option<Finding> {
+pub fn nothing_selected(
+    shown: usize,
+    filtered: usize,
+    unnamed: usize,
+    filter: &Filter,
+) -> Option<Finding> {
     if shown > 0 {
         return None;
     }
@@ -110,7 +116,12 @@ pub fn nothing_selected(shown: usize, filtered: usize, unnamed: usize) -> Option
                 "The filters leave out every repository, {} in all",
                 grouped(all)
             ),
-            "change filter.include, filter.exclude or filter.private",
+            if filter.private {
+                "change filter.include or filter.exclude"
+            } else {
+                "change filter.include, filter.exclude or filter.private; if the API leaves out \
+                 private where it is false, set api.omits_zeros to true"
+            },
         ),
     };
     Some(Finding::new(ProblemKind::NoRepositories, what, hint))

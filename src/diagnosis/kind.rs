@@ -98,7 +98,7 @@ problem_kinds! {
         Some("the web configuration file is valid again");
     Certificate: "certificate", Some("TranslationCertificateExpiring"),
         "the served TLS certificate has expired, or expires within 14 days",
-        Some("the TLS certificate is renewed");
+        Some("no TLS certificate that is served expires within 14 days");
     LanguagesGone: "languages_gone", None,
         "languages left within a day, although their repositories are still listed",
         Some("no language has left within a day");

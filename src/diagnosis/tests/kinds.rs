@@ -93,7 +93,19 @@ pub fn each_kind() -> Vec<Case> {
                 known.snapshot.repositories.clear();
                 known.snapshot.filtered = 1234;
             }),
-            &["filters leave out every repository", "1,234"],
+            &[
+                "filters leave out every repository, 1,234 in all",
+                "change filter.include or filter.exclude",
+            ],
+        ),
+        (
+            ProblemKind::NoRepositories,
+            Known::with(|known| {
+                known.snapshot.repositories.clear();
+                known.snapshot.filtered = 60;
+                known.snapshot.settings.filter.private = false;
+            }),
+            &["or filter.private", "set api.omits_zeros"],
         ),
         (
             ProblemKind::CompletionScale,

@@ -222,7 +222,10 @@ fn a_certificate_that_expires_is_not_logged_as_valid() {
         let mut findings = findings(&document.whole(), &facts, now);
         problems.observe(&mut findings, &document.whole(), now);
         assert_eq!(
-            count(&log.take(), "the TLS certificate is renewed") > 0,
+            count(
+                &log.take(),
+                "no TLS certificate that is served expires within 14 days"
+            ) > 0,
             is_valid,
             "after {hours} h"
         );
