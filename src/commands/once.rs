@@ -302,11 +302,15 @@ fn unmatched(selection: &Selection, document: &Document) -> Option<String> {
 async fn draw(bar: ProgressBar, mut progress: watch::Receiver<PollOutcome>) {
     while !bar.is_hidden() && progress.changed().await.is_ok() {
         let running = progress.borrow_and_update().clone();
-        // One update for both draws the bar once.
-        bar.update(|state| {
-            state.set_len(running.of.unwrap_or(running.listed) as u64);
-            state.set_pos((running.read + running.failed) as u64);
-        });
+        let all = running.of.unwrap_or(running.listed);
+        // A bar of 0 would be full.
+        if all > 0 {
+            // One update for both draws the bar once.
+            bar.update(|state| {
+                state.set_len(all as u64);
+                state.set_pos((running.read + running.failed) as u64);
+            });
+        }
     }
     bar.finish_and_clear();
 }

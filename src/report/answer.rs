@@ -5,7 +5,7 @@ use super::words::{self, more, percent, ready_count};
 use crate::{
     diagnosis::{Finding, Severity, headline},
     domain::{
-        NotJudged, State, TranslationProblem,
+        NotJudged, TranslationProblem,
         document::{Doubt, Row, Translation, Verdict, View},
     },
     support::{
@@ -88,12 +88,10 @@ pub fn scope(view: &View<'_>) -> String {
         rows.map(|row| row.name().to_owned()).collect()
     };
     let document = view.document;
-    let (read, unread) = (
-        names(&|row| row.is_read()),
-        names(&|row| row.state == State::Pending && row.failure.is_none()),
-    );
-    let failed =
-        names(&|row| !row.is_read() && (row.state == State::Stale || row.failure.is_some()));
+    let has_failed = |row: &Row| row.read_at.is_some() || row.failure.is_some();
+    let read = names(&|row| row.is_read());
+    let unread = names(&|row| !row.is_read() && !has_failed(row));
+    let failed = names(&|row| !row.is_read() && has_failed(row));
     let codes: BTreeSet<_> = view.translations().map(|(_, one)| one.code()).collect();
     let (filtered, unreadable) = if view.is_whole() {
         let unreadable = document.unnamed + document.defects.unreadable();

@@ -72,7 +72,7 @@ fn markdown_shows_names_without_markup_mentions_or_links() {
     assert_eq!(rows.len(), 2 + NAMES.len(), "{text}");
     for row in &rows {
         let separators = row.replace("\\|", "").matches('|').count();
-        assert_eq!(separators, 5, "{row}");
+        assert_eq!(separators, 6, "{row}");
     }
     for raw in [
         "<", "[x]", "@octocat", "#12", "www.e", "://", "@example", "![", " `",

@@ -315,7 +315,10 @@ fn once_that_is_stopped_claims_no_complete_poll() {
         assert_eq!(counts, [Some(read), Some(0), Some(unreached)], "{poll}");
         assert!(badge.contains("orange"), "{badge}");
         assert_eq!(languages, "");
-        assert!(html.contains("Not known now: 2 of 2 ready"), "{html}");
+        assert!(
+            html.contains("Not known now: 2 of 2 translations ready"),
+            "{html}"
+        );
     }
 }
 

@@ -37,9 +37,9 @@ fn the_gate_ends_with_0_if_all_targets_are_met_and_otherwise_with_3() {
         "targets: [{languages: [fr], ratio: 0.8, due: 2020-02-29}, {languages: [eo], ratio: 0}]\n";
     let not_met = once(&api, missed);
     let expected = "translation-exporter: below their targets:
-    fr of acme/shop: 71.25%, target 80%, due 2020-02-29
+    fr of acme/shop: 71%, target 80%, due 29 February 2020
     de of acme/shop: 95%, target 100%
-1 of 3 ready, 1 resting: 2 below their targets
+1 of 3 ready, 1 paused: 2 below their targets
 ";
     assert_eq!(not_met.code, Some(3), "{}", not_met.stderr);
     assert!(not_met.stderr.ends_with(expected), "{}", not_met.stderr);
@@ -66,18 +66,21 @@ fn a_required_language_or_repository_that_does_not_exist_closes_the_gate() {
         3,
         &[
             "sv of acme/shop: unknown (the repository does not list it), target 90%",
-            "1 of 2 ready, 3 resting: 1 below their targets",
+            "1 of 2 ready, 3 paused: 1 below their targets",
         ],
     );
     assert_eq!(once(&api, &named("\"acme/sh*\"")).code, Some(0));
-    once(&api, &named("acme/gone")).assert_failed(1, &["targets requires acme/gone"]);
+    once(&api, &named("acme/gone")).assert_failed(
+        1,
+        &["acme/gone, for which there is a target, is not listed"],
+    );
 }
 
 #[test]
 fn a_suspect_scale_makes_everything_unknown_unless_it_is_set() {
     let api = Api::start([Repo::new(1, "acme/shop").languages(&[("de", 1.0), ("fr", 1.0)])]);
     let unknown = gate(&api, &["--require=0.005"]);
-    let why = "whether the translations are ready is unknown: api.completion_scale does";
+    let why = "whether the translations are ready is unknown: the completions do not fit";
     unknown.assert_failed(1, &[why]);
     let lines: Vec<_> = unknown.stdout.lines().skip(1).collect();
     assert!(
@@ -176,7 +179,7 @@ fn each_glob_on_the_command_line_must_match_something() {
         (
             &["acme/*", "--language=e?"],
             0,
-            "1 resting: none is below 0%",
+            "1 paused: none is below 0%",
         ),
     ] {
         let output = gate(&api, &[arguments, &["--require=0"]].concat());

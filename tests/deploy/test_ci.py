@@ -215,7 +215,7 @@ def test_a_language_below_its_target_fails_the_gate_and_shows_on_the_page(gate):
 
 def test_a_lower_target_passes_and_the_page_calls_all_translations_ready(gate):
     used = gate.run(repositories="acme/*", require="0.3", page=True)
-    assert used.code == 0 and "Ready to ship: 3 of 3 ready" in Path(used.outputs["page"], "index.html").read_text(), used.log
+    assert used.code == 0 and "Ready to ship: 3 of 3 translations ready" in Path(used.outputs["page"], "index.html").read_text(), used.log
 
 
 def test_changes_since_an_earlier_file_are_shown(gate, account):

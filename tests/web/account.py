@@ -14,16 +14,17 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from harness import TARGET, Exporter, FakeApi, fake_time
 
-PRODUCTS = (
-    "admin analytics android-app api-docs auth billing blog booking careers checkout cms community courier-app crm dashboard emails events"
-    " feedback gift-cards help-center inventory invoices ios-app kiosk legal loyalty maps newsletter notifications onboarding partner-portal"
-    " payments pricing returns reviews search store-locator supplier-hub tracking webshop"
-).split()
+PRODUCTS = [
+    "admin", "analytics", "android-app", "api-docs", "auth", "billing", "blog", "booking", "careers", "checkout", "cms",
+    "community", "courier-app", "crm", "dashboard", "emails", "events", "feedback", "gift-cards", "help-center", "inventory",
+    "invoices", "ios-app", "kiosk", "legal", "loyalty", "maps", "newsletter", "notifications", "onboarding", "partner-portal",
+    "payments", "pricing", "returns", "reviews", "search", "store-locator", "supplier-hub", "tracking", "webshop",
+]  # fmt: skip
 LANGUAGES = {
-    "ar": "Arabic", "bg": "Bulgarian", "cs": "Czech", "da": "Danish", "de": "German", "el": "Greek", "es": "Spanish", "et": "Estonian",
-    "fi": "Finnish", "fr": "French", "he": "Hebrew", "hu": "Hungarian", "it": "Italian", "ja": "Japanese", "ko": "Korean", "nb": "Norwegian",
-    "nl": "Dutch", "pl": "Polish", "pt-BR": "Portuguese (Brazil)", "ro": "Romanian", "sv": "Swedish", "th": "Thai", "tr": "Turkish",
-    "uk": "Ukrainian", "zh-Hans": "Chinese (simplified)",
+    "ar": "Arabic", "bg": "Bulgarian", "cs": "Czech", "da": "Danish", "de": "German", "el": "Greek", "es": "Spanish",
+    "et": "Estonian", "fi": "Finnish", "fr": "French", "he": "Hebrew", "hu": "Hungarian", "it": "Italian", "ja": "Japanese",
+    "ko": "Korean", "nb": "Norwegian", "nl": "Dutch", "pl": "Polish", "pt-BR": "Portuguese (Brazil)", "ro": "Romanian",
+    "sv": "Swedish", "th": "Thai", "tr": "Turkish", "uk": "Ukrainian", "zh-Hans": "Chinese (simplified)",
 }  # fmt: skip
 DAYS = 21
 UNREADABLE = "store-locator"

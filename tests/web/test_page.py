@@ -58,7 +58,7 @@ def test_search_sorting_and_paging_work_without_scripts(reading, open_page):
     page = open_page(reading(*repositories).url, java_script_enabled=False)
 
     def names():
-        return page.locator("tbody .name").all_text_contents()
+        return page.locator("#map tbody .name").all_text_contents()
 
     def click(link):
         page.get_by_role("link", name=link).first.click()
@@ -66,13 +66,14 @@ def test_search_sorting_and_paging_work_without_scripts(reading, open_page):
     assert page.locator("h2#answer").inner_text().startswith("Not ready to ship: ")
     assert page.locator("[role=status]").inner_text() == "All 450 repositories, 200 on this page"
     assert names()[:2] == ["other/001", "other/002"], "the least complete first"
+    assert page.locator("#map tbody tr").count() == 200
     click("Next")
     click("Next")
     assert page.locator("[aria-current=page]").inner_text() == "Page 3 of 3"
     assert len(names()) == 50
-    click("Repository")
+    page.get_by_label("Order of repositories").get_by_role("link", name="name").click()
     assert names()[0] == "acme/003"
-    assert page.locator("th[aria-sort=ascending]").inner_text().startswith("Repository")
+    assert page.get_by_label("Order of repositories").locator("[aria-current]").inner_text() == "name"
     page.locator("#q").fill("ACME/00")
     page.locator("#q").press("Enter")
     page.get_by_role("link", name="Show all").wait_for()
@@ -106,7 +107,7 @@ def test_the_answers_to_a_search_and_for_a_language_are_on_the_first_screen(demo
     page.locator("#q").press("Enter")
     page.get_by_role("link", name="Show all").wait_for()
     assert_seen("[role=status]")
-    assert_seen("tbody th")
+    assert_seen("#map .name:visible")
     page.goto(f"{demo.url}/?language=de")
     assert page.locator("h1").inner_text() == "German (de)"
     for selector in ("h1", "header a", ".answer"):
@@ -130,30 +131,32 @@ OUTSIDE = """[...document.querySelectorAll("td, tbody th")].filter((cell) => {
     const box = cell.getBoundingClientRect();
     return box.left < 0 || box.right > document.documentElement.clientWidth;
 }).length"""
-SCROLLERS = """[...document.querySelectorAll("body *")].filter((element) =>
-    /auto|scroll/.test(getComputedStyle(element).overflow) && element.scrollHeight > element.clientHeight).length"""
 
 
-def test_scrolling_down_the_page_alone_shows_all_of_25_languages_and_200_rows(reading, open_page):
-    languages = {f"l{letter}": at * 4 for at, letter in enumerate("abcdefghijklmnopqrstuvwxy")}
-    names = (f"some-organization/{'x' * (300 if id == 1 else 30)}-{id:03}" for id in range(1, 201))
-    url = reading(*((id, name, languages) for id, name in enumerate(names, 1))).url
-    page = open_page(url)
-    for width in (1280, 1000, 390):
-        page.set_viewport_size({"width": width, "height": 844})
-        page.goto(url)
-        assert page.locator("tbody .name").count() == 200
-        assert page.evaluate(SCROLLERS) == 0, f"nothing scrolls within the page at {width}"
-        assert page.evaluate(OUTSIDE) == 0, f"nothing is cut off at {width}"
-    rows = page.locator("tbody tr:visible")
-    assert rows.count() == 25, "a phone shows 25 rows"
-    page.get_by_label("Show all 200 rows of this page").check()
-    assert rows.count() == 200, "and the others on request"
-    page.set_viewport_size({"width": 1600, "height": 844})
-    page.goto(url)
-    assert rows.count() == 200, "a wide window shows all rows"
+def languages(count):
+    return {f"{chr(97 + at // 10)}{at % 10}": at * 100 // count for at in range(count)}
+
+
+def test_the_map_shows_30_languages_on_a_laptop_and_a_phone_has_a_list(reading, open_page):
+    url = reading(*((id, f"some-organization/project-{id:03}", languages(30)) for id in range(1, 41))).url
+    page = open_page(url, viewport={"width": 1280, "height": 800})
+    assert page.evaluate(OUTSIDE) == 0, "nothing is cut off"
+    assert page.locator(".sheet").bounding_box()["height"] <= 1500
     page.evaluate("scrollTo(0, document.body.scrollHeight / 2)")
-    assert page.evaluate("document.querySelector('thead th').getBoundingClientRect().top") == 0, "the heading stays in sight"
+    assert page.evaluate("document.querySelector('.map thead th').getBoundingClientRect().top") == 0, "the heading stays in sight"
+    page.set_viewport_size({"width": 390, "height": 844})
+    assert page.locator(".map").is_hidden() and page.locator(".short li").count() == 40, "a phone shows what is not ready as a list"
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+
+
+def test_60_languages_scroll_in_a_sheet_whose_first_column_and_heading_stay(reading, open_page):
+    page = open_page(reading(*((id, f"acme/{id:03}", languages(60)) for id in range(1, 41))).url, viewport={"width": 1280, "height": 800})
+    assert page.evaluate("document.documentElement.scrollWidth") == 1280
+    head = page.locator(".map thead th").first
+    before = head.bounding_box()
+    page.locator(".sheet").evaluate("sheet => { sheet.scrollLeft = 300; sheet.scrollTop = 200; }")
+    assert page.locator(".sheet").evaluate("sheet => sheet.scrollLeft") == 300
+    assert head.bounding_box() == before
 
 
 def test_the_page_is_valid_html_with_hostile_names(reading, exporter, npm, tmp_path):

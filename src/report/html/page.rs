@@ -16,10 +16,7 @@ use crate::{
     report::{
         answer::{answer, changed, scope, sum},
         order::Order,
-        words::{
-            self, days, due, expected, fraction, gain, moment, of_target, percent, ready_count,
-            span,
-        },
+        words::{self, days, due, expected, fraction, gain, moment, of_target, percent, span},
     },
     support::{
         clock::{DAY, Timestamp},

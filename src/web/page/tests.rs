@@ -186,7 +186,9 @@ async fn nothing_is_claimed_before_the_end_of_the_first_poll() {
     let restored = Condition::Restored(languages(vec![record("de", 100.0, 1)]));
     fixture.show(snapshot(vec![shown(1, "a/a", restored)]));
     let answer = "\u{25cb} Not known yet: 1 of 1 translation ready, the first poll";
-    assert!(words_of(&fixture).await.starts_with(answer));
+    let restored = words_of(&fixture).await;
+    assert!(restored.starts_with(answer), "{restored}");
+    assert!(restored.contains("1 repository, 1 language. ") && !restored.contains("Not counted"));
     let none = words(&body(fixture.ask("GET /?language=sv").await).await);
     assert!(none.contains("No known repository and language matches"));
 }
