@@ -6,13 +6,17 @@ tools=${CARGO_TARGET_DIR:-$PWD/target}/tools
 mkdir -p "$tools"
 export PATH=$tools/python/bin:$tools/cargo/bin:$tools/bin:$PATH PYTHONDONTWRITEBYTECODE=1
 
+# failed WHAT: says what could not be installed, and fails.
+failed() { echo "tests/install.sh: could not install $*; the messages above say why" >&2 && return 1; }
+
 # debian COMMAND=PACKAGE…: the packages whose command is not on the PATH.
 debian() {
     local pair missing=()
     for pair in "$@"; do command -v "${pair%%=*}" >/dev/null || missing+=("${pair#*=}"); done
     [ ${#missing[@]} -gt 0 ] || return 0
     echo "== installing ${missing[*]}"
-    apt-get update -qq && DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+    apt-get update -qq && DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null ||
+        failed "Debian's ${missing[*]}"
 }
 
 # unless STAMP FILE COMMAND…: runs the command unless it has succeeded with this file as it is.
@@ -21,7 +25,7 @@ unless() {
     shift 2
     cmp -s "$stamp" "$file" && return
     echo "== installing the packages of $file"
-    "$@" && cp "$file" "$stamp"
+    "$@" && cp "$file" "$stamp" || failed "the packages of $file"
 }
 
 python_packages() {
@@ -52,7 +56,9 @@ debian prometheus=prometheus promtool=prometheus amtool=prometheus-alertmanager 
     systemd-analyze=systemd &&
     unless python tests/requirements.txt python_packages &&
     unless npm tests/package-lock.json node_packages &&
-    { { command -v helm && command -v kubectl; } >/dev/null || kubernetes_tools; } &&
-    { command -v rustfmt && command -v cargo-clippy || rustup component add rustfmt clippy; } >/dev/null &&
-    { [ -d "$(rustc --print sysroot)/lib/rustlib/$(uname -m)-unknown-linux-musl" ] || rustup target add --quiet "$(uname -m)-unknown-linux-musl"; } &&
-    { command -v cargo-machete >/dev/null || cargo install --quiet --locked --debug --root "$tools/cargo" cargo-machete@0.9.2; }
+    { { command -v helm && command -v kubectl; } >/dev/null || kubernetes_tools || failed "Helm and kubectl"; } &&
+    { command -v rustfmt && command -v cargo-clippy || rustup component add rustfmt clippy || failed "rustfmt and clippy"; } >/dev/null &&
+    { [ -d "$(rustc --print sysroot)/lib/rustlib/$(uname -m)-unknown-linux-musl" ] || rustup target add "$(uname -m)-unknown-linux-musl" ||
+        failed "the target of static programs"; } &&
+    { command -v cargo-machete >/dev/null || cargo install --quiet --locked --debug --root "$tools/cargo" cargo-machete@0.9.2 ||
+        failed cargo-machete; }
