@@ -136,7 +136,7 @@ def test_each_query_finds_what_it_should_also_in_an_outage_and_without_the_expor
     # The outage begins between two polls: one in the middle of a poll would add a reason.
     account.end()
     api.command("status", 500)
-    account = start(account.host.replace("localhost", "127.0.0.1"), poll={"interval": "5s", "stale_after": "10s"})
+    account = start(account.host.replace("localhost", "127.0.0.1"), poll={"interval": "2s", "stale_after": "10s"})
     wait_for("failures", lambda: server.now('increase(translation_exporter_api_requests_total{code="500"}[5m]) > 0'))
     wait_for("nothing is shown", lambda: not server.now("translation_ready"))
     wait_for("polls have failed", lambda: server.now('translation_exporter_problem{kind="polls_failing"} == 1'))
