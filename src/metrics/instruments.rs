@@ -59,7 +59,8 @@ macro_rules! instruments {
 
 instruments! {
     problems: Family<ProblemLabels, Gauge>, "translation_exporter_problem",
-        "1 while the exporter finds a problem of this kind, 0 otherwise; judged at least every 15 s";
+        "1 while the exporter finds a problem of this kind, 0 otherwise; judged at least every \
+         15 s";
     polls: Counter, "translation_exporter_polls", "Polls of the API that have ended";
     poll_failures: Family<ReasonLabels, Counter>, "translation_exporter_poll_failures",
         "Polls that did not read everything, by reason: key_file, ca_file, unauthorized, \
