@@ -8,7 +8,7 @@
 //!
 //! - The key goes only to the origin of `api.base_url`.
 //! - Redirects are not followed.
-//! - Every request, including retries, waits for its permit in [`Pace`].
+//! - Whoever sends a request, including a retry, waits for its permit in [`Pace`] before.
 
 mod connect;
 mod error;
@@ -50,7 +50,8 @@ pub trait Api: Send + Sync + 'static {
     fn pace(&self) -> &Pace;
 }
 
-/// The requests of one poll. Each method sends one request, once it has its permit.
+/// The requests of one poll. Each method sends one request, for which the caller has a permit of
+/// [`Api::pace`].
 pub trait Session: Send + Sync {
     /// Requests the first page of the listing, or the page after the repository `after`.
     fn list_repositories(

@@ -34,7 +34,7 @@ use crate::{
 use globset::GlobSet;
 use ledger::Ledger;
 use log::PollLog;
-use std::{sync::Arc, time::Duration};
+use std::{future::pending, sync::Arc, time::Duration};
 use tokio::{
     sync::watch,
     time::{Instant, interval, sleep, sleep_until},
@@ -197,7 +197,7 @@ impl<A: Api> Poller<A> {
         let polling = async {
             loop {
                 let started = Instant::now();
-                let outcome = self.poll().await;
+                let outcome = self.poll(pending()).await;
                 self.wait(started, &outcome).await;
             }
         };

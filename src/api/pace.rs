@@ -139,16 +139,13 @@ impl Pace {
         held_until.filter(|until| *until > Instant::now())
     }
 
-    /// Runs a request for the languages of `repository`, or for a page of the listing, once it has
-    /// its permit. Its response counts for the rate, and may hold all requests.
-    ///
-    /// Cancel safe if `request` is: a cancelled call takes no permit.
+    /// Runs a request for the languages of `repository`, or for a page of the listing, that has its
+    /// permit. Its response counts for the rate, and may hold all requests.
     pub async fn run<T>(
         &self,
         repository: Option<RepositoryId>,
         request: impl Future<Output = Result<T, RequestFailure>>,
     ) -> Result<T, RequestFailure> {
-        self.permit().await;
         let result = request.await;
         let mut state = self.state();
         match &result {
@@ -167,8 +164,8 @@ impl Pace {
     }
 
     /// Waits until earlier requests have their permits, the spacing has passed, and no hold is
-    /// left.
-    async fn permit(&self) {
+    /// left. Cancel safe: a cancelled call takes no permit.
+    pub async fn permit(&self) {
         let mut last_permit = self.last_permit.lock().await;
         loop {
             let spaced = last_permit.map(|last| last + self.state().spacing());

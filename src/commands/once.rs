@@ -13,7 +13,7 @@ use crate::{
     config::{Config, Options},
     diagnosis::{self, Finding, ProblemKind},
     domain::{
-        Failure, PollFailure, Settings, Stop,
+        Settings,
         document::{Document, Row, Selection, Translation, View},
         polling::PollOutcome,
         targets::Targets,
@@ -65,13 +65,13 @@ pub async fn once(options: &Options, arguments: Once) -> Result<(), RunError> {
     let (runtime, progress) = (runtime::Handle::current(), poller.progress());
     let drawn = spawn_blocking(move || runtime.block_on(draw(bar, progress)));
     let mut signals = StopSignals::listen()?;
-    let signal = tokio::select! {
-        biased;
-        _ = poller.poll() => None,
-        signal = signals.received() => Some(signal),
-    };
+    let mut signal = None;
+    let interrupt = async { signal = Some(signals.received().await) };
+    poller.poll(interrupt).await;
     poller.save();
-    let document = judge(poller, &selection);
+    let document = poller.document();
+    // This ends the progress.
+    drop(poller);
     let chosen = selection.of(&document);
     // An interrupted poll is no basis for a diagnosis.
     let findings = match signal {
@@ -175,31 +175,6 @@ fn new_poller(
         Arc::clone(instruments),
     );
     Ok((poller, saving))
-}
-
-/// Judges the data of the poll. Ends the progress.
-fn judge(poller: Poller<Client>, selection: &Selection) -> Arc<Document> {
-    let mut document = Arc::unwrap_or_clone(poller.document());
-    drop(poller);
-    if let Some(poll) = document.status.running.take() {
-        // A signal has ended it, so that its result says nothing of the repositories left unread.
-        let (what, hint) = (
-            "the poll was stopped",
-            "poll again, without ending it early",
-        );
-        let chosen = selection.of(&document).rows.len();
-        document.status.last = Some(PollOutcome {
-            ended_at: document.taken_at,
-            duration: document.taken_at.since(poll.since),
-            of: poll.of.or(Some(chosen)),
-            stop: Some(Stop {
-                reason: PollFailure::Unavailable,
-                failure: Failure::new(what, hint, document.taken_at),
-            }),
-            ..poll
-        });
-    }
-    Arc::new(document)
 }
 
 /// Returns the findings of the poll, and records them for the metrics.

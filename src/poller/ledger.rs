@@ -131,11 +131,6 @@ impl Ledger {
         }
     }
 
-    /// Returns the number of repositories that are polled.
-    pub fn polled(&self) -> usize {
-        self.polled.len()
-    }
-
     /// Returns whether a listing was complete, or repositories were restored.
     pub fn has_data(&self) -> bool {
         self.has_data

@@ -35,8 +35,9 @@ const SAVE_EVERY: Duration = Duration::from_secs(1);
 const LONGEST_HOLD: Duration = Duration::from_secs(5 * 60);
 
 impl<A: Api> Poller<A> {
-    /// Polls once. The caller publishes afterwards, together with the time of the next poll.
-    pub async fn poll(&mut self) -> PollOutcome {
+    /// Polls once, or until `interrupt`. The caller publishes afterwards, together with the time of
+    /// the next poll.
+    pub async fn poll(&mut self, interrupt: impl Future<Output = ()>) -> PollOutcome {
         let began = Instant::now();
         (self.is_polling, self.next_poll) = (true, None);
         let since = self.clock.now();
@@ -50,7 +51,14 @@ impl<A: Api> Poller<A> {
         }
         let span = error_span!("poll", poll = self.status.polls.ended + 1);
         let mut poll = Poll::new(self);
-        let stop = poll.run().instrument(span.clone()).await.err();
+        let stop = select! {
+            biased;
+            ended = poll.run().instrument(span.clone()) => ended.err(),
+            () = interrupt => {
+                poll.is_interrupted = true;
+                Some(poll.interrupted())
+            }
+        };
         let outcome = span.in_scope(|| poll.conclude(began, stop));
         self.ledger.poll_ended(began, outcome.stop.is_none());
         outcome
@@ -68,6 +76,8 @@ struct Poll<'a, A> {
     saves: Interval,
     /// The last failure of each repository that was requested and not read.
     failures: BTreeMap<RepositoryId, RequestFailure>,
+    /// A signal has ended the poll.
+    is_interrupted: bool,
 }
 
 impl<'a, A: Api> Poll<'a, A> {
@@ -84,6 +94,7 @@ impl<'a, A: Api> Poll<'a, A> {
             publications: ticks(FIRST_PUBLISH, PUBLISH_EVERY),
             saves: ticks(SAVE_EVERY, SAVE_EVERY),
             failures: BTreeMap::new(),
+            is_interrupted: false,
         }
     }
 
@@ -97,6 +108,16 @@ impl<'a, A: Api> Poll<'a, A> {
             self.stop_for(Operation::ListRepositories, failure)?;
         }
         self.read(&session, listing_failure).await
+    }
+
+    /// Returns the reason to stop after a signal: the result says nothing of the repositories that
+    /// are left.
+    fn interrupted(&self) -> Stop {
+        let hint = "poll again, without ending it early";
+        Stop {
+            reason: PollFailure::Unavailable,
+            failure: Failure::new("the poll was stopped", hint, self.poller.clock.now()),
+        }
     }
 
     /// Records, counts and logs the outcome of the poll. A failure dates from the first of the
@@ -115,7 +136,9 @@ impl<'a, A: Api> Poll<'a, A> {
         let outcome = PollOutcome {
             ended_at: now,
             duration: began.elapsed(),
-            of: progress.of.or(Some(poller.ledger.polled())),
+            of: progress
+                .of
+                .or_else(|| Some(poller.ledger.order(&poller.only).len())),
             failed: self.failures.len(),
             stop,
             ..progress
@@ -126,9 +149,9 @@ impl<'a, A: Api> Poll<'a, A> {
             let (ledger, log) = (&mut poller.ledger, &mut self.log);
             ledger.failed(id, failure.dated(now), is_outage, log);
         }
-        // A poll of a few chosen repositories has not read everything.
+        // A poll of a few chosen repositories has not read everything, and a signal fails no poll.
         let status = &mut poller.status;
-        if poller.only.is_empty() {
+        if poller.only.is_empty() && !self.is_interrupted {
             if outcome.is_success() {
                 status.last_success_at = Some(now);
             }
@@ -247,7 +270,12 @@ impl<'a, A: Api> Poll<'a, A> {
         let operation = Operation::ListRepositories;
         let mut attempt = 1;
         loop {
-            let page = self.wait_for(session.list_repositories(after)).await;
+            let api = Arc::clone(&self.poller.api);
+            let page = async {
+                api.pace().permit().await;
+                session.list_repositories(after).await
+            };
+            let page = self.wait_for(page).await;
             self.poller.heard();
             let failure = match page {
                 Ok(page) => return Ok(page),
@@ -279,8 +307,27 @@ impl<'a, A: Api> Poll<'a, A> {
         self.poller.progress.send_modify(|poll| {
             (poll.of, poll.is_listed) = (Some(of), listing_failure.is_none());
         });
+        let api = Arc::clone(&self.poller.api);
         loop {
-            while requests.len() < settings.concurrency
+            let due = queue
+                .due()
+                .filter(|_| requests.len() < settings.concurrency);
+            if requests.is_empty() && due.is_none() {
+                return self.judge(listing_failure.as_ref(), &queue);
+            }
+            // Only the next request waits for a permit, so that none is left when a part ends.
+            let permit = async {
+                sleep_until(due.unwrap_or_else(Instant::now)).await;
+                api.pace().permit().await;
+            };
+            let completed = async {
+                select! {
+                    Some(completed) = requests.next() => Some(completed),
+                    () = permit, if due.is_some() => None,
+                }
+            };
+            let completed = self.wait_for(completed).await;
+            if completed.is_none()
                 && let Some(fetch) = queue.next()
             {
                 if fetch.attempt > 1 {
@@ -292,19 +339,7 @@ impl<'a, A: Api> Poll<'a, A> {
                 let request = async move { (fetch, request.await) };
                 requests.push(request.instrument(span));
             }
-            let due = queue
-                .due()
-                .filter(|_| requests.len() < settings.concurrency);
-            if requests.is_empty() && due.is_none() {
-                return self.judge(listing_failure.as_ref(), &queue);
-            }
-            let completed = async {
-                select! {
-                    Some(completed) = requests.next() => Some(completed),
-                    () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => None,
-                }
-            };
-            if let Some((fetch, result)) = self.wait_for(completed).await {
+            if let Some((fetch, result)) = completed {
                 self.poller.heard();
                 self.poller.ledger.attempted(fetch.id);
                 let result = result.and_then(|list| self.admit(fetch.id, list));

@@ -17,6 +17,8 @@ use tokio::time::Instant;
 
 /// The number of failures in a row that end a part of the queue.
 const ROW: u32 = 20;
+/// The minimum time of a row of refused connections.
+const SHORTEST_ROW: Duration = Duration::from_secs(2);
 /// The number of failures that a failed listing counts as.
 const LISTING: u32 = 15;
 
@@ -55,6 +57,9 @@ pub struct Queue {
     next_place: usize,
     /// The number of failures in a row in this part of the queue.
     row: u32,
+    /// The time before which the row ends nothing: refused connections take no time, so that a
+    /// gap of a moment would look like an outage.
+    row_lasts_until: Instant,
     /// True if the listing succeeded. An API that then refuses one repository is alive.
     is_listed: bool,
 }
@@ -85,6 +90,7 @@ impl Queue {
             in_flight: 0,
             next_place: repositories.len(),
             row: if is_outage { LISTING } else { 0 },
+            row_lasts_until: due,
             is_listed: listing_failure.is_none(),
         }
     }
@@ -132,6 +138,12 @@ impl Queue {
                 _ => fetch.attempt == 1,
             }
         {
+            if self.row == 0 || failure.reason != Reason::Connect {
+                self.row_lasts_until = Instant::now();
+            }
+            if self.row == 0 && failure.reason == Reason::Connect {
+                self.row_lasts_until += SHORTEST_ROW;
+            }
             self.row += 1;
         }
         let is_final = !failure.is_momentary || fetch.attempt >= fetch.max_attempts;
@@ -149,7 +161,7 @@ impl Queue {
     }
 
     fn is_over(&self) -> bool {
-        self.row >= ROW
+        self.row >= ROW && Instant::now() >= self.row_lasts_until
     }
 
     /// Returns whether failures in a row ended the poll as an outage. In an outage of several polls

@@ -52,7 +52,7 @@ impl Bench {
     }
 
     async fn poll(&mut self) -> PollOutcome {
-        self.poller.poll().await
+        self.poller.poll(std::future::pending()).await
     }
 
     /// Returns the id and condition of each repository in the snapshot.

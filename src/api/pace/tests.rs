@@ -23,6 +23,7 @@ async fn window(pace: &Pace, refused: usize, repositories: usize, refusal: u16) 
         } else {
             Ok(())
         };
+        pace.permit().await;
         let _ = pace
             .run(id(1 + number % repositories), async { response })
             .await;
@@ -31,6 +32,7 @@ async fn window(pace: &Pace, refused: usize, repositories: usize, refusal: u16) 
 }
 
 async fn send(pace: &Pace) {
+    pace.permit().await;
     pace.run(LISTING, async { Ok(()) }).await.unwrap();
 }
 
@@ -42,6 +44,7 @@ async fn requests_are_spaced_and_held() {
         send(&pace).await;
     }
     assert_eq!(start.elapsed().as_millis(), 200);
+    pace.permit().await;
     let _ = pace.run(LISTING, async { status(503, Some(10)) }).await;
     assert_eq!(start.elapsed().as_millis(), 300);
     send(&pace).await;
@@ -54,12 +57,17 @@ async fn a_new_hold_also_holds_requests_that_wait() {
     let pace = Pace::new(Some(10.0));
     let start = Instant::now();
     let hold = || async { status(429, Some(10)) };
+    pace.permit().await;
     let _ = pace.run(LISTING, hold()).await;
     let second = async {
         send(&pace).await;
         start.elapsed().as_millis()
     };
-    assert_eq!(tokio::join!(pace.run(LISTING, hold()), second).1, 20_000);
+    let first = async {
+        pace.permit().await;
+        pace.run(LISTING, hold()).await
+    };
+    assert_eq!(tokio::join!(first, second).1, 20_000);
 }
 
 #[tokio::test(start_paused = true)]

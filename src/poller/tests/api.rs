@@ -18,7 +18,7 @@ use tokio::time::sleep;
 const LATENCY: Duration = Duration::from_millis(80);
 
 /// Returns the status of a response to a request for a repository, or for the listing. Status 0 is
-/// no response, and 1 is a page of HTML.
+/// no response, 1 is a page of HTML, 2 another shape, and 3 a refused connection.
 pub type Script = Box<dyn FnMut(Option<u64>, Instant) -> u16 + Send>;
 
 /// The responses of the API in memory, and the requests that it got.
@@ -136,6 +136,7 @@ impl FakeApi {
             0 => Err(RequestFailure::new(Reason::Timeout, "no answer")),
             1 => Err(RequestFailure::new(Reason::NotJson, "HTML")),
             2 => Err(RequestFailure::new(Reason::Decode, "an object")),
+            3 => Err(RequestFailure::new(Reason::Connect, "refused")),
             _ => {
                 let status = StatusCode::from_u16(status).unwrap();
                 Err(RequestFailure::status(status, self.responses().hold))

@@ -6,6 +6,8 @@ use crate::domain::polling::RequestRate;
 use std::collections::{BTreeMap, BTreeSet};
 
 const OK: u16 = 200;
+/// A connection that is refused at once.
+const REFUSED: u16 = 3;
 
 impl FakeApi {
     /// An API that answers as a script says, to requests at the default pace.
@@ -79,7 +81,7 @@ fn limit(rate: f64, status: u16) -> impl FnMut(Option<u64>, Instant) -> u16 + Se
 async fn polls<const N: usize>(poller: &mut Poller<FakeApi>) -> [PollOutcome; N] {
     let mut outcomes = std::array::from_fn(|_| PollOutcome::default());
     for outcome in &mut outcomes {
-        *outcome = poller.poll().await;
+        *outcome = poller.poll(pending()).await;
         pass(1).await;
     }
     outcomes
@@ -141,7 +143,7 @@ async fn repositories_that_are_always_refused_slow_down_no_other() {
             let refused = (1..=repositories).filter(|id| which(*id)).count();
             let mut poller = api.poller();
             polls::<4>(&mut poller).await;
-            let outcome = poller.poll().await;
+            let outcome = poller.poll(pending()).await;
             let well = usize::try_from(repositories).unwrap() - refused;
             assert_eq!((outcome.read, outcome.failed), (well, refused), "{status}");
             assert_eq!(outcome.failure(), Some(PollFailure::Repositories));
@@ -149,7 +151,7 @@ async fn repositories_that_are_always_refused_slow_down_no_other() {
             assert!(outcome.duration < usual, "{status} {outcome:?}");
             assert_ne!(poller.status().rate, RequestRate::Limited, "{status}");
             api.answer(|_, _| OK);
-            assert!(poller.poll().await.is_success(), "{status}");
+            assert!(poller.poll(pending()).await.is_success(), "{status}");
         }
     }
 }
@@ -180,7 +182,7 @@ async fn each_failed_poll_costs_a_repository_one_attempt() {
     let mut poller = api.poller();
     let mut attempts = Vec::new();
     for _ in 0..5 {
-        poller.poll().await;
+        poller.poll(pending()).await;
         let requests = api.requested();
         attempts.push(requests.iter().filter(|id| **id == Some(1)).count());
         let last = requests.iter().rposition(|id| *id != Some(1)).unwrap();
@@ -201,7 +203,7 @@ async fn a_final_failure_is_not_repeated() {
     let others = [0, 408, 409, 425, 429, 499, 500, 502, 503, 504].map(|status| (status, 4));
     for (status, attempts) in is_final.into_iter().chain(others) {
         let api = FakeApi::refusing(30, status, |id| id == 1);
-        api.poller().poll().await;
+        api.poller().poll(pending()).await;
         let requested = api.requested();
         let asked = requested.iter().filter(|id| **id == Some(1)).count();
         assert_eq!(asked, attempts, "{status}");
@@ -218,11 +220,11 @@ async fn a_page_of_the_listing_is_repeated_in_the_same_way() {
         }
         OK
     });
-    assert!(api.poller().poll().await.is_success());
+    assert!(api.poller().poll(pending()).await.is_success());
     api.answer(|id, _| if id.is_none() { 502 } else { OK });
     api.requested();
     let mut poller = api.poller();
-    let outcome = poller.poll().await;
+    let outcome = poller.poll(pending()).await;
     assert_eq!(api.requested().len(), 4);
     assert_eq!(outcome.failure(), Some(PollFailure::Unavailable));
 }
@@ -233,10 +235,10 @@ async fn twenty_failures_in_a_row_end_the_first_part_as_an_outage() {
     for status in [0, 1, 302, 500, 503] {
         let api = FakeApi::answering(300, |_, _| OK);
         let mut poller = api.poller();
-        assert!(poller.poll().await.is_success());
+        assert!(poller.poll(pending()).await.is_success());
         api.answer(move |id, _| if id.is_some() { status } else { OK });
         api.requested();
-        let outcome = poller.poll().await;
+        let outcome = poller.poll(pending()).await;
         assert_eq!(
             outcome.failure(),
             Some(PollFailure::Unavailable),
@@ -251,7 +253,7 @@ async fn twenty_failures_in_a_row_end_the_first_part_as_an_outage() {
         assert_eq!(outcome.unread(), 300);
         // A listing that fails too counts as fifteen.
         api.answer(move |_, _| status);
-        poller.poll().await;
+        poller.poll(pending()).await;
         let requests = api.requested().len();
         assert!(requests <= 24, "{status}: {requests} requests");
     }
@@ -262,7 +264,7 @@ async fn refused_reads_and_another_shape_are_no_outage() {
     // 2 is JSON of another shape.
     for status in [403, 404, 2] {
         let api = FakeApi::refusing(100, status, |id| id != 77);
-        let outcome = api.poller().poll().await;
+        let outcome = api.poller().poll(pending()).await;
         assert_eq!(
             outcome.failure(),
             Some(PollFailure::Repositories),
@@ -281,7 +283,7 @@ async fn an_outage_of_all_languages_stays_one_of_few_requests() {
         );
         let mut poller = api.poller();
         for poll in 0..12 {
-            let failure = poller.poll().await.failure();
+            let failure = poller.poll(pending()).await.failure();
             assert_eq!(failure, Some(PollFailure::Unavailable), "{status}");
             let requests = api.requested().len();
             if poll == 0 {
@@ -323,7 +325,7 @@ async fn a_poll_that_read_nothing_is_an_outage_unless_its_listing_was_complete()
             );
             let mut poller = api.poller();
             for _ in 0..5 {
-                let outcome = poller.poll().await;
+                let outcome = poller.poll(pending()).await;
                 assert_eq!(outcome.failure(), Some(failure), "{outcome:?}");
             }
         }
@@ -334,10 +336,10 @@ async fn a_poll_that_read_nothing_is_an_outage_unless_its_listing_was_complete()
 async fn a_proxy_that_answers_404_to_everything_is_an_outage_of_few_requests() {
     let api = FakeApi::answering(60, |_, _| OK);
     let mut poller = api.poller();
-    poller.poll().await;
+    poller.poll(pending()).await;
     api.requested();
     api.answer(|_, _| 404);
-    let outcome = poller.poll().await;
+    let outcome = poller.poll(pending()).await;
     assert_eq!(outcome.failure(), Some(PollFailure::Unavailable));
     let requests = api.requested().len();
     assert!(requests <= 15, "{requests} requests");
@@ -347,11 +349,11 @@ async fn a_proxy_that_answers_404_to_everything_is_an_outage_of_few_requests() {
 async fn a_poll_after_an_outage_is_not_called_limited() {
     let api = FakeApi::answering(60, |_, _| OK);
     let mut poller = api.poller();
-    assert!(poller.poll().await.is_success());
+    assert!(poller.poll(pending()).await.is_success());
     api.answer(|_, _| 503);
     polls::<10>(&mut poller).await;
     api.answer(|_, _| OK);
-    assert!(poller.poll().await.is_success());
+    assert!(poller.poll(pending()).await.is_success());
     assert_eq!(poller.status().rate, RequestRate::Recovering);
 }
 
@@ -388,7 +390,7 @@ async fn a_hold_of_up_to_five_minutes_delays_a_poll() {
                 OK
             });
             api.responses().hold = Some(Duration::from_secs(seconds));
-            let outcome = api.poller().poll().await;
+            let outcome = api.poller().poll(pending()).await;
             let holds = [429, 503].contains(&status);
             let is_held = outcome.failure() == Some(PollFailure::Held);
             assert_eq!(is_held, holds && ends, "{status} {outcome:?}");
@@ -408,7 +410,7 @@ async fn a_refused_key_and_a_forbidden_listing_end_the_poll_at_once() {
                 OK
             }
         });
-        let outcome = api.poller().poll().await;
+        let outcome = api.poller().poll(pending()).await;
         assert_eq!(
             outcome.failure(),
             Some(PollFailure::Unauthorized),
@@ -422,7 +424,7 @@ async fn a_refused_key_and_a_forbidden_listing_end_the_poll_at_once() {
 async fn an_api_that_is_dead_for_a_weekend_gets_few_requests() {
     let api = FakeApi::answering(300, |_, _| OK);
     let mut poller = api.poller();
-    assert!(poller.poll().await.is_success());
+    assert!(poller.poll(pending()).await.is_success());
     api.answer(|_, _| 500);
     api.requested();
     // Sixty hours. A poll has four attempts of the listing, and then twenty failures in a row while
@@ -433,6 +435,44 @@ async fn an_api_that_is_dead_for_a_weekend_gets_few_requests() {
         assert!(requests <= 12 * (4 + 20 + 7), "{requests} in hour {hour}");
     }
     api.answer(|_, _| OK);
-    assert_eq!(poller.poll().await.read, 300);
-    assert!(poller.poll().await.is_success());
+    assert_eq!(poller.poll(pending()).await.read, 300);
+    assert!(poller.poll(pending()).await.is_success());
+}
+
+/// Returns a poller with many requests in flight.
+fn greedy(api: &FakeApi) -> Poller<FakeApi> {
+    let setup = Setup {
+        concurrency: 1024,
+        max_attempts: 4,
+        ..Setup::of(api.clone())
+    };
+    setup.build()
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_request_is_sent_once_an_outage_is_certain() {
+    let api = FakeApi::answering(2000, |id, _| if id.is_some() { 500 } else { OK });
+    let outcome = greedy(&api).poll(pending()).await;
+    assert_eq!(outcome.failure(), Some(PollFailure::Unavailable));
+    let requests = api.requested().len();
+    assert!(requests < 40, "{requests} requests");
+}
+
+#[tokio::test(start_paused = true)]
+async fn refused_connections_are_an_outage_after_two_seconds() {
+    for (gap, is_outage) in [(300, false), (60_000, true)] {
+        let start = Instant::now();
+        let gap = Duration::from_millis(gap);
+        let mut api = FakeApi::answering(60, move |id, now| {
+            if id.is_some() && now - start < gap {
+                REFUSED
+            } else {
+                OK
+            }
+        });
+        api.pace = Arc::new(Pace::new(None));
+        let outcome = greedy(&api).poll(pending()).await;
+        assert_eq!(outcome.is_outage(), is_outage, "{outcome:?}");
+        assert_eq!(outcome.is_success(), !is_outage, "{outcome:?}");
+    }
 }
