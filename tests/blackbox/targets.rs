@@ -62,13 +62,7 @@ fn a_required_language_or_repository_that_does_not_exist_closes_the_gate() {
         )
     };
     let missing = once(&api, &named("acme/shop"));
-    missing.assert_failed(
-        3,
-        &[
-            "sv of acme/shop: unknown (the repository does not list it), target 90%",
-            "1 of 2 ready, 3 paused: 1 below their targets",
-        ],
-    );
+    missing.assert_failed(1, &["whether everything is ready is unknown"]);
     assert_eq!(once(&api, &named("\"acme/sh*\"")).code, Some(0));
     once(&api, &named("acme/gone")).assert_failed(
         1,
@@ -91,7 +85,7 @@ fn a_suspect_scale_makes_everything_unknown_unless_it_is_set() {
     let badge = printed("--output=badge");
     assert!(badge.stdout.contains("? of 2 ready"), "{}", badge.stdout);
     for output in ["--output=table", "--output=markdown"] {
-        let output = printed(output).stdout;
+        let output = printed(output).stdout.replace("\n  ", " ");
         assert!(
             output.contains("2 not judged: the completion scale is suspect"),
             "{output}"
