@@ -194,6 +194,7 @@ pub(super) fn shape(view: &View<'_>) -> Option<Finding> {
         "report the entries that the log names to the API's operators, or update this exporter";
     Some(Finding {
         severity,
+        alarm: Some(severity),
         detail: Some(labels.join(", ").into()),
         ..Finding::new(ProblemKind::ApiShape, what, hint)
     })

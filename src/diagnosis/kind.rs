@@ -125,17 +125,19 @@ impl ProblemKind {
         self.definition().label
     }
 
-    /// Returns the severity of the kind: somebody has to act if there is an alert.
+    /// Returns the severity of the kind: somebody has to act if there is an alert, but an unused
+    /// target can wait for a day.
     pub fn severity(self) -> Severity {
         match self.definition().alert {
-            Some(_) => Severity::Warning,
-            None => Severity::Info,
+            Some(_) if self != Self::TargetUnused => Severity::Warning,
+            _ => Severity::Info,
         }
     }
 
-    /// Returns the severities of the kind's series: failing polls have two, of which one is 1.
+    /// Returns the severities of the kind's series. Failing polls and another shape have two, of
+    /// which one at most is 1.
     pub fn severities(self) -> impl Iterator<Item = Severity> {
-        let early = (self == Self::PollsFailing).then_some(Severity::Info);
-        early.into_iter().chain([self.severity()])
+        let milder = matches!(self, Self::PollsFailing | Self::ApiShape).then_some(Severity::Info);
+        milder.into_iter().chain([self.severity()])
     }
 }

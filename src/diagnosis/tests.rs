@@ -264,7 +264,7 @@ fn a_bad_field_that_costs_no_completion_changes_no_headline() {
         });
         let findings = known.findings();
         assert_eq!(findings[0].kind, ProblemKind::ApiShape);
-        assert_eq!(findings[0].alarm, Some(Severity::Warning));
+        assert_eq!(findings[0].alarm, Some(severity), "{defect:?}");
         assert_eq!(findings[0].severity, severity, "{defect:?}");
         assert_eq!(
             known.headline().contains("read every repository"),

@@ -68,10 +68,10 @@ fn responded(judged: &Judged) -> PollOutcome {
 }
 
 #[test]
-fn each_kind_has_a_series_and_failing_polls_have_two() {
+fn each_kind_has_a_series_and_two_kinds_have_one_of_each_severity() {
     let judged = Judged::new(Known::ended(ended_early(PollFailure::Unavailable)));
     let series: Vec<_> = super::problems(&judged.findings()).collect();
-    assert_eq!(series.len(), ProblemKind::ALL.len() + 1);
+    assert_eq!(series.len(), ProblemKind::ALL.len() + 2);
     let of_polls = series
         .iter()
         .filter(|((kind, _), _)| *kind == "polls_failing");
