@@ -7,7 +7,7 @@
 
 use crate::{
     config::{KEYS, Key, Options, repository_glob},
-    support::{glob::glob, logging},
+    support::{glob::glob, hint::is_plain, logging},
 };
 use clap::{
     Arg, ArgAction, ArgMatches, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand,
@@ -323,12 +323,14 @@ fn same_path(cli: &Cli) -> Option<String> {
 /// Returns the remedy for an unknown option that a command has, or that is a key of the
 /// configuration without an option.
 fn remedy(error: &clap::Error, parser: &clap::Command) -> Option<String> {
-    if error.kind() != ErrorKind::UnknownArgument {
-        return None;
-    }
-    let argument = error.get(ContextKind::InvalidArg)?.to_string();
-    if !argument.starts_with('-') {
-        // It may be the API key.
+    let (kind, start) = match error.kind() {
+        ErrorKind::UnknownArgument => (ContextKind::InvalidArg, "-"),
+        ErrorKind::InvalidSubcommand => (ContextKind::InvalidSubcommand, ""),
+        _ => return None,
+    };
+    let argument = error.get(kind)?.to_string();
+    if !argument.starts_with(start) || !is_plain(&argument) {
+        // It may be the API key, or end with it.
         return Some("an argument belongs to no option; write --OPTION=VALUE".to_owned());
     }
     let name = argument.strip_prefix("--")?;

@@ -17,7 +17,7 @@ use crate::{
     api::check_ca_file,
     cli::{Cli, Command},
     config::{self, Config, ConfigError, Options},
-    domain::{Failure, Scale, Settings, links::Links, targets::Targets},
+    domain::{Failure, Settings},
     metrics::instruments::Instruments,
     report::NotReady,
     server::{listen, web_config::WebConfigFile},
@@ -113,12 +113,6 @@ fn environment() -> Vec<(OsString, OsString)> {
     std::env::vars_os().collect()
 }
 
-/// The number of attempts at a repository in a poll.
-const MAX_ATTEMPTS: u32 = 4;
-
-/// The largest listing that is read to its end.
-const MAX_REPOSITORIES: usize = 200_000;
-
 /// The values that a command checks when it loads the configuration, besides `api.ca_file`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Uses {
@@ -185,7 +179,7 @@ fn open_state(
 /// Returns warnings about valid values that are probably mistakes.
 fn warnings(config: &Config) -> Vec<String> {
     let (now, mut warnings) = (Clock::system().now(), Vec::new());
-    for entry in &config.targets.0 {
+    for entry in &config.settings.targets.0 {
         if let Some(due) = entry.target.due
             && due < now
             // The demo has a date in the past on purpose.
@@ -206,23 +200,7 @@ fn settings(config: &Config) -> Settings {
     for warning in warnings(config) {
         tracing::warn!("{warning}");
     }
-    Settings {
-        interval: *config.poll.interval,
-        stale_after: config.poll.stale_after(),
-        requests_per_second: config.api.requests_per_second.0.0,
-        concurrency: *config.api.concurrency as usize,
-        max_attempts: MAX_ATTEMPTS,
-        max_repositories: MAX_REPOSITORIES,
-        filter: config.filter.clone(),
-        excluded_languages: config.excluded_languages.clone(),
-        scale: Scale {
-            finished: *config.api.completion_scale,
-            is_chosen: config.is_scale_chosen,
-        },
-        targets: Targets::clone(&config.targets),
-        thresholds: config.thresholds,
-        links: Links::clone(&config.links),
-    }
+    config.settings.clone()
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ mod text;
 
 use crate::{
     domain::{
-        Thresholds,
+        Scale, Settings, Thresholds,
         filter::Filter,
         links::Links,
         targets::{Named, Target, TargetEntry, Targets, globs_in_words},
@@ -56,18 +56,8 @@ pub struct Options {
 #[derive(Debug)]
 pub struct Config {
     pub(crate) api: ApiConfig,
-    /// True if a layer above the defaults sets `api.completion_scale`, which then is never suspect.
-    pub(crate) is_scale_chosen: bool,
-    pub poll: PollConfig,
-    /// The filter on repositories.
-    pub(crate) filter: Filter,
-    /// `filter.exclude_languages`
-    pub(crate) excluded_languages: GlobSet,
-    /// The URLs at which translators work.
-    pub(crate) links: Arc<Links>,
-    /// The target ratio and due date of each language.
-    pub(crate) targets: Arc<Targets>,
-    pub(crate) thresholds: Thresholds,
+    /// What to poll, and how to judge it.
+    pub settings: Settings,
     /// `state.file`
     pub(crate) state_file: Option<PathBuf>,
     pub(crate) web: WebConfig,
@@ -131,44 +121,56 @@ pub fn load(
         return Err(layers.error());
     }
     let yaml = yaml(&layers, &sections.poll) + &of_targets;
+    Ok(Config {
+        settings: settings(&layers, &sections, targets),
+        api: sections.api,
+        state_file: sections.state.file.0,
+        web: sections.web,
+        log: LogSettings {
+            level: *sections.log.level,
+            json: *sections.log.format == Format::Json,
+        },
+        yaml,
+    })
+}
+
+fn settings(layers: &Layers, sections: &Sections, targets: Targets) -> Settings {
     let Sections {
         api,
         poll,
         filter,
         thresholds,
         links,
-        state,
-        web,
-        log,
+        ..
     } = sections;
-    Ok(Config {
-        api,
-        is_scale_chosen: layers.place("api.completion_scale") != DEFAULT,
-        poll,
+    Settings {
+        interval: *poll.interval,
+        stale_after: poll.stale_after(),
+        requests_per_second: api.requests_per_second.0.0,
+        concurrency: *api.concurrency as usize,
+        max_attempts: 4,
+        max_repositories: 200_000,
         filter: Filter {
-            include: filter.include.0.set,
-            exclude: filter.exclude.0.set,
+            include: filter.include.set.clone(),
+            exclude: filter.exclude.set.clone(),
             private: *filter.private,
         },
-        excluded_languages: filter.exclude_languages.0.set,
-        links: Arc::new(Links {
-            repository: links.repository.0,
-            language: links.language.0,
-        }),
-        targets: Arc::new(targets),
+        excluded_languages: filter.exclude_languages.set.clone(),
+        scale: Scale {
+            finished: *api.completion_scale,
+            is_chosen: layers.place("api.completion_scale") != DEFAULT,
+        },
+        targets,
         thresholds: Thresholds {
             stalled_after: *thresholds.stalled_after,
             regressed_by: *thresholds.regressed_by,
             at_risk_within: *thresholds.at_risk_within,
         },
-        state_file: state.file.0,
-        web,
-        log: LogSettings {
-            level: *log.level,
-            json: *log.format == Format::Json,
+        links: Links {
+            repository: links.repository.0.clone(),
+            language: links.language.0.clone(),
         },
-        yaml,
-    })
+    }
 }
 
 /// Reads `web.listen_addresses` and `web.config_file`, by which a client finds a running exporter.

@@ -4,7 +4,7 @@ use crate::{
     api::{Api as _, CURSOR_HINT, Client, RequestFailure, Session as _},
     config::Config,
     diagnosis::{self, Finding},
-    domain::{Completion, Defects, LanguageList, Next, Scale, Stop, ZeroCount},
+    domain::{Completion, Defects, LanguageList, Next, Stop, ZeroCount},
     support::{
         clock::Clock,
         humanize::{counted, grouped, repositories},
@@ -28,7 +28,7 @@ pub async fn check(
         .await
         .map_err(|failure| failed("the listing", &failure))?;
     let listed = page.listing.repositories;
-    let (polled, _) = config.filter.apply(&listed);
+    let (polled, _) = config.settings.filter.apply(&listed);
     let (all, left) = (repositories(listed.len()), grouped(polled.len()));
     lines.extend([
         format!("{} answers and accepts the key", config.api.base_url()),
@@ -44,7 +44,8 @@ pub async fn check(
     }
     if polled.is_empty() {
         let unnamed = page.listing.nameless.len();
-        let finding = diagnosis::nothing_selected(0, listed.len(), unnamed, &config.filter);
+        let finding =
+            diagnosis::nothing_selected(0, listed.len(), unnamed, &config.settings.filter);
         lines.extend(finding.iter().map(judged));
     }
     // Even if the filters leave nothing, this shows whether the key may read languages.
@@ -61,7 +62,7 @@ pub async fn check(
 /// Reports the languages of a repository.
 fn report(config: &Config, name: &str, read: LanguageList, lines: &mut Vec<String>) {
     let mut languages = read.languages;
-    let excluded = &config.excluded_languages;
+    let excluded = &config.settings.excluded_languages;
     languages.retain(|target| !excluded.is_match(&*target.language.code));
     let completions: Vec<_> = languages
         .iter()
@@ -71,10 +72,7 @@ fn report(config: &Config, name: &str, read: LanguageList, lines: &mut Vec<Strin
     lines.push(describe(name, languages.len(), &completions, &read.bad));
     lines.extend(bad(&read.bad));
     lines.extend(omitted("0", "completion", read.zeros));
-    let scale = Scale {
-        finished: *config.api.completion_scale,
-        is_chosen: config.is_scale_chosen,
-    };
+    let scale = config.settings.scale;
     let reported = languages.iter().filter_map(|target| target.completion);
     let is_suspect = scale.is_suspect(reported.clone());
     let outside = reported.filter(|completion| scale.ratio(*completion).is_none());

@@ -48,9 +48,7 @@ fn the_path_of_the_base_url_ends_with_a_slash() {
 fn defaults_are_those_of_the_table_of_keys() {
     let Config {
         api,
-        poll,
-        filter,
-        thresholds,
+        settings,
         state_file,
         web,
         log,
@@ -66,11 +64,12 @@ fn defaults_are_those_of_the_table_of_keys() {
         (Duration::from_secs(30), None)
     );
     assert_eq!(
-        (*poll.interval, poll.stale_after()),
+        (settings.interval, settings.stale_after),
         (Duration::from_secs(300), Duration::from_secs(3600))
     );
+    let filter = settings.filter;
     assert!(filter.include.is_empty() && filter.exclude.is_empty() && filter.private);
-    assert_eq!(thresholds, Thresholds::default());
+    assert_eq!(settings.thresholds, Thresholds::default());
     assert_eq!(state_file, None);
     assert_eq!(*web.listen_addresses, [":10018"]);
     assert_eq!(*web.telemetry_path, "/metrics");
@@ -84,7 +83,7 @@ fn a_star_stays_within_a_segment() {
         "api: {{base_url: \"https://a\", key: {KEY}}}\nfilter: {{include: [\"acme/*\"], exclude: \
          [\"**/x\"]}}\n"
     );
-    let filter = load_text(&text).unwrap().filter;
+    let filter = load_text(&text).unwrap().settings.filter;
     let include = filter.include;
     assert!(
         include.is_match("acme/app")
@@ -109,6 +108,7 @@ fn targets_are_what_the_file_says() {
             .unwrap();
     let due = |repository, language| {
         let target = config
+            .settings
             .targets
             .of_repository(repository)
             .entry(language)?
@@ -127,6 +127,7 @@ fn thresholds_apply_unless_a_target_has_its_own() {
     let config = target("stalled_after: 30d\nthresholds: {stalled_after: 2d, regressed_by: 1}");
     let config = config.unwrap();
     let own = config
+        .settings
         .targets
         .of_repository("a/b")
         .entry("de")
@@ -134,7 +135,7 @@ fn thresholds_apply_unless_a_target_has_its_own() {
         .target;
     assert_eq!(own.stalled_after, Some(Duration::from_secs(30 * 86_400)));
     assert_eq!(
-        config.thresholds,
+        config.settings.thresholds,
         Thresholds {
             stalled_after: Duration::from_secs(2 * 86_400),
             regressed_by: 1.0,
@@ -195,11 +196,11 @@ fn a_command_s_own_defaults_stand_below_all_layers() {
     let loaded = load(&demo_options(), &environment(&variables)).unwrap();
     assert_eq!(loaded.api.base_url().as_str(), "http://127.0.0.1:1/");
     assert!(loaded.api.key.is_some());
-    assert_eq!(*loaded.poll.interval, Duration::from_secs(5));
+    assert_eq!(loaded.settings.interval, Duration::from_secs(5));
     assert_eq!(loaded.log.level, tracing::Level::DEBUG);
     let slower = [("TRANSLATION_EXPORTER_POLL__INTERVAL", "7s")];
     let loaded = load(&demo_options(), &environment(&slower)).unwrap();
-    assert_eq!(*loaded.poll.interval, Duration::from_secs(7));
+    assert_eq!(loaded.settings.interval, Duration::from_secs(7));
 }
 
 #[test]
@@ -211,7 +212,12 @@ fn the_targets_of_a_file_replace_a_command_s_own_even_by_none() {
         options.defaults += "targets: [{ratio: 0.5}]\n";
         options.config_file = Some(path.path().to_owned());
         let config = load(&options, &[]).unwrap();
-        let ratios = config.targets.0.iter().map(|entry| entry.target.ratio);
+        let ratios = config
+            .settings
+            .targets
+            .0
+            .iter()
+            .map(|entry| entry.target.ratio);
         (ratios.collect::<Vec<_>>(), config.yaml)
     };
     assert_eq!(own("").0, [0.5]);
@@ -284,18 +290,25 @@ fn character() -> impl Strategy<Value = Option<String>> {
 }
 
 proptest! {
-    #![proptest_config(testing::cases(256))]
+    #![proptest_config(testing::cases(
+        std::env::var("SLIPS").map_or(256, |slips| slips.parse().unwrap())
+    ))]
 
-    /// Slips of the finger around the key: whatever the file then holds, no message repeats the
+    /// Slips of the finger around the key in a file, a variable or an option: no message repeats the
     /// key.
     #[test]
     fn no_slip_makes_an_error_show_the_key(
+        layer in 0..3,
         slips in proptest::collection::vec((0_usize..200, character()), 1..4),
     ) {
-        let mut text = format!(
-            "api:\n  timeout: 30s\n  key: {KEY}\n  base_url: https://api.example.com\n  \
-             page_size: 7\nfilter:\n  include: [a/*]\n"
-        );
+        let mut text = match layer {
+            0 => format!(
+                "api:\n  timeout: 30s\n  key: {KEY}\n  base_url: https://api.example.com\n  \
+                 page_size: 7\nfilter:\n  include: [a/*]\n"
+            ),
+            1 => format!("TRANSLATION_EXPORTER_API__KEY={KEY}"),
+            _ => format!("--api.key-file={KEY}"),
+        };
         for (at, slip) in slips {
             let at = at % (text.len() + 1);
             match slip {
@@ -306,8 +319,21 @@ proptest! {
                 None => { text.remove(at); }
             }
         }
-        if let Err(error) = load_text(&text) {
-            prop_assert!(!error.to_string().contains(KEY), "{text}\n{error}");
-        }
+        let message = match layer {
+            0 => load_text(&text).err().map(|error| error.to_string()),
+            1 => {
+                let (name, value) = text.split_once('=').unwrap_or((&text, ""));
+                let loaded = load(&Options::default(), &environment(&[(name, value)]));
+                loaded.err().map(|error| error.to_string())
+            }
+            _ => match crate::cli::parse_from(
+                ["translation-exporter"].into_iter().chain(text.split(' ')),
+            ) {
+                Ok(cli) => load(&cli.options, &[]).err().map(|error| error.to_string()),
+                Err(error) => Some(error.to_string()),
+            },
+        };
+        let message = message.unwrap_or_default();
+        prop_assert!(!message.contains(KEY), "{text}\n{message}");
     }
 }

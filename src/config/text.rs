@@ -86,7 +86,12 @@ impl<T: Parse, const LEAST: u32, const MOST: u32> Text<T, LEAST, MOST> {
             return T::TAKES.to_owned();
         }
         let [least, most] = [LEAST, MOST].map(T::bound);
-        format!("{} from {least} to {most}{}", T::TAKES, T::EXAMPLE)
+        let example = if MOST == 1 {
+            ", such as 0.5"
+        } else {
+            T::EXAMPLE
+        };
+        format!("{} from {least} to {most}{example}", T::TAKES)
     }
 }
 
@@ -139,18 +144,6 @@ impl<T: Parse> Parse for Option<T> {
     }
 }
 
-impl Parse for bool {
-    const TAKES: &'static str = "true or false";
-
-    fn parse(text: &str) -> Result<Self, String> {
-        let words = ["true", "yes", "on", "1", "false", "no", "off", "0"];
-        let words = words
-            .iter()
-            .position(|word| word.eq_ignore_ascii_case(text));
-        words.map(|position| position < 4).ok_or_else(|| is(text))
-    }
-}
-
 impl Parse for u32 {
     const TAKES: &'static str = "a whole number";
 
@@ -179,16 +172,6 @@ impl Parse for f64 {
 #[derive(Debug, Clone, Copy)]
 pub struct Rate(pub Option<f64>);
 
-impl Parse for Rate {
-    const TAKES: &'static str = "0 for no limit, or a rate up to 1000000";
-
-    fn parse(text: &str) -> Result<Self, String> {
-        let rate = text.parse().ok().filter(|rate| (0.0..=1e6).contains(rate));
-        rate.map(|rate| Self((rate > 0.0).then_some(rate)))
-            .ok_or_else(|| is(text))
-    }
-}
-
 /// A time of a millisecond or more.
 impl Parse for Duration {
     const TAKES: &'static str = "a time";
@@ -213,14 +196,6 @@ impl Parse for Duration {
                 bound.replace("years", " years")
             }
         }
-    }
-}
-
-impl Parse for PathBuf {
-    const TAKES: &'static str = "the path of a file in quotes";
-
-    fn parse(text: &str) -> Result<Self, String> {
-        Ok(text.into())
     }
 }
 
@@ -371,29 +346,6 @@ impl Parse for Template {
     }
 }
 
-/// The date of a target.
-impl Parse for Timestamp {
-    const TAKES: &'static str =
-        "a date such as 2026-12-24, or a time with its offset such as 2026-12-24T18:00:00Z";
-
-    fn parse(text: &str) -> Result<Self, String> {
-        parse_due(text).ok_or_else(|| is(text))
-    }
-}
-
-impl Parse for Level {
-    const TAKES: &'static str = "one of error, warn, info, debug, trace";
-
-    fn parse(text: &str) -> Result<Self, String> {
-        // The type itself takes numbers, too.
-        let level = text
-            .parse()
-            .ok()
-            .filter(|_| !text.starts_with(char::is_numeric));
-        level.ok_or_else(|| is(text))
-    }
-}
-
 /// The format of the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
@@ -401,14 +353,40 @@ pub enum Format {
     Json,
 }
 
-impl Parse for Format {
-    const TAKES: &'static str = "one of logfmt, json";
+/// Implements [`Parse`] for types by what they take, and a function that returns `None` for others.
+macro_rules! parse {
+    ($($type:ty: $takes:literal, $parse:expr;)*) => {$(
+        impl Parse for $type {
+            const TAKES: &'static str = $takes;
 
-    fn parse(text: &str) -> Result<Self, String> {
-        match &*text.to_ascii_lowercase() {
-            "logfmt" => Ok(Self::Logfmt),
-            "json" => Ok(Self::Json),
-            _ => Err(is(text)),
+            fn parse(text: &str) -> Result<Self, String> {
+                $parse(text).ok_or_else(|| is(text))
+            }
         }
-    }
+    )*};
+}
+
+parse! {
+    bool: "true or false", |text: &str| {
+        let words = ["true", "yes", "on", "1", "false", "no", "off", "0"];
+        Some(words.iter().position(|word| word.eq_ignore_ascii_case(text))? < 4)
+    };
+    Rate: "0 for no limit, or a rate up to 1000000", |text: &str| {
+        let rate = text.parse().ok().filter(|rate| (0.0..=1e6).contains(rate))?;
+        Some(Rate((rate > 0.0).then_some(rate)))
+    };
+    PathBuf: "the path of a file in quotes", |text: &str| Some(text.into());
+    // The date of a target.
+    Timestamp:
+        "a date such as 2026-12-24, or a time with its offset such as 2026-12-24T18:00:00Z",
+        parse_due;
+    // The type itself takes numbers, too.
+    Level: "one of error, warn, info, debug, trace", |text: &str| {
+        text.parse().ok().filter(|_| !text.starts_with(char::is_numeric))
+    };
+    Format: "one of logfmt, json", |text: &str| match &*text.to_ascii_lowercase() {
+        "logfmt" => Some(Format::Logfmt),
+        "json" => Some(Format::Json),
+        _ => None,
+    };
 }

@@ -58,7 +58,7 @@ pub fn configuration(bytes: &[u8]) {
         ..Options::default()
     };
     match config::load(&options, &[], |_| vec![]) {
-        Ok(config) => assert!(config.poll.stale_after() >= 2 * *config.poll.interval),
+        Ok(config) => assert!(config.settings.stale_after >= 2 * config.settings.interval),
         Err(error) => assert!(!error.to_string().is_empty()),
     }
 }
