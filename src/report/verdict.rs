@@ -52,10 +52,13 @@ pub fn verdict(view: &View<'_>, required: Option<f64>) -> Result<String, NotRead
             let mut below: Vec<_> = translations.filter(|(_, one)| one.is_unready()).collect();
             furthest_first(&mut below, |(_, one)| one.gap());
             below.truncate(MOST_NAMED);
-            let below = named(view, &below).join("\n");
-            let count = grouped(totals.unready());
+            let lines = below.iter();
+            let lines = lines.map(|(row, one)| line(view.document.taken_at, row, one));
+            let lines = lines.chain(more(totals.unready() - below.len()));
+            let lines: Vec<_> = lines.map(|line| format!("    {line}\n")).collect();
+            let (lines, count) = (lines.concat(), grouped(totals.unready()));
             Err(NotReady::Behind(format!(
-                "below their targets:\n{below}\n{ready}: {count} below {target}"
+                "below their targets:\n{lines}{ready}: {count} below {target}"
             )))
         }
     }
@@ -93,15 +96,6 @@ pub fn departures(view: &View<'_>) -> impl Iterator<Item = String> {
             };
             cell(&format!("{which} left within a day, and is not judged"))
         })
-}
-
-/// Returns a line for each named translation below its target, and one that counts the others.
-fn named(view: &View<'_>, below: &[(&Row, &Translation)]) -> Vec<String> {
-    let named = below
-        .iter()
-        .map(|(row, one)| line(view.document.taken_at, row, one));
-    let lines = named.chain(more(view.totals.unready() - below.len()));
-    lines.map(|line| format!("    {line}")).collect()
 }
 
 fn line(now: Timestamp, row: &Row, translation: &Translation) -> String {
