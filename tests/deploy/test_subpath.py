@@ -13,7 +13,7 @@ from harness import PATIENCE, ROOT, running, wait_for
 # Where the links of the page lead besides to itself, relative to the sub-path.
 ENDPOINTS = {"", "metrics", "-/ready", "-/healthy"}
 # Other links that it may have.
-MORE = {"translations.json"}
+MORE = {"translations.json", "translations.csv"}
 
 
 class Links(html.parser.HTMLParser):
