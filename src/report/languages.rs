@@ -9,7 +9,7 @@ pub fn languages(report: &Report<'_>) -> String {
     let doubts = report.view.doubts();
     if doubts
         .iter()
-        .any(|doubt| !matches!(doubt, Doubt::NotKnown(_)))
+        .any(|doubt| !matches!(doubt, Doubt::Missing(_) | Doubt::NotKnown(_)))
     {
         return String::new();
     }

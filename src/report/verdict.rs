@@ -69,11 +69,14 @@ fn unknown(doubts: &[Doubt]) -> String {
     let reasons: Vec<_> = doubts.iter().map(ToString::to_string).collect();
     let hints = doubts.iter().map(|doubt| match doubt {
         Doubt::Listing | Doubt::Unread(_) => "poll again once the API answers",
-        Doubt::NotListed(_) => "check the spelling in targets, and the filters",
+        Doubt::NotListed(_) | Doubt::Missing(_) => "check the spelling in targets, and the filters",
         Doubt::Unreadable(_) => "report the entries that the log names to the API's operators",
         Doubt::Nothing => "check the filters and the account of the key",
         Doubt::Scale => "set api.completion_scale to the completion of a finished translation",
-        Doubt::NotKnown(_) => "ask the API's operators for the completions",
+        Doubt::NotKnown(_) => {
+            "ask the API's operators for the completions, or correct api.completion_scale if they \
+             lie outside it"
+        }
     });
     let (reasons, hints) = (reasons.join("; "), hints.collect::<Vec<_>>().join("; "));
     format!("whether everything is ready is unknown: {reasons}; {hints}")

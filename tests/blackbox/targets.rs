@@ -62,7 +62,10 @@ fn a_required_language_or_repository_that_does_not_exist_closes_the_gate() {
         )
     };
     let missing = once(&api, &named("acme/shop"));
-    missing.assert_failed(1, &["whether everything is ready is unknown"]);
+    missing.assert_failed(
+        1,
+        &["unknown: sv of acme/shop, for which there is a target, is not listed; check the spelling"],
+    );
     assert_eq!(once(&api, &named("\"acme/sh*\"")).code, Some(0));
     once(&api, &named("acme/gone")).assert_failed(
         1,

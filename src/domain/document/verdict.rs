@@ -33,6 +33,8 @@ pub enum Doubt {
     Nothing,
     /// `api.completion_scale` does not fit the completions.
     Scale,
+    /// The languages that `targets` requires, and that their repositories lack.
+    Missing(Vec<String>),
     /// The number of translations without a known completion.
     NotKnown(usize),
 }
@@ -51,18 +53,22 @@ impl View<'_> {
     /// Returns the reasons why more may be behind than is known, the causes first.
     pub fn doubts(&self) -> Vec<Doubt> {
         let document = self.document;
-        let missing: Vec<_> = self.unlisted(&document.settings.targets).collect();
+        let unlisted: Vec<_> = self.unlisted(&document.settings.targets).collect();
+        let missing = self.translations().filter(|(_, one)| one.is_missing);
+        let missing = missing.map(|(row, one)| format!("{} of {}", one.code(), row.name()));
+        let missing: Vec<_> = missing.collect();
         let unread = self.outdated();
         let unreadable = self.unreadable();
-        let unknown = self.totals.unknown;
+        let unknown = self.totals.unknown - missing.len();
         let is_empty = self.totals.with_resting() == 0 && unread == 0;
         [
             (!document.is_listed()).then_some(Doubt::Listing),
-            (!missing.is_empty()).then_some(Doubt::NotListed(missing)),
+            (!unlisted.is_empty()).then_some(Doubt::NotListed(unlisted)),
             (unread > 0).then_some(Doubt::Unread(unread)),
             (unreadable > 0).then_some(Doubt::Unreadable(unreadable)),
             is_empty.then_some(Doubt::Nothing),
             (document.is_scale_suspect && unknown > 0).then_some(Doubt::Scale),
+            (!missing.is_empty()).then_some(Doubt::Missing(missing)),
             (!document.is_scale_suspect && unknown > 0).then_some(Doubt::NotKnown(unknown)),
         ]
         .into_iter()
@@ -120,7 +126,7 @@ impl fmt::Display for Doubt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Listing => f.write_str("the list of repositories was not read completely"),
-            Self::NotListed(names) => {
+            Self::NotListed(names) | Self::Missing(names) => {
                 let are = if names.len() == 1 { "is" } else { "are" };
                 write!(
                     f,
