@@ -249,11 +249,27 @@ fn check(results: &Results, signal: Option<&str>) -> anyhow::Result<()> {
         let worst = findings.first().map(Finding::line);
         bail!(worst.unwrap_or_else(|| "not every repository was read".to_owned()));
     }
+    if let Some(nothing) = nothing_readable(document) {
+        bail!("{nothing}; report the bad entries in the log to the API's operators");
+    }
     if let Some(failure) = results.instruments.facts().state_not_saved {
         let what = failure.what;
         bail!("the result was printed, but the state was not saved: {what}");
     }
     Ok(())
+}
+
+/// Returns the reason why an account that is not empty gives no figure at all, if it gives none.
+fn nothing_readable(document: &Document) -> Option<&'static str> {
+    let listed = document.rows.iter().flat_map(Row::translations);
+    let mut listed = listed.filter(|one| !one.is_missing).peekable();
+    if document.rows.is_empty() && document.unnamed + document.defects.unreadable() > 0 {
+        Some("no entry of the listing has a readable name")
+    } else if listed.peek().is_some() && listed.all(|one| one.completion.is_none()) {
+        Some("no language has a readable completion")
+    } else {
+        None
+    }
 }
 
 /// Returns a clause that names the globs of the command line without a match.

@@ -47,6 +47,9 @@ pub async fn check(
         let finding =
             diagnosis::nothing_selected(0, listed.len(), unnamed, &config.settings.filter);
         lines.extend(finding.iter().map(judged));
+        if listed.is_empty() && unnamed + page.listing.bad.unreadable() > 0 {
+            bail!("no entry of the listing has a readable name");
+        }
     }
     // Even if the filters leave nothing, this shows whether the key may read languages.
     let Some(repository) = polled.values().chain(listed.values()).next() else {
@@ -55,12 +58,15 @@ pub async fn check(
     let read = session.list_languages(repository.id).await;
     let what = format!("repository {:?}", repository.name);
     let read = read.map_err(|failure| failed(&what, &failure))?;
-    report(config, &what, read, lines);
+    let has_completions = report(config, &what, read, lines);
+    if !has_completions {
+        bail!("no language of {what} has a readable completion");
+    }
     Ok(())
 }
 
-/// Reports the languages of a repository.
-fn report(config: &Config, name: &str, read: LanguageList, lines: &mut Vec<String>) {
+/// Reports the languages of a repository. Returns whether it has completions, or no languages.
+fn report(config: &Config, name: &str, read: LanguageList, lines: &mut Vec<String>) -> bool {
     let mut languages = read.languages;
     let excluded = &config.settings.excluded_languages;
     languages.retain(|target| !excluded.is_match(&*target.language.code));
@@ -78,6 +84,7 @@ fn report(config: &Config, name: &str, read: LanguageList, lines: &mut Vec<Strin
     let outside = reported.filter(|completion| scale.ratio(*completion).is_none());
     let finding = diagnosis::scale(scale, is_suspect, outside.count());
     lines.extend(finding.iter().map(judged));
+    languages.is_empty() || !completions.is_empty()
 }
 
 fn bad(bad: &Defects) -> Option<String> {
