@@ -292,12 +292,14 @@ below their targets:
     fr of acme/app: 71%, target 100%
     de of acme/app: 95%, target 100%
     it of acme/app: unknown (no completion is reported), target 100%
-0 of 3 ready: 3 below their targets";
+0 of 3 ready: 2 below their targets; not known: 1 translation without a known completion";
     assert_eq!(verdict_of(&snapshot, None), expected);
     snapshot.settings.targets = Targets::everything_at(0.9);
     let required = verdict_of(&snapshot, Some(0.9));
     assert!(
-        required.ends_with("\n1 of 3 ready: 2 below 90%"),
+        required.ends_with(
+            "\n1 of 3 ready: 1 below 90%; not known: 1 translation without a known completion"
+        ),
         "{required}"
     );
     snapshot.settings.targets = Targets::everything_at(0.0);

@@ -43,10 +43,9 @@ pub fn verdict(view: &View<'_>, required: Option<f64>) -> Result<String, NotRead
         format!("{}%", target.percent())
     });
     let ready = ready(totals);
-    let unknown = unknown(&view.doubts());
     match view.verdict() {
         Verdict::Ready => Ok(format!("{ready}: none is below {target}")),
-        Verdict::Unknown(_) => Err(NotReady::Unknown(unknown)),
+        Verdict::Unknown(doubts) => Err(NotReady::Unknown(unknown(&doubts))),
         Verdict::NotReady => {
             let translations = view.translations();
             let mut below: Vec<_> = translations.filter(|(_, one)| one.is_unready()).collect();
@@ -56,9 +55,13 @@ pub fn verdict(view: &View<'_>, required: Option<f64>) -> Result<String, NotRead
             let lines = lines.map(|(row, one)| line(view.document.taken_at, row, one));
             let lines = lines.chain(more(totals.unready() - below.len()));
             let lines: Vec<_> = lines.map(|line| format!("    {line}\n")).collect();
-            let (lines, count) = (lines.concat(), grouped(totals.unready()));
+            let (lines, count) = (lines.concat(), grouped(totals.behind()));
+            let unknown = match &*reasons(&view.doubts()) {
+                "" => String::new(),
+                reasons => format!("; not known: {reasons}"),
+            };
             Err(NotReady::Behind(format!(
-                "below their targets:\n{lines}{ready}: {count} below {target}"
+                "below their targets:\n{lines}{ready}: {count} below {target}{unknown}"
             )))
         }
     }
@@ -66,7 +69,6 @@ pub fn verdict(view: &View<'_>, required: Option<f64>) -> Result<String, NotRead
 
 /// Says why it is unknown whether everything is ready, and what to do about it.
 fn unknown(doubts: &[Doubt]) -> String {
-    let reasons: Vec<_> = doubts.iter().map(ToString::to_string).collect();
     let hints = doubts.iter().map(|doubt| match doubt {
         Doubt::Listing | Doubt::Unread(_) => "poll again once the API answers",
         Doubt::NotListed(_) | Doubt::Missing(_) => "check the spelling in targets, and the filters",
@@ -78,8 +80,13 @@ fn unknown(doubts: &[Doubt]) -> String {
              lie outside it"
         }
     });
-    let (reasons, hints) = (reasons.join("; "), hints.collect::<Vec<_>>().join("; "));
+    let (reasons, hints) = (reasons(doubts), hints.collect::<Vec<_>>().join("; "));
     format!("whether everything is ready is unknown: {reasons}; {hints}")
+}
+
+fn reasons(doubts: &[Doubt]) -> String {
+    let reasons: Vec<_> = doubts.iter().map(ToString::to_string).collect();
+    reasons.join("; ")
 }
 
 /// Says which repositories and languages were not ready when they left, within the last day.
