@@ -3,7 +3,7 @@
 //! Each output is a rendering of the published document. Text from the API reaches a
 //! terminal or a document only through the escape function of that format.
 
-mod answer;
+pub(crate) mod answer;
 mod badge;
 mod csv;
 pub mod html;

@@ -75,11 +75,10 @@ impl Globs {
 
     /// Returns whether a name that nobody could read may be one of those that are chosen, besides
     /// the known ones: not if the globs have no wildcards, and are all known.
-    pub fn may_match_another<'a>(&self, known: impl Iterator<Item = &'a str> + Clone) -> bool {
-        let mut globs = self.each.iter();
-        globs.len() == 0
-            || !globs.all(|glob| is_literal(glob.glob()))
-            || self.unmatched(known).next().is_some()
+    pub fn may_match_another<'a>(&self, known: &(impl Iterator<Item = &'a str> + Clone)) -> bool {
+        let mut globs = self.each.iter().map(Glob::glob);
+        let is_known = |glob: &str| is_literal(glob) && known.clone().any(|name| name == glob);
+        globs.len() == 0 || !globs.all(is_known)
     }
 }
 

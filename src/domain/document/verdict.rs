@@ -92,18 +92,17 @@ impl View<'_> {
     fn unreadable(&self) -> usize {
         let document = self.document;
         let names = document.rows.iter().map(Row::name);
-        let may_be_chosen =
-            |chosen: &Selection| chosen.repositories.may_match_another(names.clone());
+        let may_be_chosen = |chosen: &Selection| chosen.repositories.may_match_another(&names);
         let entries = document.unnamed + document.defects.unreadable();
         let of_listing = if self.selection.is_none_or(may_be_chosen) {
             entries
         } else {
             0
         };
-        let of_rows = self.rows.iter().map(|row| {
+        let of_rows = self.rows.iter().filter(|row| row.defects.unreadable() > 0);
+        let of_rows = of_rows.map(|row| {
             let codes = row.known.iter().map(Translation::code);
-            let may_be_chosen =
-                |chosen: &Selection| chosen.languages.may_match_another(codes.clone());
+            let may_be_chosen = |chosen: &Selection| chosen.languages.may_match_another(&codes);
             if self.selection.is_none_or(may_be_chosen) {
                 row.defects.unreadable()
             } else {

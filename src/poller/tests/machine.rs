@@ -12,7 +12,7 @@ mod world;
 use super::*;
 use crate::{
     api::Pace,
-    domain::{Scale, filter::Filter},
+    domain::{Defect, Scale, filter::Filter},
     testing,
 };
 use globset::{Glob, GlobSet};
@@ -46,6 +46,16 @@ enum Event {
     Pass(u64),
     Completion(Id, usize, Option<u8>),
     DropLanguage(Id, usize),
+    /// A completion near the limits of the scale, in millionths of it.
+    Odd(Id, usize, i64),
+    /// Each completion is this percentage of the scale.
+    All(u8),
+    /// Each completion is 1: the scale is suspect, unless it is that.
+    Ones,
+    /// An entry of a repository's languages cannot be read, or can be again.
+    BadLanguage(Id, Option<Defect>),
+    /// An entry of the listing cannot be read, or can be again.
+    BadListing(Option<Defect>),
     Add(u8),
     Remove(Id),
     Rename(Id),
@@ -99,6 +109,14 @@ fn events() -> BoxedStrategy<Event> {
         4 => (id.clone(), 0..3_usize, prop::option::weighted(0.9, 0..99_u8))
             .prop_map(|(id, code, to)| Event::Completion(id, code, to)),
         1 => (id.clone(), 0..3_usize).prop_map(|(id, code)| Event::DropLanguage(id, code)),
+        1 => (id.clone(), 0..3_usize, prop::sample::select(vec![-9_i64, -1, 1_000_000, 1_000_001, 1_000_009]))
+            .prop_map(|(id, code, millionths)| Event::Odd(id, code, millionths)),
+        2 => prop::sample::select(vec![0_u8, 50, 100, 100, 100]).prop_map(Event::All),
+        1 => Just(Event::Ones),
+        1 => (id.clone(), prop::option::of(prop::sample::select(vec![Defect::NotAnObject, Defect::Code])))
+            .prop_map(|(id, defect)| Event::BadLanguage(id, defect)),
+        1 => prop::option::of(prop::sample::select(vec![Defect::NotAnObject, Defect::Id, Defect::Name]))
+            .prop_map(Event::BadListing),
         1 => (1..9_u8).prop_map(Event::Add),
         2 => id.clone().prop_map(Event::Remove),
         1 => id.clone().prop_map(Event::Rename),
@@ -204,6 +222,7 @@ impl Exporter {
         let account = Account {
             name: format!("o/{id}"),
             languages: languages.into(),
+            bad: None,
         };
         self.world().account.insert(id, account);
     }
@@ -293,6 +312,19 @@ impl Exporter {
             Event::DropLanguage(place, code) => world.change(place, |account| {
                 account.languages.remove(CODES[code]);
             }),
+            Event::Odd(place, code, millionths) => {
+                #[expect(clippy::cast_precision_loss, reason = "a small number")]
+                let completion = self.scale * millionths as f64 / 1e6;
+                world.change(place, |account| {
+                    account.languages.insert(CODES[code], Some(completion));
+                });
+            }
+            Event::All(percent) => world.say(self.scale * f64::from(percent) / 100.0),
+            Event::Ones => world.say(1.0),
+            Event::BadLanguage(place, defect) => world.change(place, |account| {
+                account.bad = defect;
+            }),
+            Event::BadListing(defect) => world.bad_entry = defect,
             Event::Remove(place) => {
                 let id = world.chosen(place);
                 let removed = id.and_then(|id| world.account.remove_entry(&id));

@@ -1,10 +1,11 @@
 //! The invariants of each publication.
 
 mod diagnosis;
+mod readiness;
 
 use super::{
     super::*,
-    model::{Key, Languages, Model},
+    model::{Key, Languages, Model, is_within},
     world::{CODES, World},
 };
 use crate::domain::{Completion, record::Record};
@@ -42,6 +43,7 @@ impl World {
             self.check_clocks(document, &mut found);
             self.check_staleness(document, &mut found);
             self.check_next_poll(next, document, &mut found);
+            self.check_readiness(document, &mut found);
         }
         self.check_diagnosis(document, &mut found);
         for what in found {

@@ -57,6 +57,11 @@ impl Filters {
     }
 }
 
+/// Returns whether a completion lies between 0 and the scale, to a millionth of that.
+pub fn is_within(completion: f64, scale: f64) -> bool {
+    (-1e-6..=1.0 + 1e-6).contains(&(completion / scale))
+}
+
 #[derive(Debug, Default)]
 pub struct Model {
     /// The repositories whose removal waits for a confirmation; `None` if a kill may have lost
@@ -171,7 +176,7 @@ impl Model {
     }
 
     fn completed(&mut self, key: Key, completion: f64, scale: f64, now: Timestamp) {
-        if completion > scale {
+        if !is_within(completion, scale) {
             return;
         }
         let record = self.records.entry(key).or_insert(Record {

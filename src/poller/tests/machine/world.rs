@@ -6,16 +6,18 @@ use super::{
 };
 use crate::{
     api::{Pace, RequestFailure, Session},
-    domain::{LanguageList, Next, Page, Reason, RepositoryId, Stop},
+    domain::{Defect, LanguageList, Next, Page, Reason, RepositoryId, Stop},
 };
 use reqwest::StatusCode;
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     sync::{Mutex, MutexGuard},
 };
 
 /// The number of repositories on a page of the listing.
 const PAGE: usize = 10;
+/// The id of an entry without a readable name.
+const NAMELESS: u64 = 1_000_000;
 const LATENCY: Duration = Duration::from_millis(50);
 const TIMEOUT: Duration = Duration::from_secs(30);
 
@@ -53,6 +55,8 @@ pub enum How {
 pub struct Account {
     pub name: String,
     pub languages: BTreeMap<&'static str, Option<f64>>,
+    /// The defect of a further entry, which cannot be read.
+    pub bad: Option<Defect>,
 }
 
 /// The poll under way, or the last one.
@@ -65,6 +69,7 @@ pub struct Polling {
     pages: BTreeMap<u64, String>,
     is_open: bool,
     pub is_listed: bool,
+    bad_listing: Option<Defect>,
     requests: usize,
     /// The number of successful reads of each repository.
     pub reads: BTreeMap<u64, usize>,
@@ -93,6 +98,12 @@ pub struct World {
     answered: Vec<Instant>,
     held_until: Option<Instant>,
     pub poll: Polling,
+    /// The defect of a further entry of the listing.
+    pub bad_entry: Option<Defect>,
+    /// The last complete listing had such an entry.
+    pub is_listing_bad: bool,
+    /// The repositories whose last response had an entry that could not be read.
+    pub bad_said: BTreeSet<u64>,
 }
 
 impl World {
@@ -112,7 +123,19 @@ impl World {
             answered: Vec::new(),
             held_until: None,
             poll: Polling::default(),
+            bad_entry: None,
+            is_listing_bad: false,
+            bad_said: BTreeSet::new(),
         }
+    }
+
+    /// Gives each language this completion.
+    pub fn say(&mut self, completion: f64) {
+        let languages = self
+            .account
+            .values_mut()
+            .flat_map(|it| it.languages.values_mut());
+        languages.for_each(|said| *said = Some(completion));
     }
 
     /// Returns the id of a repository by its place among those that there are.
@@ -229,7 +252,18 @@ impl World {
         let after = after.map_or(0, RepositoryId::get);
         let entries = self.account.range(after + 1..).take(PAGE);
         let entries = entries.map(|(id, account)| (*id, account.name.as_str()));
-        let page = api::page(entries, Some(self.right_time()));
+        let mut page = api::page(entries, Some(self.right_time()));
+        if let Some(defect) = self.bad_entry
+            && after == 0
+        {
+            page.listing.bad.add(defect, Some(1), "");
+            if defect == Defect::Name {
+                page.listing
+                    .nameless
+                    .insert(RepositoryId::new(NAMELESS).unwrap());
+            }
+            self.poll.bad_listing = Some(defect);
+        }
         for repository in page.listing.repositories.values() {
             let (id, name) = (repository.id.get(), repository.name.to_string());
             self.poll.pages.insert(id, name);
@@ -238,6 +272,7 @@ impl World {
         if page.next == Next::End {
             self.poll.is_open = false;
             self.poll.is_listed = true;
+            self.is_listing_bad = self.poll.bad_listing.is_some();
             let pages = std::mem::take(&mut self.poll.pages);
             self.model.complete(pages, self.poll.filters);
         }
@@ -249,7 +284,12 @@ impl World {
             return Err(status(404, None));
         };
         let said = account.languages.clone();
-        let list = api::languages(said.iter().map(|(code, completion)| (*code, *completion)));
+        let mut list = api::languages(said.iter().map(|(code, completion)| (*code, *completion)));
+        self.bad_said.remove(&id.get());
+        if let Some(defect) = account.bad {
+            list.bad.add(defect, Some(1), "");
+            self.bad_said.insert(id.get());
+        }
         *self.poll.reads.entry(id.get()).or_default() += 1;
         let (scale, now) = (self.poll.scale, self.now());
         self.model.said(id.get(), said, scale, now);

@@ -83,11 +83,15 @@ impl World {
         diagnosis.expect("findings begin in the past", is_past);
         let is_found = diagnosis.of(ClockWrong).is_some();
         diagnosis.expect("the clock is judged", is_found == self.is_clock_wrong);
-        let rows = document.rows.iter().flat_map(Row::translations);
-        let completions = rows.filter_map(|one| Some(one.completion?.get()));
-        let largest = completions.fold(0.0, f64::max);
+        // Data that are too old to be shown tell the scale, too.
+        let known = document.rows.iter().flat_map(|row| &*row.known);
+        let known: Vec<_> = known.filter_map(|one| one.completion).collect();
+        let is_above_0 = known.iter().any(|completion| completion.get() > 0.0);
+        let is_suspect = is_above_0 && known.iter().all(|completion| completion.get() <= 1.0);
         let scale = document.settings.scale.finished;
-        let is_suspect = largest > scale || 0.0 < largest && largest <= 1.0;
+        let shown = document.rows.iter().flat_map(Row::translations);
+        let mut shown = shown.filter_map(|one| one.completion);
+        let is_suspect = is_suspect || shown.any(|it| !is_within(it.get(), scale));
         let is_found = diagnosis.of(CompletionScale).is_some();
         // A language that is excluded shows the scale, too.
         let is_clear = self.model.excluded.is_none();

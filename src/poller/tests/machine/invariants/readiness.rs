@@ -1,0 +1,133 @@
+//! The promise of each publication: what is said to be ready is known to be.
+
+use super::*;
+use crate::{
+    domain::{
+        Completion,
+        document::{Selection, Verdict, View},
+    },
+    report::{Report, answer::answer, badge, languages, verdict},
+    support::glob::glob,
+};
+use std::sync::LazyLock;
+
+/// The repository that a selection names.
+const NAMED: &str = "o/1";
+/// A repository and language that globs match, and names do not.
+const OTHER: &str = "o/_3";
+
+/// The selections that are checked: everything, and parts of it.
+static SELECTIONS: LazyLock<Vec<Selection>> = LazyLock::new(|| {
+    let of = |repositories: &[&str], codes: &[&str]| {
+        let [repositories, codes] = [repositories, codes].map(|globs| {
+            let globs = globs.iter().map(|text| glob(text).unwrap());
+            globs.collect::<Vec<_>>()
+        });
+        Selection::new(&repositories, &codes).unwrap()
+    };
+    vec![
+        of(&[], &[]),
+        of(&["o/*3"], &[]),
+        of(&[], &["de"]),
+        of(&[NAMED], &["fr"]),
+    ]
+});
+
+impl World {
+    /// Checks the verdicts, and the outputs that tell them, after a poll.
+    pub(super) fn check_readiness(&self, document: &Document, found: &mut Vec<String>) {
+        self.check_translations(document, found);
+        for selection in &*SELECTIONS {
+            let view = selection.of(document);
+            let is_ready = self.is_ready(&view);
+            let verdict_is_ready = view.verdict() == Verdict::Ready;
+            if verdict_is_ready && is_ready == Some(false) {
+                found.push(format!("{:?} is said to be ready", view.totals));
+            }
+            if !verdict_is_ready && is_ready == Some(true) {
+                found.push(format!("in doubt without a reason: {:?}", view.doubts()));
+            }
+            let (headline, _) = answer(&view, &[]);
+            if headline.starts_with("Ready") && !verdict_is_ready {
+                found.push(format!("{headline:?}, though {:?}", view.verdict()));
+            }
+            let outputs = outputs(view);
+            if outputs
+                .iter()
+                .any(|(_, is_ready)| *is_ready != verdict_is_ready)
+            {
+                found.push(format!("ready is {verdict_is_ready}, but {outputs:?}"));
+            }
+        }
+    }
+
+    /// Checks that each ready translation is at its target, and each ratio known.
+    fn check_translations(&self, document: &Document, found: &mut Vec<String>) {
+        let scale = document.settings.scale.finished;
+        let known: Vec<_> = document.rows.iter().flat_map(|row| &*row.known).collect();
+        let reported = known.iter().filter_map(|one| one.completion);
+        let reported: Vec<_> = reported.map(Completion::get).collect();
+        let is_suspect = reported.iter().all(|completion| *completion <= 1.0)
+            && reported.iter().any(|completion| *completion > 0.0)
+            && self.model.excluded.is_none();
+        for one in known {
+            let completion = one.completion.map_or(f64::NAN, Completion::get);
+            let is_known = is_within(completion, scale) && !is_suspect;
+            let is_ready = is_known && completion >= scale - 1e-9;
+            if one.ratio.is_some() && !is_known || one.is_ready() && !is_ready {
+                found.push(format!("{completion} of {scale} is {:?}", one.readiness));
+            }
+        }
+    }
+
+    /// Returns whether everything that is chosen is ready, by what the API said in the last poll;
+    /// `None` if a kill leaves that open, or nothing is chosen.
+    fn is_ready(&self, view: &View<'_>) -> Option<bool> {
+        let scale = view.document.settings.scale.finished;
+        let chosen = self.model.polled.iter();
+        let mut chosen = chosen.filter(|(_, known)| view.has_repository(&known.name));
+        let mut count = 0;
+        let are_ready = chosen.all(|(id, known)| {
+            let said = known.said.last().map(|said| &said.languages);
+            // A language that is named, and known, is no entry that could not be read.
+            let mut codes = said.into_iter().flatten().map(|(code, _)| *code);
+            let is_named = !view.is_whole()
+                && codes.any(|code| !view.has_language(OTHER) && view.has_language(code));
+            let said = said.into_iter().flatten();
+            let mut said = said
+                .filter(|(code, _)| view.has_language(code) && self.model.excluded != Some(**code));
+            let is_read = self.poll.reads.contains_key(id);
+            let is_unreadable = self.bad_said.contains(id) && !is_named;
+            is_read
+                && !is_unreadable
+                && said.all(|(_, completion)| {
+                    count += 1;
+                    completion.is_some_and(|it| it >= scale - 1e-9 && is_within(it, scale))
+                })
+        });
+        let mut names = self.model.polled.values().map(|known| &known.name);
+        let is_named = !view.has_repository(OTHER) && names.any(|name| name == NAMED);
+        let is_whole = self.poll.is_listed && (!self.is_listing_bad || is_named);
+        let is_open = self.model.unclear.is_empty() && count > 0;
+        let is_ready = are_ready && is_whole;
+        (!is_ready || is_open).then_some(is_ready)
+    }
+}
+
+/// Returns whether each output says that the view is ready.
+fn outputs(view: View<'_>) -> [(&'static str, bool); 3] {
+    let gate = verdict(&view, None).is_ok();
+    let behind = view.totals.unready() + view.totals.resting;
+    let report = Report {
+        view,
+        findings: &[],
+        api: "",
+        since: None,
+        max_size: 0,
+    };
+    let badge = badge(&report).contains("brightgreen");
+    let codes: Vec<_> = crate::domain::document::languages(&*report.view.rows);
+    let shipped = languages(&report);
+    let all_shipped = shipped.lines().count() == codes.len() && behind == 0 && !codes.is_empty();
+    [("gate", gate), ("badge", badge), ("languages", all_shipped)]
+}
