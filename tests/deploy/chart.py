@@ -43,13 +43,17 @@ class UniqueKeys(yaml.CSafeLoader):
         return super().construct_mapping(node, deep)
 
 
-def template(values, release="translation-exporter", namespace="translation-exporter", chart=CHART, hooks="--no-hooks"):
-    """The objects of a release, or Refused; those of `helm test` only with other hooks."""
-    command = ["helm", "template", release, chart, "--namespace", namespace, "--values", "-", *hooks.split()]
+def rendered(values, release="translation-exporter", namespace="translation-exporter", chart=CHART):
+    """The objects of a release as text, or Refused."""
+    command = ["helm", "template", release, chart, "--namespace", namespace, "--values", "-"]
     done = subprocess.run(command, input=json.dumps(values), capture_output=True, text=True)
     if done.returncode:
         raise Refused(done.stderr)
-    return [one for one in yaml.load_all(done.stdout, UniqueKeys) if one]
+    return done.stdout
+
+
+def template(values, *arguments, **options):
+    return [one for one in yaml.load_all(rendered(values, *arguments, **options), UniqueKeys) if one]
 
 
 def kustomize(folder):
