@@ -12,10 +12,11 @@ use crate::{
 use clap::{
     Arg, ArgAction, ArgMatches, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand,
     ValueEnum,
+    builder::RangedU64ValueParser,
     error::{ContextKind, ErrorKind},
 };
 use globset::Glob;
-use std::{collections::BTreeSet, ffi::OsString, iter, path::PathBuf};
+use std::{ffi::OsString, iter, path::PathBuf};
 
 /// Prometheus exporter for the translation progress of code repositories
 #[derive(Debug, Clone, PartialEq, Parser)]
@@ -95,7 +96,7 @@ pub struct Once {
         long,
         value_name = "BYTES",
         default_value_t = 1_000_000,
-        value_parser = max_size
+        value_parser = RangedU64ValueParser::<usize>::new().range(2000..)
     )]
     pub max_size: usize,
     /// Exit 3 if a language is below its target
@@ -152,11 +153,6 @@ pub enum Output {
 /// The names of all outputs.
 const OUTPUTS: &str = "openmetrics, text, table, markdown, csv, json, html, languages, badge";
 
-fn max_size(text: &str) -> Result<usize, String> {
-    let size = text.parse().ok().filter(|size| *size >= 2000);
-    size.ok_or_else(|| "give a number of bytes, at least 2000".to_owned())
-}
-
 fn ratio(text: &str) -> Result<f64, String> {
     match text.parse() {
         Ok(ratio) if (0.0..=1.0).contains(&ratio) => Ok(ratio),
@@ -175,116 +171,64 @@ const VERSION: &str = concat!(
 
 const CONFIG_FILE: &str = "config.file";
 
-/// The poll interval of `demo`, unless another is set.
-pub(crate) const DEMO_INTERVAL: &str = "5s";
-
 /// Returns the complete command line.
 fn command() -> clap::Command {
     // With the version, as Prometheus prints its own.
     let name = "translation-exporter,";
-    let with_options = |command: clap::Command| {
-        let options = options(command.get_name());
-        let command = command
-            .next_help_heading("Configuration")
-            .display_name(name);
-        command.args(options)
-    };
-    with_options(Cli::command()).mut_subcommands(with_options)
-}
-
-/// Returns the options of a command, or of the program itself.
-fn options(command: &str) -> Vec<Arg> {
     let file = Arg::new(CONFIG_FILE)
         .long(CONFIG_FILE)
         .value_name("FILE")
         .help("YAML configuration file");
-    let keys = KEYS.iter().filter(|key| uses(command, key.path));
-    iter::once(file)
-        .chain(keys.filter_map(|key| option(key, command)))
-        .collect()
-}
-
-/// Returns true if a command uses a key that has an option.
-fn uses(command: &str, path: &str) -> bool {
-    match command {
-        // It serves nothing.
-        "once" => !path.starts_with("web.") && !path.starts_with("poll."),
-        "health" => ["web.listen_addresses", "web.config_file"].contains(&path),
-        // It has an API of its own.
-        "demo" => !path.starts_with("api."),
-        _ => true,
-    }
+    let options = iter::once(file).chain(KEYS.iter().filter_map(option));
+    Cli::command()
+        .display_name(name)
+        .mut_subcommands(|command| command.display_name(name))
+        .next_help_heading("Configuration")
+        .args(options.map(|option| option.global(true)))
 }
 
 /// Returns the option of a key, if it has one.
-fn option(key: &Key, command: &str) -> Option<Arg> {
+fn option(key: &Key) -> Option<Arg> {
     let (name, value) = key.option()?;
-    let default = match (key.path, key.default) {
-        ("poll.interval", _) if command == "demo" => DEMO_INTERVAL,
-        (_, "") => "none",
-        (_, default) => default,
+    let default = match key.default {
+        "" => "none",
+        default => default,
     };
     let (help, _) = key.meaning.split_once(';').unwrap_or((key.meaning, ""));
     let mut help = help.trim().to_owned();
     help[..1].make_ascii_uppercase();
+    // The only list.
+    let action = match key.path {
+        "web.listen_addresses" => ArgAction::Append,
+        _ => ArgAction::Set,
+    };
     Some(
         Arg::new(key.path)
             .long(name.trim_start_matches('-'))
             .value_name(value)
             .help(format!("{help} [default: {default}]"))
-            .action(if is_list(key) {
-                ArgAction::Append
-            } else {
-                ArgAction::Set
-            }),
+            .action(action),
     )
 }
 
-/// Returns true if the option of a key may be repeated.
-fn is_list(key: &Key) -> bool {
-    key.path == "web.listen_addresses"
-}
-
-/// Collects the options before and after the command; the last one counts, and an empty one means
-/// none. Lists have all of them.
-///
-/// # Errors
-/// Returns the mistake of an option before a command that does not use it.
-fn typed(matches: &ArgMatches) -> Result<Options, String> {
-    let file = texts(matches, CONFIG_FILE).pop();
-    let mut options = Options {
-        config_file: file.filter(|file| !file.is_empty()).map(PathBuf::from),
-        ..Options::default()
+/// Collects the options, whether they stand before or after the command.
+fn typed(matches: &ArgMatches) -> Options {
+    let matches = matches.subcommand().map_or(matches, |(_, below)| below);
+    let text = |id: &str| {
+        let texts: Vec<_> = matches.get_many::<String>(id)?.cloned().collect();
+        Some(texts.join(","))
     };
-    for key in KEYS.iter().filter(|key| key.option().is_some()) {
-        let all = texts(matches, key.path);
-        if let Some(name) = matches.subcommand_name()
-            && !uses(name, key.path)
-            && !all.is_empty()
-        {
-            return Err(format!(
-                "{} is of no use to `{name}`; leave it out",
-                key.path
-            ));
-        }
-        if let Some(last) = all.last() {
-            let text = if is_list(key) {
-                all.join(",")
-            } else {
-                last.clone()
-            };
-            options.flags.insert(key.path, text);
-        }
+    let keys = KEYS.iter().filter(|key| key.option().is_some());
+    Options {
+        // An empty one means none.
+        config_file: text(CONFIG_FILE)
+            .filter(|file| !file.is_empty())
+            .map(PathBuf::from),
+        flags: keys
+            .filter_map(|key| Some((key.path, text(key.path)?)))
+            .collect(),
+        ..Options::default()
     }
-    Ok(options)
-}
-
-/// Returns the values of an option, before and after the command.
-fn texts(matches: &ArgMatches, id: &str) -> Vec<String> {
-    let below = matches.subcommand().map(|(_, below)| below);
-    let all = iter::once(matches).chain(below);
-    let given = all.filter_map(|matches| matches.try_get_many(id).ok().flatten());
-    given.flatten().cloned().collect()
 }
 
 /// Reads the command line of the process. Without a command to run, prints the help, the version or
@@ -303,63 +247,24 @@ pub fn parse() -> Cli {
     })
 }
 
-/// Returns the mistake of two outputs to one file, of which the second would replace the first.
-fn same_path(cli: &Cli) -> Option<String> {
-    let Some(Command::Once(once)) = &cli.command else {
-        return None;
-    };
-    let mut paths = BTreeSet::new();
-    let mut given = once
-        .outputs
-        .iter()
-        .filter_map(|output| output.path.as_ref());
-    let twice = given.find(|path| !paths.insert(*path))?;
-    let path = twice.display();
-    Some(format!(
-        "two outputs go to {path}; give each a path of its own"
-    ))
-}
-
-/// Returns the remedy for an unknown option that a command has, or that is a key of the
-/// configuration without an option.
-fn remedy(error: &clap::Error, parser: &clap::Command) -> Option<String> {
-    let (kind, start) = match error.kind() {
-        ErrorKind::UnknownArgument => (ContextKind::InvalidArg, "-"),
-        ErrorKind::InvalidSubcommand => (ContextKind::InvalidSubcommand, ""),
+/// Returns the remedy for an argument that may be the API key, or end with it, and for a key of the
+/// configuration without an option; clap explains other mistakes.
+fn remedy(error: &clap::Error) -> Option<String> {
+    let kind = match error.kind() {
+        ErrorKind::UnknownArgument => ContextKind::InvalidArg,
+        ErrorKind::InvalidSubcommand => ContextKind::InvalidSubcommand,
         _ => return None,
     };
     let argument = error.get(kind)?.to_string();
-    if !argument.starts_with(start) || !is_plain(&argument) {
-        // It may be the API key, or end with it.
+    if !is_plain(&argument) {
         return Some("an argument belongs to no option; write --OPTION=VALUE".to_owned());
     }
-    let name = argument.strip_prefix("--")?;
-    let has_it = |command: &&clap::Command| {
-        let mut arguments = command.get_arguments();
-        arguments.any(|argument| argument.get_long() == Some(name))
-    };
-    if let Some(command) = parser.get_subcommands().find(has_it) {
-        let command = command.get_name();
-        return Some(format!(
-            "{argument} is an option of `{command}`: write `{command} {argument}`"
-        ));
-    }
-    if name == "format" {
-        return Some("--format is no option; write --output".to_owned());
-    }
-    let path = name.replace('-', "_");
-    let key = KEYS.iter().find(|key| key.path == path)?;
-    let variable = key.variable();
-    Some(match (key.path, key.option()) {
-        (_, Some((flag, _))) => format!("{argument} is no option; write {flag}"),
-        ("api.key", None) => format!(
-            "{path} has no option, because the list of processes would show it; write \
-             --api.key-file, or set {variable}"
-        ),
-        _ => {
-            format!("{path} has no option; set it in the file of --config.file, or set {variable}")
-        }
-    })
+    let path = argument.trim_start_matches('-').replace('-', "_");
+    let mut keys = KEYS.iter().filter(|key| key.option().is_none());
+    let variable = keys.find(|key| key.path == path)?.variable();
+    Some(format!(
+        "{path} has no option; set it in the file of --config.file, or set {variable}"
+    ))
 }
 
 /// Reads a command line; its first word is the program.
@@ -371,16 +276,14 @@ pub fn parse_from(
 ) -> Result<Cli, clap::Error> {
     let mut parser = command();
     let matches = parser.try_get_matches_from_mut(words);
-    let matches = matches.map_err(|error| match remedy(&error, &parser) {
+    let matches = matches.map_err(|error| match remedy(&error) {
         Some(message) => parser.error(ErrorKind::UnknownArgument, message),
         None => error,
     })?;
-    let mut refused = |message| parser.error(ErrorKind::ValueValidation, message);
-    let cli = Cli {
-        options: typed(&matches).map_err(&mut refused)?,
+    Ok(Cli {
+        options: typed(&matches),
         ..Cli::from_arg_matches(&matches)?
-    };
-    same_path(&cli).map_or(Ok(cli), |message| Err(refused(message)))
+    })
 }
 
 #[cfg(test)]

@@ -61,7 +61,7 @@ fn a_gate_takes_a_ratio_or_the_targets_and_not_both() {
     assert_eq!(gate.languages[0].glob(), "pt-*");
     for (words, named) in [
         (&["--require=95"][..], "a number from 0 to 1"),
-        (&["--max-size=65"], "give a number of bytes, at least 2000"),
+        (&["--max-size=65"], "65 is not in 2000.."),
         (&["--require=NaN"], "a number from 0 to 1"),
         (&["--require=1", "--require-targets"], "cannot be used with"),
         (&["acme/[a"], "unclosed character class"),
@@ -107,10 +107,6 @@ fn outputs_may_be_repeated() {
             "choose one of openmetrics, text, table",
         ),
         (&["--output=html="], "the path after = is empty"),
-        (
-            &["--output=json=x", "--output", "csv=x"],
-            "two outputs go to x; give each a path of its own",
-        ),
     ] {
         let error = once(words).unwrap_err();
         assert!(error.contains(named), "{error}");
@@ -142,38 +138,20 @@ fn listen_addresses_repeat_before_or_after_the_command() {
 /// An argument that belongs to no option may be the key.
 #[test]
 fn a_refused_argument_is_answered_with_its_remedy_and_not_repeated() {
-    let key = "the list of processes would show it; write --api.key-file, or set \
-               TRANSLATION_EXPORTER_API__KEY";
     for (words, remedy) in [
-        (&["--api.key", "s3cret"][..], key),
-        (&["--api.key=s3cret"], key),
-        (&["once", "--api.key=s3cret"], key),
-        (&["check-config", "--online", "s3cret"], "--OPTION=VALUE"),
-        (&["once", "--format", "json"], "write --output\n"),
-        (&["health", "--api.base-url=x"], "--api.base-url"),
         (
-            &["--web.listen-address=:1", "once"],
-            "web.listen_addresses is of no use to `once`",
+            &["--api.key", "s3cret"][..],
+            "or set TRANSLATION_EXPORTER_API__KEY\n",
         ),
-        (&["--output", "table"], "write `once --output`"),
-        (&["--output=table", "once"], "write `once --output`"),
-        (&["--poll.intervall", "3s"], "--poll.interval"),
+        (&["once", "--api.key=s3cret"], "api.key has no option"),
         (&["--api.page-size=3"], "api.page_size has no option"),
-        (
-            &["--api.page-size=3"],
-            "TRANSLATION_EXPORTER_API__PAGE_SIZE",
-        ),
-        (&["--web.config_file=x"], "write --web.config.file\n"),
-        (
-            &["check-config", "--web.config-file=x"],
-            "write --web.config.file\n",
-        ),
-        (
-            &["--web.listen_addresses=x"],
-            "write --web.listen-address\n",
-        ),
-        (&["--api.key_file=x"], "write --api.key-file\n"),
-        (&["--api.base_url=x"], "write --api.base-url\n"),
+        (&["--api.key-files3cret"], "--OPTION=VALUE"),
+        (&["check-config", "--online", "s3cret"], "--OPTION=VALUE"),
+        (&["--output=table", "once"], "'once --output' exists"),
+        (&["--poll.intervall", "3s"], "'--poll.interval'"),
+        (&["--web.config_file=x"], "'--web.config.file'"),
+        (&["--web.listen_addresses=x"], "'--web.listen-address'"),
+        (&["--api.base_url=x"], "'--api.base-url'"),
     ] {
         let error = read(words).unwrap_err();
         assert!(
@@ -207,8 +185,7 @@ fn help_fits_a_screen_and_shows_each_option_with_its_default() {
             let Some((flag, value)) = key.option() else {
                 continue;
             };
-            let option = format!("{flag} <{value}>");
-            assert_eq!(help.contains(&option), uses(command, key.path), "{help}");
+            assert!(help.contains(&format!("{flag} <{value}>")), "{help}");
         }
     }
 }

@@ -2,7 +2,6 @@
 
 use super::{RunError, serve, stdio::print};
 use crate::{
-    cli::DEMO_INTERVAL,
     config::{Config, Options},
     demo,
     domain::record::SavedRepository,
@@ -16,8 +15,7 @@ use tokio::net::TcpListener;
 
 pub async fn demo(mut options: Options) -> Result<(), RunError> {
     let targets = demo::targets(Clock::system().now());
-    options.defaults =
-        format!("poll: {{interval: {DEMO_INTERVAL}}}\napi: {{key: demo}}\n{targets}");
+    options.defaults = format!("poll: {{interval: 5s}}\napi: {{key: demo}}\n{targets}");
     let base_url = demo::start().await.context("cannot start the demo API")?;
     // Flags win over all other layers.
     options
