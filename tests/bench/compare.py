@@ -232,26 +232,6 @@ def polls(url):
         return int(re.search(rb"\ntranslation_exporter_polls_total (\d+)", gzip.decompress(response.read()))[1])
 
 
-def publications():
-    """Compares the busiest thread, which polls, with the others, which judge, encode and compress."""
-    say("publications at 100,000 series")
-    with api(repositories=100_000 // SERIES_AFTER_FALLS) as root, exporter(root, POLL__INTERVAL="1s") as (process, url):
-
-        def cpu():
-            threads = pathlib.Path(f"/proc/{process.pid}/task").iterdir()
-            return cpu_seconds(process.pid), max(cpu_seconds(f"{process.pid}/task/{thread.name}") for thread in threads)
-
-        wait_for("three polls", lambda: polls(url) >= 3)
-        began, before = polls(url), cpu()
-        time.sleep(20)
-        after, count = cpu(), polls(url) - began
-    every, polling = ((end - begin) / count * 1e3 for begin, end in zip(before, after, strict=True))
-    return [
-        (f"CPU of a publication ({count} publications), ms", every - polling, ""),
-        ("CPU of the poll before it, ms", polling, ""),
-    ]
-
-
 def slow_clients():
     """Half read /metrics, half the JSON, uncompressed and 1 kB a second. Those that the server cuts off come again."""
     say("128 slow clients through 60 publications at 100,000 series")
@@ -422,7 +402,6 @@ def main():
         "during-polls": scrape_during_polls,
         "polls": compare_polls,
         "memory": measure_memory,
-        "publications": publications,
         "translations": stream_translations,
         "slow-clients": slow_clients,
         "logins": first_logins,

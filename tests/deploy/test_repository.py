@@ -33,12 +33,8 @@ def test_zizmor_finds_nothing(tmp_path):
     subprocess.run(["zizmor", "--offline", "--quiet", GITHUB, ROOT / "deploy/ci/github", tmp_path], check=True)
 
 
-def test_the_dockerfile_is_clean_and_every_image_of_rust_is_pinned():
+def test_hadolint_finds_nothing():
     subprocess.run(["hadolint", ROOT / "deploy/container/Dockerfile"], check=True)
-    files = [ROOT / "deploy/container/Dockerfile", *GITHUB.glob("workflows/*.yaml")]
-    images = {image for file in files for image in re.findall(r"rust:[^ \n]+", file.read_text())}
-    # Dependabot updates one file at a time.
-    assert images and all("@sha256:" in image for image in images), images
 
 
 def test_jobs_that_publish_wait_for_the_one_approval():

@@ -269,11 +269,15 @@ fn docs() -> String {
             .as_str()
             .unwrap()
             .trim_start_matches("give ");
-        let has_bounds = ["a whole number ", "a number ", "a time "];
-        let bounds = if has_bounds.iter().any(|start| expected.starts_with(start)) {
-            format!("; {expected}")
-        } else {
-            String::new()
+        let bounds = match expected.split_once(" from ") {
+            Some(("a time", bounds)) => {
+                let (least, _) = bounds.split_once(" to ").unwrap();
+                format!("; at least {least}")
+            }
+            Some(("a whole number" | "a number", bounds)) => {
+                format!("; {}", bounds.split(',').next().unwrap())
+            }
+            _ => String::new(),
         };
         let meaning = key.meaning.trim();
         rows.push(format!(
