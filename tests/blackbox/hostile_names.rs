@@ -1,11 +1,7 @@
 //! Hostile names: every output shows names as text, even if a terminal, browser, spreadsheet or
 //! forge would interpret them.
 
-use crate::support::{
-    Api, Repo, Setup,
-    exposition::{self, Format},
-};
-use serde_json::Value;
+use crate::support::{Api, Repo, Setup};
 use std::collections::BTreeSet;
 
 const COUNT: u32 = 10;
@@ -140,41 +136,5 @@ fn the_page_and_its_file_show_names_as_text() {
             assert!(!lower.contains(tag), "{output}: {tag}");
         }
         assert!(html.contains("&#60;script&#62;"), "{output}: {html}");
-    }
-}
-
-/// Returns the values of a text member.
-fn names<'a>(objects: &'a [Value], member: &str) -> BTreeSet<&'a str> {
-    let texts = objects
-        .iter()
-        .map(|object| object[member].as_str().unwrap());
-    texts.collect()
-}
-
-#[test]
-fn json_and_metrics_give_names_back_exactly() {
-    let api = hostile();
-    let exporter = Setup::for_api(&api).set("poll.interval", "1h").start();
-    exporter.wait_until_fresh(COUNT);
-    let expected = BTreeSet::from(NAMES);
-    for text in [
-        once(&api, "json"),
-        exporter.get("/translations.json").text(),
-    ] {
-        let raw = text.chars().find(|c| c.is_ascii_control() && *c != '\n');
-        assert_eq!(raw, None, "a control character is escaped");
-        let document: Value = serde_json::from_str(&text).unwrap();
-        let repositories = document["repositories"].as_array().unwrap();
-        assert_eq!(names(repositories, "name"), expected);
-        for repository in repositories {
-            let languages = repository["languages"].as_array().unwrap();
-            assert_eq!(names(languages, "code"), expected);
-        }
-    }
-    for (output, format) in [("openmetrics", Format::OpenMetrics), ("text", Format::Text)] {
-        let metrics = exposition::parse(&once(&api, output), format).unwrap();
-        for name in NAMES {
-            assert_eq!(metrics.ratio(name, name), Some(0.125), "{output}: {name:?}");
-        }
     }
 }

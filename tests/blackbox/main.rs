@@ -39,7 +39,6 @@ mod secrecy;
 mod slow_clients;
 mod startup_shutdown;
 mod state;
-mod support_itself;
 mod targets;
 mod web_clients;
 mod web_config;
