@@ -86,7 +86,7 @@ def prometheus(ends, tmp_path):
 
 @pytest.fixture(scope="session")
 def browser():
-    """Chromium, that of the system. A container has no sandbox for it, and little shared memory."""
+    """The Chromium of the system. A container has no sandbox for it, and little shared memory."""
     from playwright.sync_api import sync_playwright
 
     arguments = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-background-networking"]

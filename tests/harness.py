@@ -68,7 +68,7 @@ def running(command, log, **options):
 
 
 def address(process, log, host="127.0.0.1"):
-    """Where a server that was given port 0 listens, as the exporter, Prometheus and Alertmanager log it."""
+    """The address of a server with port 0, as the exporter, Prometheus and Alertmanager log it."""
 
     def find():
         said = Path(log).read_text(encoding="utf-8")

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds the image for all platforms of programs that have been compiled, laid out as FOLDER/amd64/image and FOLDER/arm64/image:
+# Builds the image for all platforms from compiled programs, laid out as FOLDER/amd64/image and FOLDER/arm64/image:
 #
 #     image.sh FOLDER NAME VERSION REVISION CREATED
 #
@@ -12,7 +12,7 @@ for arch in amd64 arm64; do
     install -D -m 644 -t "$folder/$arch/image/etc/ssl/certs" /etc/ssl/certs/ca-certificates.crt
     mkdir -p "$folder/$arch/image/var/lib" "$folder/$arch/state"
 done
-# In Docker's format, because that of OCI has no health check.
+# Docker's format has a health check, and OCI's has none.
 # shellcheck disable=SC2086 # a command with its options
 ${BUILDAH:-buildah} bud --format docker --platform linux/amd64,linux/arm64 --build-context "build=$folder" --manifest "$name" \
     --ignorefile deploy/container/Dockerfile.dockerignore --file deploy/container/Dockerfile \

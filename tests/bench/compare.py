@@ -233,7 +233,7 @@ def polls(url):
 
 
 def slow_clients():
-    """Half read /metrics, half the JSON, uncompressed and 1 kB a second. Those that the server cuts off come again."""
+    """Half read /metrics, half the JSON, uncompressed and 1 kB a second. A client that the server cuts off connects again."""
     say("128 slow clients through 60 publications at 100,000 series")
     clients, took = {}, []
     with api(repositories=100_000 // SERIES_AFTER_FALLS) as root, exporter(root, POLL__INTERVAL="1s") as (process, url):

@@ -91,7 +91,7 @@ REFUSED = [
     (nested("persistence.enabled", "yes"), "/persistence/enabled"),
     (nested("image.digest", "latest"), "/image/digest"),
     (nested("route.Main", {}), "'Main' does not match"),
-    # By that of the configuration.
+    # By the schema of the configuration.
     (nested("config.api.base_ur", "https://a"), "at '/config/api': additional properties 'base_ur' not allowed"),
     (nested("config.poll.interval", False), "at '/config/poll/interval': got boolean"),
     (nested("config.targets", [{"ratio": 95}]), "at '/config/targets/0/ratio': maximum"),

@@ -24,7 +24,7 @@ ACTION = yaml.safe_load((ROOT / "deploy/ci/github/action.yml").read_text())
 JOB = yaml.safe_load((ROOT / "deploy/ci/gitlab.yml").read_text())[".translations"]
 VERSION = ACTION["inputs"]["version"]["default"]
 
-# What a runner of one's own has on its PATH.
+# The commands on the PATH of a self-hosted runner.
 TOOLS = ["bash", "basename", "cat", "cp", "grep", "gzip", "mkdir", "mktemp", "paste", "sed", "sh", "sha256sum", "tar"]
 # Takes what it serves from $SERVED, and records how it was called in $CALLS.
 GH = """#!/bin/sh
@@ -66,7 +66,7 @@ class Result(NamedTuple):
 
 
 class Runner:
-    """A folder to work in, and the release that is served; the key is that of the account."""
+    """A folder to work in, the served release, and the key of the account."""
 
     def __init__(self, folder, api, served):
         folder.mkdir(parents=True)

@@ -140,7 +140,7 @@ def test_the_archive_holds_the_program_its_unit_under_both_names_and_licences(st
 
 
 def test_a_release_builds_the_image_for_both_platforms(static, tmp_path):
-    """Of a program that has been compiled; here, the same one stands for both."""
+    """One compiled program stands for both platforms here."""
     for arch in ("amd64", "arm64"):
         root = tmp_path / "programs" / arch / "image"
         for folder in ("usr/bin", "usr/share/licenses/translation-exporter"):
