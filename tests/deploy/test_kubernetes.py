@@ -108,9 +108,14 @@ def test_every_reference_leads_somewhere(renderings):
             assert all(way["name"] == service["metadata"]["name"] and way["port"] in ports for way in ways), name
         for monitor in of_kind(objects, "ServiceMonitor"):
             assert monitor["spec"]["selector"]["matchLabels"].items() <= service["metadata"]["labels"].items(), name
-            assert monitor["spec"]["endpoints"][0]["port"] in {port["name"] for port in service["spec"]["ports"]}, name
+            (endpoint,) = monitor["spec"]["endpoints"]
+            files = [one["data"] for one in of_kind(objects, "ConfigMap") if "config.yaml" in one.get("data", {})]
+            config = yaml.safe_load(files[0]["config.yaml"])
+            assert endpoint["port"] in {port["name"] for port in service["spec"]["ports"]}, name
+            assert endpoint["path"] == config.get("web", {}).get("telemetry_path", "/metrics"), name
         for policy in of_kind(objects, "NetworkPolicy"):
             assert policy["spec"]["podSelector"]["matchLabels"].items() <= labels, name
+            assert len(policy["spec"]["ingress"][0]["ports"]) == len(ports), f"{name}: the way to a proxy must be open too"
 
 
 @pytest.mark.parametrize("name", ["prometheus-operator", "chart-all-on"])
