@@ -170,7 +170,6 @@ fn open_state(
     if let Some(set_aside) = opened.set_aside {
         let hint =
             "if api.base_url is wrong, correct it and move the file back; delete a damaged file";
-        tracing::error!(hint, "{set_aside}");
         instruments.state_discarded(Failure::new(set_aside, hint, now));
     }
     Ok((Some(opened.file), opened.saved))

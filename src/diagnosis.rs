@@ -18,9 +18,12 @@ pub use log::{ProblemLog, log};
 pub use polling::{headline, progress};
 
 use crate::{
-    domain::{Failure, document::View},
+    domain::{
+        Failure,
+        document::{Document, View},
+    },
     metrics::facts::Facts,
-    support::clock::{DAY, Timestamp, WrongClock},
+    support::clock::{DAY, Timestamp},
 };
 use std::{sync::Arc, time::Duration};
 
@@ -36,9 +39,6 @@ pub struct Finding {
     pub kind: ProblemKind,
     /// The effect on the data that are shown.
     pub severity: Severity,
-    /// The severity of its series of `translation_exporter_problem`; `None` for a few repositories
-    /// that fail, which the page alone names.
-    pub alarm: Option<Severity>,
     /// The number of repositories, if the finding is about single ones; otherwise 0.
     pub repositories: usize,
     /// The beginning; `None` if it is unknown.
@@ -56,7 +56,6 @@ impl Finding {
         Self {
             kind,
             severity: kind.severity(),
-            alarm: Some(kind.severity()),
             repositories: 0,
             since: None,
             what: what.into(),
@@ -89,9 +88,9 @@ pub fn findings(view: &View<'_>, facts: &Facts, now: Timestamp) -> Vec<Finding> 
     let document = view.document;
     let status = &document.status;
     let mut findings: Vec<_> = [
-        polling::finding(view, now),
+        polling::last_failed(view, now),
         data::stale(view, now),
-        data::failing(view, now),
+        data::failing(view),
         data::unconfirmed(document),
         data::shape(view),
         scale(
@@ -99,7 +98,7 @@ pub fn findings(view: &View<'_>, facts: &Facts, now: Timestamp) -> Vec<Finding> 
             document.is_scale_suspect,
             view.out_of_scale(),
         ),
-        data::omitted_zeros(document.zeros),
+        data::omitted_zeros(document),
         data::languages_gone(view),
         data::rate_limited(status),
         polling::overrun(document),
@@ -109,7 +108,6 @@ pub fn findings(view: &View<'_>, facts: &Facts, now: Timestamp) -> Vec<Finding> 
     .flatten()
     .collect();
     findings.extend(of_facts(facts, now));
-    findings.extend(status.wrong_clock.map(wrong_clock));
     // The first poll may not have listed new repositories yet.
     if status.last.is_some() && status.has_data {
         findings.extend(nothing_selected(
@@ -128,28 +126,22 @@ pub fn findings(view: &View<'_>, facts: &Facts, now: Timestamp) -> Vec<Finding> 
     findings
 }
 
-/// Returns each series of `translation_exporter_problem`, as kind and severity, and whether it is 1:
-/// of the severities of a kind, the worst that was found.
+/// Returns each series of `translation_exporter_problem`, as kind and severity, and whether it is 1.
+/// Failing polls have two series: `info` at first, and `warning` once they have failed for long.
 pub fn problems(
     findings: &[Finding],
+    document: &Document,
+    now: Timestamp,
 ) -> impl Iterator<Item = ((&'static str, &'static str), bool)> {
+    let has_lasted = polling::has_lasted(document, now);
     ProblemKind::ALL.iter().flat_map(move |kind| {
-        let found = findings.iter().filter(|one| one.kind == *kind);
-        let worst = found.filter_map(|one| one.alarm).map(Severity::label).max();
-        let series = kind.severities().map(Severity::label);
-        series.map(move |severity| ((kind.label(), severity), worst == Some(severity)))
+        let is_found = findings.iter().any(|finding| finding.kind == *kind);
+        kind.severities().iter().map(move |severity| {
+            let is_due = *kind != ProblemKind::PollsFailing
+                || has_lasted == (*severity == Severity::Warning);
+            ((kind.label(), severity.label()), is_found && is_due)
+        })
     })
-}
-
-fn wrong_clock(WrongClock { machine, api }: WrongClock) -> Finding {
-    let what = "This machine's clock and the API's differ by more than an hour";
-    let hint = "set the clock of this machine, whose time is used; if it is right, tell the API's \
-                operators";
-    let detail = format!("this machine's says {machine}, the API's {api}");
-    Finding {
-        detail: Some(detail.into()),
-        ..Finding::new(ProblemKind::ClockWrong, what, hint)
-    }
 }
 
 /// Returns the findings about the exporter itself.

@@ -147,14 +147,6 @@ impl Stop {
     pub fn is_outage(&self) -> bool {
         self.reason != PollFailure::Listing
     }
-
-    /// Returns whether the key, and not the API, ended the poll.
-    pub fn is_of_key(&self) -> bool {
-        matches!(
-            self.reason,
-            PollFailure::KeyFile | PollFailure::Unauthorized
-        )
-    }
 }
 
 macro_rules! labels {
@@ -335,25 +327,12 @@ impl Defect {
         }
     }
 
-    /// Returns whether the entry deviates from the specification. Duplicates come from the account,
-    /// and the exporter resolves them.
-    pub fn is_deviation(self) -> bool {
-        !matches!(
-            self,
-            Self::DuplicateId | Self::DuplicateName | Self::DuplicateCode
-        )
-    }
-
     /// Returns whether the defect leaves a completion unknown.
     pub fn costs_completion(self, operation: Operation) -> bool {
         match self {
             Self::NotAnObject | Self::Id | Self::Code | Self::Completion => true,
             Self::Name => operation == Operation::ListRepositories,
-            Self::CreatedAt
-            | Self::Private
-            | Self::DuplicateId
-            | Self::DuplicateName
-            | Self::DuplicateCode => false,
+            _ => false,
         }
     }
 }

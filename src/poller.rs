@@ -135,42 +135,15 @@ impl<A: Api> Poller<A> {
     }
 
     fn status(&self) -> PollStatus {
-        let now = self.clock.now();
         let held_until = self.api.pace().held_until();
-        let mut status = PollStatus {
+        PollStatus {
             running: self.is_polling.then(|| self.progress.borrow().clone()),
             next_poll_at: self.next_poll.map(|at| self.clock.at(at)),
             held_until: held_until.map(|until| self.clock.at(until)),
             has_data: self.ledger.has_data(),
             state_is_kept: self.saver.is_some(),
             ..self.status.clone()
-        };
-        // The clock may have been set back since.
-        let PollStatus {
-            running,
-            last,
-            last_success_at,
-            failing_since,
-            ..
-        } = &mut status;
-        let dates = [last_success_at, failing_since].into_iter().flatten();
-        let polls = running
-            .iter_mut()
-            .chain(last)
-            .flat_map(|poll| [&mut poll.since, &mut poll.silent_since, &mut poll.ended_at]);
-        for at in dates.chain(polls) {
-            *at = now.min(*at);
         }
-        status
-    }
-
-    /// Notes that a request has ended.
-    fn heard(&self) {
-        let now = self.clock.now();
-        self.progress.send_modify(|poll| {
-            poll.silent_since = now;
-            poll.requests += 1;
-        });
     }
 
     fn publish(&self) {

@@ -116,16 +116,11 @@ impl Pace {
         lock(&self.state)
     }
 
-    /// Returns the rate in requests a second, if refusals have lowered it.
-    pub fn slowed(&self) -> Option<f64> {
+    /// Returns whether the rate is lowered, and the API has refused a request since `began`. The
+    /// refusals of an outage still lower the rate in the polls after it.
+    pub fn is_limited_since(&self, began: Instant) -> bool {
         let state = self.state();
-        Some(state.rate).filter(|rate| *rate < state.full())
-    }
-
-    /// Returns whether the API has refused a request since `began`. The refusals of an outage still
-    /// lower the rate in the polls after it.
-    pub fn is_refused_since(&self, began: Instant) -> bool {
-        self.state().refused_at >= Some(began)
+        state.refused_at >= Some(began) && state.rate < state.full()
     }
 
     pub fn is_lowest(&self) -> bool {

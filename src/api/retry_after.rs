@@ -25,7 +25,7 @@ pub fn wait(headers: &HeaderMap) -> Option<Duration> {
 
 /// Returns the time at which a response arrived by the API's clock: its Date header, and the Age
 /// that it had in a cache.
-pub fn date(headers: &HeaderMap) -> Option<Timestamp> {
+fn date(headers: &HeaderMap) -> Option<Timestamp> {
     let age = text(headers, AGE).and_then(|age| age.parse().ok());
     let age = Duration::from_secs(age.unwrap_or_default());
     Some(parse_date(text(headers, DATE)?)?.saturating_add(age))

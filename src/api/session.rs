@@ -3,7 +3,7 @@
 use super::{
     Client, Session,
     error::{Refused, RequestFailure, quoted},
-    retry_after, tls, wire,
+    tls, wire,
 };
 use crate::{
     domain::{LanguageList, Operation, Page, Reason, RepositoryId},
@@ -65,7 +65,7 @@ impl PollSession {
         operation: Operation,
         repository: Option<RepositoryId>,
         url: Url,
-        decode: impl Fn(&[u8], &HeaderMap) -> Result<T, RequestFailure>,
+        decode: impl Fn(&[u8]) -> Result<T, RequestFailure>,
     ) -> Result<T, RequestFailure> {
         let client = &self.client;
         let request = async {
@@ -116,7 +116,7 @@ impl PollSession {
         operation: Operation,
         url: &Url,
         status: &mut Option<u16>,
-        decode: impl Fn(&[u8], &HeaderMap) -> Result<T, RequestFailure>,
+        decode: impl Fn(&[u8]) -> Result<T, RequestFailure>,
     ) -> Result<T, RequestFailure> {
         let config = &self.client.config;
         let http = lock(&self.http).clone();
@@ -155,9 +155,9 @@ impl PollSession {
             }
         }
         if code == StatusCode::NO_CONTENT {
-            return decode(b"[]", &headers);
+            return decode(b"[]");
         }
-        decode(&inflated(&headers, body, limit)?, &headers)
+        decode(&inflated(&headers, body, limit)?)
     }
 }
 
@@ -207,11 +207,8 @@ impl Session for PollSession {
             url.query_pairs_mut()
                 .append_pair("after", &after.to_string());
         }
-        let decode = |body: &[u8], headers: &HeaderMap| {
-            let page = wire::decode_page(body, *self.client.config.omits_zeros)?;
-            let sent_at = retry_after::date(headers);
-            Ok(Page { sent_at, ..page })
-        };
+        let omits_zeros = *self.client.config.omits_zeros;
+        let decode = |body: &[u8]| wire::decode_page(body, omits_zeros);
         self.get(Operation::ListRepositories, None, url, decode)
             .await
     }
@@ -220,7 +217,7 @@ impl Session for PollSession {
         let mut url = self.client.repositories.clone();
         url.set_path(&format!("{}/{id}/languages", url.path()));
         let omits_zeros = *self.client.config.omits_zeros;
-        let decode = |body: &[u8], _: &HeaderMap| wire::decode_languages(body, omits_zeros);
+        let decode = |body: &[u8]| wire::decode_languages(body, omits_zeros);
         self.get(Operation::ListLanguages, Some(id), url, decode)
             .await
     }

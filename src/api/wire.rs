@@ -100,7 +100,7 @@ pub fn decode_page(body: &[u8], omits_zeros: bool) -> Result<Page, RequestFailur
             fields.get("private"),
             false,
             omits_zeros,
-            &mut listing.zeros,
+            &mut ZeroCount::default(),
             |raw| serde_json::from_slice(raw).ok(),
         );
         let created_at = fields.get("created_at").map_or(Ok(None), parse_time);

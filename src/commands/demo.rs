@@ -30,7 +30,6 @@ pub fn state() -> SavedState {
     let saved = |(repository, languages)| SavedRepository {
         repository: Arc::new(repository),
         last_attempt: 0,
-        failures: 0,
         failing_since: None,
         languages: Some(Arc::new(languages)),
         departed: Arc::default(),

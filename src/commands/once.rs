@@ -183,10 +183,7 @@ fn diagnose(chosen: &View<'_>, instruments: &Instruments) -> Vec<Finding> {
     let mut findings = diagnosis::findings(chosen, &instruments.facts(), now);
     // No poll follows, so that none can start late.
     findings.retain(|finding| finding.kind != ProblemKind::PollsOverrun);
-    instruments.publish(
-        &chosen.document.status.polls,
-        diagnosis::problems(&findings),
-    );
+    instruments.publish(diagnosis::problems(&findings, chosen.document, now));
     findings
 }
 

@@ -35,7 +35,6 @@ pub async fn check(
         format!("the first page of the listing has {all}, and the filters leave {left} of them"),
     ]);
     lines.extend(bad(&page.listing.bad));
-    lines.extend(omitted("false", "private", page.listing.zeros));
     if page.next == Next::Unreadable {
         bail!(
             "the listing cannot be continued: the last id of its first page cannot be read; \
@@ -77,7 +76,7 @@ fn report(config: &Config, name: &str, read: LanguageList, lines: &mut Vec<Strin
         .collect();
     lines.push(describe(name, languages.len(), &completions, &read.bad));
     lines.extend(bad(&read.bad));
-    lines.extend(omitted("0", "completion", read.zeros));
+    lines.extend(omitted(read.zeros));
     let scale = config.settings.scale;
     let reported = languages.iter().filter_map(|target| target.completion);
     let is_suspect = scale.is_suspect(reported.clone());
@@ -95,12 +94,12 @@ fn judged(finding: &Finding) -> String {
     format!("judging by these responses: {}", finding.line())
 }
 
-/// Reports a field whose absences suggest that the API omits zeros.
-fn omitted(zero: &str, field: &str, zeros: ZeroCount) -> Option<String> {
+/// Reports completions whose absences suggest that the API omits zeros.
+fn omitted(zeros: ZeroCount) -> Option<String> {
     zeros.suggests_omission().then(|| {
         let absent = counted(zeros.absent, "entry has", "entries have");
         format!(
-            "judging by these responses: {absent} no field {field}, and none is {zero}; if the API \
+            "judging by these responses: {absent} no field completion, and none is 0; if the API \
              leaves out fields whose value is 0 or false, as protobuf's JSON does, set \
              api.omits_zeros to true"
         )

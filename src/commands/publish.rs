@@ -92,8 +92,8 @@ fn diagnose(
 ) -> Arc<Current> {
     let now = Clock::system().now();
     let mut findings = diagnosis::findings(&document.whole(), &instruments.facts(), now);
-    log.observe(&mut findings, &document.whole(), now);
-    instruments.publish(&document.status.polls, diagnosis::problems(&findings));
+    log.observe(&mut findings, now);
+    instruments.publish(diagnosis::problems(&findings, &document, now));
     Arc::new(Current {
         document,
         exposition,

@@ -1,12 +1,12 @@
 //! Findings about the data that are shown.
 
-use super::{Finding, ProblemKind, Severity, polling::raised};
+use super::{Finding, ProblemKind, Severity};
 use crate::{
     domain::{
-        Defects, Operation, Reason, Scale, State, ZeroCount,
+        Defects, Failure, Operation, Reason, Scale, State,
         document::{Document, View},
         filter::Filter,
-        polling::{PollOutcome, PollStatus, RequestRate},
+        polling::{PollOutcome, PollStatus},
     },
     support::{
         clock::Timestamp,
@@ -28,19 +28,13 @@ const MOST_NAMED: usize = 10;
 /// The minimum time for which a listed repository may fail before its first read.
 const UNREAD: Duration = Duration::from_secs(60 * 60);
 
-/// The time that the first poll has to read data that grew old while no process ran.
-const FIRST_READS: Duration = Duration::from_secs(5 * 60);
-
 /// Returns a finding if the data of repositories are stale, or if repositories that were never read
-/// have failed for three intervals, at least [`UNREAD`]. A first poll has [`FIRST_READS`] to read
-/// them before they count.
+/// have failed for three intervals, at least [`UNREAD`]. The first poll may still read data that
+/// grew old while no process ran.
 pub(super) fn stale(view: &View<'_>, now: Timestamp) -> Option<Finding> {
     let document = view.document;
     let status = &document.status;
-    let has_begun = |running: &PollOutcome| now.since(running.since) >= FIRST_READS;
-    if status.last.is_none() && !status.running.as_ref().is_some_and(has_begun) {
-        return None;
-    }
+    status.last.as_ref()?;
     let settings = &document.settings;
     let limit = UNREAD.max(settings.interval.saturating_mul(3));
     let begins = view
@@ -70,22 +64,17 @@ pub(super) fn stale(view: &View<'_>, now: Timestamp) -> Option<Finding> {
 }
 
 /// Returns a finding if repositories fail without an outage of the whole API.
-pub(super) fn failing(view: &View<'_>, now: Timestamp) -> Option<Finding> {
-    let document = view.document;
-    let status = &document.status;
-    let last = status.last.as_ref()?;
-    if status.is_outage() {
+pub(super) fn failing(view: &View<'_>) -> Option<Finding> {
+    if view.document.status.is_outage() {
         return None;
     }
     let failures: Vec<_> = view.rows.iter().flat_map(|row| &row.failure).collect();
     let longest = failures.iter().min_by_key(|failure| failure.since)?;
     let (failing, all) = (grouped(failures.len()), repositories(view.rows.len()));
     let what = format!("{failing} of {all} cannot be read");
-    let finding = Finding::of(ProblemKind::PollsFailing, what, longest);
     Some(Finding {
         repositories: failures.len(),
-        alarm: (!last.is_well()).then(|| raised(&finding, document, now)),
-        ..finding
+        ..Finding::of(ProblemKind::PollsFailing, what, longest)
     })
 }
 
@@ -143,66 +132,51 @@ pub(super) fn unconfirmed(document: &Document) -> Option<Finding> {
     ))
 }
 
-/// Returns a finding while the current responses deviate from the specification. It is of severity
-/// info if all figures are known.
+/// Returns a finding while current responses cannot be decoded, or have bad entries that may be
+/// repositories or completions. Other bad fields are only counted and logged.
 pub(super) fn shape(view: &View<'_>) -> Option<Finding> {
     let document = view.document;
-    let status = &document.status;
-    let of = |operation: Operation, defects: &Defects| {
-        let deviations = defects
-            .0
-            .keys()
-            .copied()
-            .filter(|defect| defect.is_deviation());
-        let shapes = deviations.map(|defect| {
-            let costs_completion = defect.costs_completion(operation);
-            (operation.label(), defect.label(), costs_completion)
-        });
-        shapes.collect::<Vec<_>>()
-    };
+    let last = document.status.last.as_ref();
     let rows = view.rows.iter();
-    let defects = rows.flat_map(|row| of(Operation::ListLanguages, &row.defects));
-    let defects = defects.chain(of(Operation::ListRepositories, &document.defects));
-    let failures = view.rows.iter().filter_map(|row| row.failure.as_ref());
-    let last = status.last.as_ref();
-    let failures = last
+    let failures = rows.clone().filter_map(|row| row.failure.as_ref());
+    let mut failures = last
         .and_then(PollOutcome::cut_short)
         .into_iter()
         .chain(failures);
-    let mut failures =
-        failures.filter(|failure| matches!(failure.reason, Some(Reason::Decode | Reason::Cursor)));
-    let what = "Responses of the API deviate from its specification, ";
-    if let Some(failure) = failures.next() {
-        let what = what.to_owned() + "and cannot be read";
+    let what = "Responses of the API deviate from its specification";
+    let is_shape = |one: &&Failure| matches!(one.reason, Some(Reason::Decode | Reason::Cursor));
+    if let Some(failure) = failures.find(is_shape) {
         return Some(Finding::of(ProblemKind::ApiShape, what, failure));
     }
-    let shapes: BTreeSet<_> = defects.collect();
-    let labels = shapes.iter();
-    let labels: Vec<_> = labels
-        .map(|(operation, label, _)| format!("{label} ({operation})"))
-        .collect();
-    let (severity, effect) = match shapes
-        .iter()
-        .any(|(.., costs_completion)| *costs_completion)
-    {
-        _ if shapes.is_empty() => return None,
-        true => (Severity::Warning, "and completions may be missing"),
-        false => (Severity::Info, "but no completion is missing"),
+    let of = |operation: Operation, defects: &Defects| {
+        let kinds = defects.0.keys();
+        let grave = kinds.filter(|defect| defect.costs_completion(operation));
+        let labels = grave.map(|defect| format!("{} ({})", defect.label(), operation.label()));
+        labels.collect::<Vec<_>>()
     };
-    let what = format!("{what}{effect}");
+    let labels = rows.flat_map(|row| of(Operation::ListLanguages, &row.defects));
+    let labels = labels.chain(of(Operation::ListRepositories, &document.defects));
+    let labels: Vec<_> = labels.collect::<BTreeSet<_>>().into_iter().collect();
+    if labels.is_empty() {
+        return None;
+    }
     let hint =
         "report the entries that the log names to the API's operators, or update this exporter";
     Some(Finding {
-        severity,
-        alarm: Some(severity),
         detail: Some(labels.join(", ").into()),
-        ..Finding::new(ProblemKind::ApiShape, what, hint)
+        ..Finding::new(
+            ProblemKind::ApiShape,
+            format!("{what}: completions may be missing"),
+            hint,
+        )
     })
 }
 
 /// Returns a finding if the API seems to leave out completions of 0, as protobuf's JSON does.
-pub(super) fn omitted_zeros(zeros: ZeroCount) -> Option<Finding> {
-    if !zeros.suggests_omission() {
+/// Before the end of a poll that requested everything, a first absent completion says nothing.
+pub(super) fn omitted_zeros(document: &Document) -> Option<Finding> {
+    let (zeros, last) = (document.zeros, document.status.last.as_ref()?);
+    if last.stop.is_some() || !zeros.suggests_omission() {
         return None;
     }
     let translations = counted(zeros.absent, "translation", "translations");
@@ -250,7 +224,7 @@ pub(super) fn languages_gone(view: &View<'_>) -> Option<Finding> {
 /// answers nothing else are an outage, and a hold that ended the poll is a finding of its own.
 pub(super) fn rate_limited(status: &PollStatus) -> Option<Finding> {
     let last = status.last.as_ref()?;
-    if last.read == 0 || last.is_outage() || status.rate != RequestRate::Limited {
+    if last.read == 0 || last.is_outage() || !last.is_limited {
         return None;
     }
     let what = format!(

@@ -1,15 +1,14 @@
-//! Findings about polls: outages, holds, polls that hang and slow polls; and the headline.
+//! Findings about polls: outages, holds and slow polls; and the headline.
 
 use super::{Finding, ProblemKind, Severity};
 use crate::{
     domain::{
         PollFailure, State,
         document::{Document, View},
-        polling::{PollOutcome, PollStatus, RequestRate, is_many},
     },
     support::{
         clock::Timestamp,
-        humanize::{Rough, counted, grouped, repositories},
+        humanize::{counted, grouped, repositories},
     },
 };
 use std::time::Duration;
@@ -17,25 +16,9 @@ use std::time::Duration;
 /// The minimum time for which polls may fail, so that a restart of the API is no problem.
 const MAY_FAIL: Duration = Duration::from_secs(15 * 60);
 
-/// The time for which a poll may get no response.
-pub(super) const HANG: Duration = Duration::from_secs(30 * 60);
-
-/// Returns the reason why the last poll could not list and request everything, if it could not, or
-/// why the poll under way will not. Failing polls date from the last poll that went well.
-pub(super) fn finding(view: &View<'_>, now: Timestamp) -> Option<Finding> {
-    let status = &view.document.status;
-    let finding = last_failed(view, now).or_else(|| under_way(view, now))?;
-    if finding.kind == ProblemKind::ApiKey {
-        return Some(finding);
-    }
-    Some(Finding {
-        alarm: Some(raised(&finding, view.document, now)),
-        since: well_at(status, now).or(finding.since),
-        ..finding
-    })
-}
-
-fn last_failed(view: &View<'_>, now: Timestamp) -> Option<Finding> {
+/// Returns the reason why the last poll could not list and request everything, if it could not.
+/// Failing polls date from the last poll that went well.
+pub(super) fn last_failed(view: &View<'_>, now: Timestamp) -> Option<Finding> {
     let document = view.document;
     let last = document.status.last.as_ref()?;
     let failure = last.cut_short()?;
@@ -62,80 +45,26 @@ fn last_failed(view: &View<'_>, now: Timestamp) -> Option<Finding> {
             "The list of repositories could not be read completely",
         ),
     };
-    // A hold ends by itself.
-    let (severity, held_until) = match last.failure()? {
-        PollFailure::Held => (Severity::Warning, document.status.held_until),
-        _ => (Severity::Error, None),
-    };
-    let held_until = held_until.filter(|until| *until > now);
+    let held_until = document.status.held_until.filter(|until| *until > now);
     let held = held_until.map(|until| format!(", which holds all requests until {until}"));
     let what = format!("{what}{}; {}", held.unwrap_or_default(), shown(view));
     Some(Finding {
-        severity,
+        severity: Severity::Error,
+        since: document.status.failing_since.or(Some(failure.since)),
         ..Finding::of(kind, what, failure)
     })
 }
 
-/// Returns a finding if the poll under way gets no response, such as when the disk with the key
-/// file hangs, or if it fails to read more than a few repositories.
-fn under_way(view: &View<'_>, now: Timestamp) -> Option<Finding> {
-    let status = &view.document.status;
-    let running = status.running.as_ref()?;
-    let silence = now.since(running.silent_since);
-    if silence > HANG {
-        let what = format!(
-            "The poll under way has had no response for {}; {}",
-            Rough(silence),
-            shown(view)
-        );
-        let hint = "check the way to the API and the disk with the key file; if both work, restart \
-                    the exporter and report a bug";
-        return Some(Finding {
-            severity: Severity::Error,
-            since: Some(running.silent_since),
-            ..Finding::new(ProblemKind::PollsFailing, what, hint)
-        });
-    }
-    let PollOutcome {
-        of,
-        failed,
-        is_listed,
-        ..
-    } = *running;
-    let is_told = status.last.as_ref().is_some_and(|last| !last.is_well());
-    // Without its listing, the poll is about to end as an outage.
-    if is_told || !is_listed || !is_many(failed, of?) {
-        return None;
-    }
-    let what = "The poll under way fails to read many repositories";
-    let failure = running.failure.as_ref()?;
-    Some(Finding::of(ProblemKind::PollsFailing, what, failure))
-}
-
-/// Returns the severity of failing polls. They are a warning once no poll has gone well for longer
-/// than may be: three intervals, at least [`MAY_FAIL`], and the duration of the last poll, which
-/// takes hours if the API is slow.
-pub(super) fn raised(finding: &Finding, document: &Document, now: Timestamp) -> Severity {
+/// Returns whether no poll has gone well for longer than may be: three intervals, at least
+/// [`MAY_FAIL`], and the duration of the last poll, which takes hours if the API is slow.
+pub(super) fn has_lasted(document: &Document, now: Timestamp) -> bool {
     let status = &document.status;
-    let took = status
-        .last
-        .as_ref()
-        .map_or(Duration::ZERO, |last| last.duration);
+    let took = status.last.as_ref().map(|last| last.duration);
     let may_fail = MAY_FAIL
         .max(document.settings.interval.saturating_mul(3))
-        .saturating_add(took);
-    match well_at(status, now).or(finding.since) {
-        Some(since) if now.since(since) > may_fail => Severity::Warning,
-        _ => Severity::Info,
-    }
-}
-
-/// Returns the end of the last poll that went well, or of the first poll. A time in the future was
-/// recorded by a wrong clock, and says nothing.
-fn well_at(status: &PollStatus, now: Timestamp) -> Option<Timestamp> {
-    let last = status.last.as_ref().filter(|last| last.is_well());
-    let well_at = status.failing_since.or(last.map(|last| last.ended_at));
-    well_at.filter(|at| *at <= now)
+        .saturating_add(took.unwrap_or_default());
+    let since = status.failing_since;
+    since.is_some_and(|since| now.since(since) > may_fail)
 }
 
 /// Returns a clause about the data that are shown after an incomplete poll.
@@ -190,7 +119,7 @@ pub(super) fn overrun(document: &Document) -> Option<Finding> {
     let what = format!("The last poll took {took}, longer than poll.interval ({interval})");
     let kept = last.requests_per_second();
     let is_paced = (settings.requests_per_second).is_some_and(|rate| kept >= 0.9 * rate);
-    let hint = if is_paced && document.status.rate == RequestRate::Configured {
+    let hint = if is_paced && !last.is_limited {
         "raise poll.interval, or api.requests_per_second if the API allows it"
     } else {
         "raise poll.interval; the API, and not api.requests_per_second, limits the rate"

@@ -2,9 +2,9 @@
 
 use crate::{
     domain::{Failure, PollFailure, Stop},
-    support::clock::{Timestamp, WrongClock},
+    support::clock::Timestamp,
 };
-use std::{collections::BTreeMap, time::Duration};
+use std::time::Duration;
 
 /// The number of unread repositories at which a poll has failed, if they are also a tenth of all.
 const MANY: usize = 5;
@@ -19,8 +19,6 @@ pub fn is_many(unread: usize, all: usize) -> bool {
 #[derive(Debug, Clone, Default)]
 pub struct PollOutcome {
     pub since: Timestamp,
-    /// The end of the last request, or the start of the poll.
-    pub silent_since: Timestamp,
     pub ended_at: Timestamp,
     pub duration: Duration,
     /// The number of repositories that the listing has shown so far.
@@ -31,10 +29,12 @@ pub struct PollOutcome {
     pub of: Option<usize>,
     /// The number of repositories read in full.
     pub read: usize,
-    /// The number of repositories that could not be read, and are not tried again.
+    /// The number of repositories whose last request failed.
     pub failed: usize,
     /// The number of requests that were answered or failed.
     pub requests: u32,
+    /// True if the API refused requests and thereby lowered their rate.
+    pub is_limited: bool,
     /// The last failure of a repository.
     pub failure: Option<Failure>,
     /// The reason why the poll ended early, read nothing or could not list everything.
@@ -88,33 +88,10 @@ impl PollOutcome {
     }
 }
 
-/// The rate of requests.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum RequestRate {
-    #[default]
-    Configured,
-    /// Refusals of an earlier poll, such as in an outage, still lower it.
-    Recovering,
-    /// Refusals of the last poll have lowered it.
-    Limited,
-}
-
-/// The polls that have ended since the start. They are published with the data, so that no scrape
-/// counts a poll whose data it lacks.
-#[derive(Debug, Clone, Default)]
-pub struct PollCounts {
-    pub ended: u64,
-    /// The polls that took longer than the interval.
-    pub overran: u64,
-    /// The polls that did not read everything.
-    pub failed: BTreeMap<PollFailure, u64>,
-}
-
 /// The status of polling, which the poller owns. Each document has a copy,
 /// so that readiness and the page can distinguish a refused key from a slow start.
 #[derive(Debug, Clone, Default)]
 pub struct PollStatus {
-    pub polls: PollCounts,
     /// The poll under way.
     pub running: Option<PollOutcome>,
     /// The start of the next poll, while the poller waits for it.
@@ -124,18 +101,14 @@ pub struct PollStatus {
     /// The end of the last poll that read everything, of an earlier process if this one had none.
     pub last_success_at: Option<Timestamp>,
     /// The end of the last poll that [went well](PollOutcome::is_well), or of the first poll;
-    /// `None` unless a poll has failed since. The time without a process fails no polls.
+    /// `None` unless a poll has failed since.
     pub failing_since: Option<Timestamp>,
     /// The end of the hold that Retry-After demanded; `None` without a hold.
     pub held_until: Option<Timestamp>,
-    /// The rate of requests at the end of the last poll.
-    pub rate: RequestRate,
     /// True once a listing was complete, or data came from the state file.
     pub has_data: bool,
     /// True if the progress clock survives a restart.
     pub state_is_kept: bool,
-    /// The clocks of the machine and of the API at the last response with a date, if they differ.
-    pub wrong_clock: Option<WrongClock>,
 }
 
 impl PollStatus {

@@ -325,8 +325,6 @@ pub struct SavedRepository {
     /// The number of the last attempt to read the repository. Attempts are counted over all
     /// repositories, so that a larger number is a later attempt; 0 means none.
     pub last_attempt: u64,
-    /// The number of failed attempts since the last success.
-    pub failures: u32,
     /// The time since which reads fail; `None` after a success.
     pub failing_since: Option<Timestamp>,
     pub languages: Option<Arc<Languages>>,

@@ -1,7 +1,6 @@
 //! Decoded responses of the API: pages of the listing, lists of languages, and their defects.
 
 use super::{Completion, Defect, Language, Repository, RepositoryId};
-use crate::support::clock::Timestamp;
 use std::{
     collections::{BTreeMap, HashSet, btree_map::Entry},
     fmt,
@@ -92,11 +91,6 @@ pub struct ZeroCount {
 }
 
 impl ZeroCount {
-    pub fn add(&mut self, other: Self) {
-        self.absent += other.absent;
-        self.spelled_out += other.spelled_out;
-    }
-
     /// Returns whether the counts suggest that the API omits zeros.
     pub fn suggests_omission(self) -> bool {
         self.absent > 0 && self.spelled_out == 0
@@ -121,8 +115,6 @@ pub struct Listing {
     pub repositories: BTreeMap<RepositoryId, Arc<Repository>>,
     /// The ids of entries without a readable name. They prove that a known repository still exists.
     pub nameless: HashSet<RepositoryId>,
-    /// The zeros of the field `private`.
-    pub zeros: ZeroCount,
     pub bad: Defects,
 }
 
@@ -141,7 +133,6 @@ impl Listing {
             self.add(repository);
         }
         self.bad.append(page.bad);
-        self.zeros.add(page.zeros);
         self.nameless.extend(page.nameless);
     }
 
@@ -161,8 +152,6 @@ impl Listing {
 pub struct Page {
     pub listing: Listing,
     pub next: Next,
-    /// The headers Date and Age: the time of the response by the API's clock.
-    pub sent_at: Option<Timestamp>,
 }
 
 /// One target language of a repository.

@@ -7,7 +7,7 @@ use super::{
     facts::{Facts, note},
 };
 use crate::{
-    domain::{Defect, Failure, Operation, PollFailure, Reason, polling::PollCounts},
+    domain::{Defect, Failure, Operation, PollFailure, Reason},
     support::{clock::Timestamp, lock::lock},
 };
 use prometheus_client::{
@@ -16,7 +16,7 @@ use prometheus_client::{
     registry::{Metric, Registry},
 };
 use std::{
-    sync::{Arc, Mutex, atomic::Ordering},
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
@@ -267,19 +267,24 @@ impl Instruments {
         note(&mut lock(&self.facts).state_not_saved, result);
     }
 
-    /// Shows the polls and the problems of a publication: each series of a kind of problem, and
-    /// whether the diagnosis has found it.
+    /// Counts a poll, which failed unless it read everything.
+    pub(crate) fn poll_ended(&self, has_overrun: bool, failure: Option<PollFailure>) {
+        self.polls.inc();
+        self.poll_overruns.inc_by(has_overrun.into());
+        if let Some(failure) = failure {
+            self.poll_failures(failure).inc();
+        }
+    }
+
+    pub(crate) fn polls_ended(&self) -> u64 {
+        self.polls.get()
+    }
+
+    /// Shows each series of a kind of problem, and whether the diagnosis has found it.
     pub(crate) fn publish(
         &self,
-        polls: &PollCounts,
         problems: impl IntoIterator<Item = ((&'static str, &'static str), bool)>,
     ) {
-        let show = |counter: &Counter, count| counter.inner().store(count, Ordering::Relaxed);
-        show(&self.polls, polls.ended);
-        show(&self.poll_overruns, polls.overran);
-        for (reason, count) in &polls.failed {
-            show(&self.poll_failures(*reason), *count);
-        }
         for ((kind, severity), is_found) in problems {
             let labels = ProblemLabels { kind, severity };
             let problem = self.problems.get_or_create(&labels);

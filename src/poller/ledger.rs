@@ -29,10 +29,6 @@ use std::{
 };
 use tokio::time::Instant;
 
-/// The maximum of the count of polls in a row that could not read a repository: the largest
-/// `api.max_attempts`.
-const MOST_FAILURES: u32 = 10;
-
 /// The maximum number of translations in the ledger, departed ones included.
 pub const MOST_LANGUAGES: usize = 1_000_000;
 
@@ -43,8 +39,7 @@ struct Polled {
     kept: SavedRepository,
     /// The time at which this process read the languages.
     read_at: Option<Instant>,
-    /// The failure of the last read, if it failed. Only one that the log names has a reason: an
-    /// outage is logged as one.
+    /// The failure of the last read, if it failed.
     failure: Option<Failure>,
     /// The defects of the last response.
     defects: Defects,
@@ -72,9 +67,6 @@ pub struct Ledger {
     unlisted: BTreeMap<RepositoryId, Arc<str>>,
     /// The number of completions of 0 that were read or restored.
     zero_completions: usize,
-    /// The zeros at the end of the last poll that requested everything: earlier, a first absent
-    /// completion says nothing.
-    zeros: ZeroCount,
     /// An upper bound of the records, departed ones included: exact when a poll begins to read
     /// languages.
     languages: usize,
@@ -142,17 +134,9 @@ impl Ledger {
         polled.any(|known| known.kept.languages.is_some())
     }
 
-    /// Notes that the poll which began at `began` has ended. It `is_whole` if it has requested
-    /// everything.
-    pub fn poll_ended(&mut self, began: Instant, is_whole: bool) {
+    /// Notes that the poll which began at `began` has ended.
+    pub fn poll_ended(&mut self, began: Instant) {
         self.last_poll = Some(began);
-        if is_whole {
-            let absent = self.polled.values().map(|known| known.absent_completions);
-            self.zeros = ZeroCount {
-                absent: absent.sum(),
-                spelled_out: self.zero_completions,
-            };
-        }
     }
 
     /// Returns the repositories to read, the oldest attempt first. `only` selects them by name, and
@@ -192,8 +176,7 @@ impl Ledger {
         polled.chain(gone).sum()
     }
 
-    /// Records the languages read from a repository. Logs the end of its failure, and the loss of
-    /// all completions.
+    /// Records the languages read from a repository. Logs the end of its failure.
     pub fn succeeded(
         &mut self,
         id: RepositoryId,
@@ -212,7 +195,7 @@ impl Ledger {
         } = list;
         let repo = &known.kept.repository.name;
         log.defects(repo, &known.defects, &bad);
-        if known.failure.take().is_some_and(|one| one.reason.is_some()) {
+        if known.failure.take().is_some() {
             log.recovered(repo);
         }
         known.defects = bad;
@@ -225,14 +208,11 @@ impl Ledger {
         self.unlisted.remove(&id);
         let before = before.unwrap_or_default();
         let held = before.len() + departed.len();
-        let was = Arc::clone(&before);
         let (languages, departed) = Languages::after(before, departed, languages, scale, now);
         self.languages = self.languages + languages.records.len() + departed.len() - held;
-        log.lost(repo, &was, &languages.records);
         known.kept.languages = Some(Arc::new(languages));
         known.kept.departed = departed;
         known.read_at = Some(Instant::now());
-        known.kept.failures = 0;
         known.kept.failing_since = None;
     }
 
@@ -248,17 +228,11 @@ impl Ledger {
         let Some(known) = self.polled.get_mut(&id) else {
             return;
         };
-        known.kept.failures = (known.kept.failures + 1).min(MOST_FAILURES);
         let before = known.failure.as_ref();
-        let logged = before.and_then(|before| before.reason);
-        if is_outage && logged.is_some() {
-            return;
-        }
-        let reason = failure.reason.filter(|_| !is_outage);
-        if reason != logged {
+        if !is_outage && before.and_then(|before| before.reason) != failure.reason {
             log.failing(&known.kept.repository.name, &failure);
         }
-        let failure = Failure { reason, ..failure }.continuing(before);
+        let failure = failure.continuing(before);
         known.kept.failing_since = Some(failure.since);
         known.failure = Some(failure);
     }
@@ -280,6 +254,7 @@ impl Ledger {
             .map(|known| self.row(known, &judge, settings.stale_after, now))
             .collect();
         rows.sort_unstable_by(|a, b| a.name().cmp(b.name()));
+        let absent = self.polled.values().map(|known| known.absent_completions);
         Document {
             taken_at: now,
             rows,
@@ -287,7 +262,10 @@ impl Ledger {
             unnamed: self.unnamed,
             unconfirmed: self.missed.len(),
             defects: self.defects.clone(),
-            zeros: self.zeros,
+            zeros: ZeroCount {
+                absent: absent.sum(),
+                spelled_out: self.zero_completions,
+            },
             departed: self.departed(&judge, settings, now),
             is_scale_suspect: judge.is_scale_suspect,
             settings: Arc::clone(settings),
@@ -296,11 +274,7 @@ impl Ledger {
     }
 
     fn row(&self, known: &Polled, judge: &Judge<'_>, stale_after: Duration, now: Timestamp) -> Row {
-        let mut failure = known.failure.clone();
-        // No failure is shown in the future.
-        if let Some(failure) = &mut failure {
-            failure.since = failure.since.min(now);
-        }
+        let failure = known.failure.clone();
         let languages = known.kept.languages.as_deref();
         // A poll may take longer than data become stale.
         let is_of_last_poll = known.read_at.is_some_and(|at| Some(at) >= self.last_poll);
@@ -346,7 +320,6 @@ impl Polled {
             kept: SavedRepository {
                 repository,
                 last_attempt: 0,
-                failures: 0,
                 failing_since: None,
                 languages: None,
                 departed: Arc::default(),

@@ -1,6 +1,6 @@
 //! The log of a poll: one line for each kind of news.
 
-use crate::domain::{Defects, Failure, polling::PollOutcome, record::Record};
+use crate::domain::{Defects, Failure, polling::PollOutcome};
 use std::collections::BTreeMap;
 
 /// The news of a poll: how often each message applies, and the first example.
@@ -49,20 +49,6 @@ impl PollLog {
         }
     }
 
-    /// Notes that all completions of a repository have fallen to 0: the service has lost them.
-    pub fn lost(&mut self, repo: &str, before: &[Record], now: &[Record]) {
-        let completion = |record: &Record| record.known.map(|known| known.completion.get());
-        let had_some = before
-            .iter()
-            .filter_map(completion)
-            .any(|before| before > 0.0);
-        let has_none = |record: &Record| completion(record).is_some_and(|now| now <= 0.0);
-        if had_some && !now.is_empty() && now.iter().all(has_none) {
-            let what = "all completions of the repository fell to 0";
-            note(&mut self.bad, what, || repo.to_owned());
-        }
-    }
-
     /// Notes that the kinds of defects in the responses of one kind have changed.
     pub fn defects(&mut self, of: &str, before: &Defects, now: &Defects) {
         if before.0.keys().eq(now.0.keys()) {
@@ -87,20 +73,10 @@ fn note(
     *count += 1;
 }
 
-/// Logs the end of a poll, at debug level if its counts are the same as in the previous poll. The
-/// diagnosis logs the reason of a failure.
-pub fn outcome(before: Option<&PollOutcome>, outcome: &PollOutcome) {
-    // A poll that ended early has read a random number of repositories.
-    let counts = |outcome: &PollOutcome| {
-        let unread = outcome.unread();
-        (!outcome.is_outage()).then_some((outcome.is_listed, outcome.failed, unread))
-    };
+/// Logs the end of a poll. The diagnosis logs the reason of a failure.
+pub fn outcome(outcome: &PollOutcome) {
     let PollOutcome { read, failed, .. } = *outcome;
     let left = outcome.left();
     let duration = format!("{:.3}s", outcome.duration.as_secs_f64());
-    if before.map(counts) == Some(counts(outcome)) {
-        tracing::debug!(read, failed, left, duration, "poll ended");
-    } else {
-        tracing::info!(read, failed, left, duration, "poll ended");
-    }
+    tracing::info!(read, failed, left, duration, "poll ended");
 }

@@ -10,10 +10,9 @@ use crate::{
     api::{Api, CURSOR_HINT, RequestFailure, Session},
     domain::{
         Defect, Failure, LanguageList, Listing, Next, Operation, Page, PollFailure, Reason,
-        RepositoryId, Settings, Stop,
-        polling::{PollOutcome, RequestRate},
+        RepositoryId, Settings, Stop, polling::PollOutcome,
     },
-    support::{clock::WrongClock, humanize::repositories},
+    support::humanize::repositories,
 };
 use futures_util::{StreamExt, stream::FuturesUnordered};
 use std::{collections::BTreeMap, mem::take, pin::pin, sync::Arc, time::Duration};
@@ -28,9 +27,6 @@ const PUBLISH_EVERY: Duration = Duration::from_secs(5);
 /// The time until the first publication of a poll: a start shows its first data soon.
 const FIRST_PUBLISH: Duration = Duration::from_millis(250);
 
-/// The time between two saves of a poll.
-const SAVE_EVERY: Duration = Duration::from_secs(1);
-
 /// The longest hold that a poll waits for. A longer hold ends the poll.
 const LONGEST_HOLD: Duration = Duration::from_secs(5 * 60);
 
@@ -40,27 +36,22 @@ impl<A: Api> Poller<A> {
     pub async fn poll(&mut self, interrupt: impl Future<Output = ()>) -> PollOutcome {
         let began = Instant::now();
         (self.is_polling, self.next_poll) = (true, None);
-        let since = self.clock.now();
         self.progress.send_replace(PollOutcome {
-            since,
-            silent_since: since,
+            since: self.clock.now(),
             ..PollOutcome::default()
         });
         if self.status.last.is_none() {
             self.publish();
         }
-        let span = error_span!("poll", poll = self.status.polls.ended + 1);
+        let span = error_span!("poll", poll = self.instruments.polls_ended() + 1);
         let mut poll = Poll::new(self);
         let stop = select! {
             biased;
             ended = poll.run().instrument(span.clone()) => ended.err(),
-            () = interrupt => {
-                poll.is_interrupted = true;
-                Some(poll.interrupted())
-            }
+            () = interrupt => Some(poll.interrupted()),
         };
         let outcome = span.in_scope(|| poll.conclude(began, stop));
-        self.ledger.poll_ended(began, outcome.stop.is_none());
+        self.ledger.poll_ended(began);
         outcome
     }
 }
@@ -70,31 +61,22 @@ struct Poll<'a, A> {
     poller: &'a mut Poller<A>,
     settings: Arc<Settings>,
     log: PollLog,
-    /// The ticks at which the progress of the poll is published.
+    /// The ticks at which the progress of the poll is published and saved.
     publications: Interval,
-    /// The ticks at which the progress is saved.
-    saves: Interval,
     /// The last failure of each repository that was requested and not read.
     failures: BTreeMap<RepositoryId, RequestFailure>,
-    /// A signal has ended the poll.
-    is_interrupted: bool,
 }
 
 impl<'a, A: Api> Poll<'a, A> {
     fn new(poller: &'a mut Poller<A>) -> Self {
-        let ticks = |first, every| {
-            let mut ticks = interval_at(Instant::now() + first, every);
-            ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-            ticks
-        };
+        let mut publications = interval_at(Instant::now() + FIRST_PUBLISH, PUBLISH_EVERY);
+        publications.set_missed_tick_behavior(MissedTickBehavior::Delay);
         Self {
             settings: Arc::clone(&poller.settings),
             poller,
             log: PollLog::default(),
-            publications: ticks(FIRST_PUBLISH, PUBLISH_EVERY),
-            saves: ticks(SAVE_EVERY, SAVE_EVERY),
+            publications,
             failures: BTreeMap::new(),
-            is_interrupted: false,
         }
     }
 
@@ -120,18 +102,11 @@ impl<'a, A: Api> Poll<'a, A> {
         }
     }
 
-    /// Records, counts and logs the outcome of the poll. A failure dates from the first of the
-    /// consecutive polls that ended early; the key is a reason of its own.
-    fn conclude(mut self, began: Instant, mut stop: Option<Stop>) -> PollOutcome {
+    /// Records, counts and logs the outcome of the poll.
+    fn conclude(mut self, began: Instant, stop: Option<Stop>) -> PollOutcome {
         let poller = self.poller;
         let now = poller.clock.now();
         let before = poller.status.last.take();
-        let stopped = before.as_ref().and_then(|before| before.stop.as_ref());
-        if let (Some(stop), Some(before)) = (&mut stop, stopped)
-            && stop.is_of_key() == before.is_of_key()
-        {
-            stop.failure = stop.failure.clone().continuing(Some(&before.failure));
-        }
         let progress = poller.progress.borrow().clone();
         let outcome = PollOutcome {
             ended_at: now,
@@ -139,7 +114,7 @@ impl<'a, A: Api> Poll<'a, A> {
             of: progress
                 .of
                 .or_else(|| Some(poller.ledger.order(&poller.only).len())),
-            failed: self.failures.len(),
+            is_limited: poller.api.pace().is_limited_since(began),
             stop,
             ..progress
         };
@@ -149,9 +124,9 @@ impl<'a, A: Api> Poll<'a, A> {
             let (ledger, log) = (&mut poller.ledger, &mut self.log);
             ledger.failed(id, failure.dated(now), is_outage, log);
         }
-        // A poll of a few chosen repositories has not read everything, and a signal fails no poll.
+        // A poll of a few chosen repositories has not read everything.
         let status = &mut poller.status;
-        if poller.only.is_empty() && !self.is_interrupted {
+        if poller.only.is_empty() {
             if outcome.is_success() {
                 status.last_success_at = Some(now);
             }
@@ -159,22 +134,12 @@ impl<'a, A: Api> Poll<'a, A> {
             let since = status.failing_since.unwrap_or(ended_before);
             status.failing_since = (!outcome.is_well()).then_some(since);
         }
-        let pace = poller.api.pace();
-        status.rate = match pace.slowed() {
-            None => RequestRate::Configured,
-            Some(_) if pace.is_refused_since(began) => RequestRate::Limited,
-            Some(_) => RequestRate::Recovering,
-        };
         status.last = Some(outcome.clone());
         poller.is_polling = false;
-        let polls = &mut status.polls;
-        polls.ended += 1;
-        polls.overran += u64::from(outcome.duration > self.settings.interval);
-        if let Some(failure) = outcome.failure() {
-            *polls.failed.entry(failure).or_default() += 1;
-        }
+        let has_overrun = outcome.duration > self.settings.interval;
+        (poller.instruments).poll_ended(has_overrun, outcome.failure());
         self.log.end();
-        log::outcome(before.as_ref(), &outcome);
+        log::outcome(&outcome);
         poller.save();
         outcome
     }
@@ -186,8 +151,10 @@ impl<'a, A: Api> Poll<'a, A> {
         loop {
             tokio::select! {
                 answer = &mut answer => return answer,
-                _ = self.publications.tick() => self.poller.publish(),
-                _ = self.saves.tick() => self.poller.save(),
+                _ = self.publications.tick() => {
+                    self.poller.publish();
+                    self.poller.save();
+                }
             }
         }
     }
@@ -213,6 +180,7 @@ impl<'a, A: Api> Poll<'a, A> {
             ledger.apply_incomplete(listing, most, filter, now, log);
         }
         take(&mut self.log).end();
+        self.poller.save();
         end
     }
 
@@ -226,10 +194,6 @@ impl<'a, A: Api> Poll<'a, A> {
         let mut after = None;
         loop {
             let page = self.read_page(session, after).await?;
-            if let Some(sent_at) = page.sent_at {
-                let machine = self.poller.clock.now();
-                self.poller.status.wrong_clock = WrongClock::compare(machine, sent_at);
-            }
             listing.append(page.listing);
             let shown = listing.count();
             self.poller.progress.send_modify(|poll| poll.listed = shown);
@@ -276,7 +240,7 @@ impl<'a, A: Api> Poll<'a, A> {
                 session.list_repositories(after).await
             };
             let page = self.wait_for(page).await;
-            self.poller.heard();
+            self.poller.progress.send_modify(|poll| poll.requests += 1);
             let failure = match page {
                 Ok(page) => return Ok(page),
                 Err(failure) => failure,
@@ -340,44 +304,47 @@ impl<'a, A: Api> Poll<'a, A> {
                 requests.push(request.instrument(span));
             }
             if let Some((fetch, result)) = completed {
-                self.poller.heard();
+                self.poller.progress.send_modify(|poll| poll.requests += 1);
                 self.poller.ledger.attempted(fetch.id);
                 let result = result.and_then(|list| self.admit(fetch.id, list));
                 let is_lowest = self.poller.api.pace().is_lowest();
-                let is_final = queue.completed(fetch, result.as_ref().err(), is_lowest);
-                self.take_in(fetch.id, result, is_final)?;
+                queue.completed(fetch, result.as_ref().err(), is_lowest);
+                self.take_in(fetch.id, result)?;
             }
         }
     }
 
-    /// Takes in the result of the request for one repository's languages. A failure is final if
-    /// this poll does not try the repository again.
+    /// Takes in the result of the request for one repository's languages.
     fn take_in(
         &mut self,
         id: RepositoryId,
         result: Result<LanguageList, RequestFailure>,
-        is_final: bool,
     ) -> Result<(), Stop> {
         let poller = &mut *self.poller;
         let now = poller.clock.now();
-        match result {
+        let failure = match result {
             Ok(list) => {
                 self.failures.remove(&id);
-                poller.progress.send_modify(|poll| poll.read += 1);
+                let failed = self.failures.len();
+                poller.progress.send_modify(|poll| {
+                    poll.read += 1;
+                    poll.failed = failed;
+                });
                 let (scale, log) = (self.settings.scale, &mut self.log);
                 poller.ledger.succeeded(id, list, scale, now, log);
-                Ok(())
+                return Ok(());
             }
-            Err(failure) => {
-                poller.progress.send_modify(|poll| {
-                    poll.failed += usize::from(is_final);
-                    poll.failure = Some(failure.dated(now));
-                });
-                let stop = self.stop_for(Operation::ListLanguages, &failure);
-                self.failures.insert(id, failure);
-                stop
-            }
-        }
+            Err(failure) => failure,
+        };
+        let stop = self.stop_for(Operation::ListLanguages, &failure);
+        let last = failure.dated(now);
+        self.failures.insert(id, failure);
+        let failed = self.failures.len();
+        self.poller.progress.send_modify(|poll| {
+            poll.failed = failed;
+            poll.failure = Some(last);
+        });
+        stop
     }
 
     /// Fails with the reason to stop the poll, if a failure concerns all requests.

@@ -3,7 +3,8 @@
 //!
 //! The queue has two parts: the repositories whose last read succeeded or that are new, and then
 //! those whose last read failed. The second part waits for the first. A repository whose request
-//! failed transiently goes to the back of its part, and is retried after a backoff.
+//! failed transiently goes to the back of the first part, and is retried after a backoff; in the
+//! second part it waits for the next poll.
 //!
 //! [`ROW`] failures in a row end the current part. In the first part, or if nothing was read, they
 //! count as an outage; in the second they only end this poll.
@@ -17,8 +18,6 @@ use tokio::time::Instant;
 
 /// The number of failures in a row that end a part of the queue.
 const ROW: u32 = 20;
-/// The minimum time of a row of refused connections.
-const SHORTEST_ROW: Duration = Duration::from_secs(2);
 /// The number of failures that a failed listing counts as.
 const LISTING: u32 = 15;
 
@@ -27,7 +26,7 @@ const LONGEST_BACKOFF: Duration = Duration::from_secs(30);
 
 /// Returns the wait after attempt number `attempt`: exponential backoff with full jitter.
 pub fn backoff(attempt: u32) -> Duration {
-    // The power fits: `api.max_attempts` is at most 10.
+    // The power fits: there are few attempts.
     let longest = (FIRST_BACKOFF * 2_u32.pow(attempt - 1)).min(LONGEST_BACKOFF);
     longest.mul_f64(fastrand::f64())
 }
@@ -43,7 +42,6 @@ pub struct Fetch {
     pub id: RepositoryId,
     /// The number of the attempt in this poll, from 1.
     pub attempt: u32,
-    max_attempts: u32,
 }
 
 /// The repositories that a poll still has to request.
@@ -57,9 +55,8 @@ pub struct Queue {
     next_place: usize,
     /// The number of failures in a row in this part of the queue.
     row: u32,
-    /// The time before which the row ends nothing: refused connections take no time, so that a
-    /// gap of a moment would look like an outage.
-    row_lasts_until: Instant,
+    /// The number of attempts for a repository of the first part.
+    max_attempts: u32,
     /// True if the listing succeeded. An API that then refuses one repository is alive.
     is_listed: bool,
 }
@@ -75,12 +72,11 @@ impl Queue {
         let due = Instant::now();
         let fetches = repositories.iter().enumerate();
         let fetches = fetches.map(|(place, kept)| Fetch {
-            is_second: kept.failures > 0,
+            is_second: kept.failing_since.is_some(),
             due,
             place,
             id: kept.repository.id,
             attempt: 1,
-            max_attempts: max_attempts.saturating_sub(kept.failures).max(1),
         });
         let is_outage =
             listing_failure.is_some_and(|failure| suggests_outage(failure.reason, false));
@@ -90,7 +86,7 @@ impl Queue {
             in_flight: 0,
             next_place: repositories.len(),
             row: if is_outage { LISTING } else { 0 },
-            row_lasts_until: due,
+            max_attempts,
             is_listed: listing_failure.is_none(),
         }
     }
@@ -116,18 +112,12 @@ impl Queue {
         (!waits).then_some(next.due)
     }
 
-    /// Records the result of a request, and returns whether it is final for this poll. `is_lowest`
-    /// is true at the lowest pace.
-    pub fn completed(
-        &mut self,
-        fetch: Fetch,
-        failure: Option<&RequestFailure>,
-        is_lowest: bool,
-    ) -> bool {
+    /// Records the result of a request. `is_lowest` is true at the lowest pace.
+    pub fn completed(&mut self, fetch: Fetch, failure: Option<&RequestFailure>, is_lowest: bool) {
         self.in_flight -= 1;
         let Some(failure) = failure else {
             self.row = 0;
-            return true;
+            return;
         };
         if !suggests_outage(failure.reason, self.is_listed) {
             self.row = 0;
@@ -138,16 +128,15 @@ impl Queue {
                 _ => fetch.attempt == 1,
             }
         {
-            if self.row == 0 || failure.reason != Reason::Connect {
-                self.row_lasts_until = Instant::now();
-            }
-            if self.row == 0 && failure.reason == Reason::Connect {
-                self.row_lasts_until += SHORTEST_ROW;
-            }
             self.row += 1;
         }
-        let is_final = !failure.is_momentary || fetch.attempt >= fetch.max_attempts;
-        if !is_final {
+        // A repository whose last read failed has one attempt.
+        let attempts = if fetch.is_second {
+            1
+        } else {
+            self.max_attempts
+        };
+        if failure.is_momentary && fetch.attempt < attempts {
             let place = self.next_place;
             self.next_place += 1;
             self.fetches.insert(Fetch {
@@ -157,11 +146,10 @@ impl Queue {
                 ..fetch
             });
         }
-        is_final
     }
 
     fn is_over(&self) -> bool {
-        self.row >= ROW && Instant::now() >= self.row_lasts_until
+        self.row >= ROW
     }
 
     /// Returns whether failures in a row ended the poll as an outage. In an outage of several polls

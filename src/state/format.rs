@@ -56,7 +56,6 @@ struct Repository {
     private: Option<bool>,
     created_at: Option<Timestamp>,
     last_attempt: u64,
-    failures: u32,
     failing_since: Option<Timestamp>,
     languages: Option<Languages>,
     departed: Records,
@@ -106,7 +105,6 @@ impl From<SavedRepository> for Repository {
             private: repository.private,
             created_at: repository.created_at,
             last_attempt: saved.last_attempt,
-            failures: saved.failures,
             failing_since: saved.failing_since,
             languages: saved.languages.map(|languages| Languages {
                 read_at: languages.read_at,
@@ -127,7 +125,6 @@ impl From<Repository> for SavedRepository {
                 created_at: saved.created_at,
             }),
             last_attempt: saved.last_attempt,
-            failures: saved.failures,
             failing_since: saved.failing_since,
             languages: saved.languages.map(|languages| {
                 Arc::new(record::Languages {

@@ -70,7 +70,6 @@ fn saved_repository(id: u64, name: &str, languages: Option<Vec<Record>>) -> Save
     SavedRepository {
         repository: Arc::new(repository),
         last_attempt: 0,
-        failures: 0,
         failing_since: None,
         languages,
         departed: Arc::default(),

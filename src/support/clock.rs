@@ -102,25 +102,6 @@ impl fmt::Display for Timestamp {
     }
 }
 
-/// The largest difference of two clocks that agree: more than networks, leap seconds and sloppy
-/// clocks cause.
-const AGREEMENT: Duration = Duration::from_secs(60 * 60);
-
-/// Two clocks that differ by more than an hour.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct WrongClock {
-    pub machine: Timestamp,
-    pub api: Timestamp,
-}
-
-impl WrongClock {
-    /// Compares the clock of the machine with the API's; `None` if they agree.
-    pub fn compare(machine: Timestamp, api: Timestamp) -> Option<Self> {
-        let difference = machine.since(api).max(api.since(machine));
-        (difference > AGREEMENT).then_some(Self { machine, api })
-    }
-}
-
 /// The clock of the machine, which tests can set. Cheap to copy.
 #[derive(Clone, Copy)]
 pub struct Clock(&'static (dyn Fn() -> Timestamp + Sync));
@@ -164,19 +145,6 @@ mod tests {
                 let right = start.saturating_add(origin.elapsed());
                 Timestamp::from_millis(right.as_millis() + ahead_by.load(Ordering::Relaxed))
             })))
-        }
-    }
-
-    #[test]
-    fn clocks_agree_up_to_an_hour() {
-        let (now, hour) = (Timestamp::from_millis(1_700_000_000_000), AGREEMENT);
-        let more = hour + Duration::from_millis(1);
-        for api in [now.saturating_sub(hour), now.saturating_add(hour)] {
-            assert_eq!(WrongClock::compare(now, api), None);
-        }
-        for api in [now.saturating_sub(more), now.saturating_add(more)] {
-            let wrong = WrongClock { machine: now, api };
-            assert_eq!(WrongClock::compare(now, api), Some(wrong));
         }
     }
 }

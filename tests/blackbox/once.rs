@@ -376,13 +376,6 @@ fn what_is_wrong_besides_the_poll_is_said_once_on_stderr() {
     let setup = once(&api, "table").set("state.file", "state.json");
     let first = setup.run();
     assert!(!first.stderr.contains("level=warn"), "{}", first.stderr);
-    api.set_clock("Sun, 06 Nov 1994 08:49:37 GMT");
-    let second = setup.run();
-    assert_eq!(second.code, Some(0), "{}", second.stderr);
-    let said = second
-        .stderr
-        .matches("This machine's clock and the API's differ");
-    assert_eq!(said.count(), 1, "{}", second.stderr);
     api.fault(Target::Listing, Reply::status(403));
     let refused = setup.run();
     let said = refused.stderr.matches("The API refused the key");

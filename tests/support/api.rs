@@ -156,8 +156,6 @@ struct World {
     repositories: BTreeMap<u64, Repo>,
     page_cap: usize,
     key: String,
-    /// The Date header; empty for none.
-    date: String,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -202,7 +200,6 @@ impl Api {
             repositories,
             page_cap: 1000,
             key: KEY.into(),
-            date: String::new(),
         });
         let shared = Arc::new(Shared {
             tls: Mutex::new(tls),
@@ -257,12 +254,6 @@ impl Api {
     /// Changes the repositories, by id.
     pub fn change(&self, change: impl FnOnce(&mut BTreeMap<u64, Repo>)) {
         change(&mut lock(&self.shared.world).repositories);
-    }
-
-    /// Sets the clock of the API, an HTTP date in each response. Without it there is no Date
-    /// header.
-    pub fn set_clock(&self, date: &str) {
-        date.clone_into(&mut lock(&self.shared.world).date);
     }
 
     /// Replies like this to the chosen requests until [`Self::heal`].
@@ -357,14 +348,7 @@ impl Shared {
             .rev()
             .filter(|(target, _)| target.holds(&request))
             .find_map(|(_, rule)| rule(&request));
-        scripted.unwrap_or_else(|| {
-            let world = lock(&self.world);
-            let reply = world.answer(&request);
-            match &*world.date {
-                "" => reply,
-                date => reply.header("date", date),
-            }
-        })
+        scripted.unwrap_or_else(|| lock(&self.world).answer(&request))
     }
 }
 

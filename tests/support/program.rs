@@ -16,7 +16,6 @@
 //! | `{"lose": [1]}` | answers 404 to requests for their languages |
 //! | `{"key": "…"}` | the only key that is accepted from now on; `null` refuses every key |
 //! | `{"status": 503}` | answers every request with this status; `null` ends that |
-//! | `{"clock": "Sun, 06 Nov 1994 08:49:37 GMT"}` | sends this header Date in each response; an empty one ends that |
 //! | `{"keys": true}` | answers with the keys that were sent so far, in order |
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has to end")]
@@ -53,7 +52,6 @@ enum Command {
     Lose(Vec<u64>),
     Key(Option<String>),
     Status(Option<u16>),
-    Clock(String),
     Keys(bool),
 }
 
@@ -145,7 +143,6 @@ fn obey(api: &Api, status: &Arc<Mutex<Option<u16>>>, command: Command) -> String
         // No key that is sent is empty.
         Command::Key(key) => api.accept_key(key.as_deref().unwrap_or_default()),
         Command::Status(code) => *status.lock().unwrap() = code,
-        Command::Clock(date) => api.set_clock(&date),
         Command::Keys(_) => {
             let sent = api
                 .requests(Target::Everything)

@@ -1,7 +1,7 @@
 //! Cases for each kind of problem, in which that kind is the worst finding.
 
 use super::*;
-use crate::{domain::document::Departed, support::clock::WrongClock};
+use crate::domain::document::Departed;
 
 /// A kind, a situation in which it is the worst finding, and words of its text.
 pub type Case = (ProblemKind, Known, &'static [&'static str]);
@@ -36,13 +36,6 @@ pub fn each_kind() -> Vec<Case> {
                 ..poll()
             }),
             &["could not be read completely"],
-        ),
-        (
-            ProblemKind::PollsFailing,
-            Known::with(|known| {
-                known.status.running = Some(running(ago(1), true, 1));
-            }),
-            &["has had no response for 1 h"],
         ),
         (
             ProblemKind::DataStale,
@@ -192,9 +185,9 @@ pub fn each_kind() -> Vec<Case> {
         (
             ProblemKind::RateLimited,
             Known::with(|known| {
-                known.status.rate = RequestRate::Limited;
                 let last = known.status.last.as_mut().unwrap();
                 (last.requests, last.duration) = (76, Duration::from_secs(28));
+                last.is_limited = true;
             }),
             &[
                 "limits the rate of requests",
@@ -217,19 +210,6 @@ pub fn each_kind() -> Vec<Case> {
             ProblemKind::RemovalUnconfirmed,
             Known::with(|known| known.snapshot.unconfirmed = 2),
             &["lacks 2", "their data stay"],
-        ),
-        (
-            ProblemKind::ClockWrong,
-            Known::with(|known| {
-                known.status.wrong_clock = Some(WrongClock {
-                    machine: Timestamp::from_millis(0),
-                    api: NOW,
-                });
-            }),
-            &[
-                "This machine's clock and the API's differ by more than an hour",
-                "this machine's says 1970-01-01T00:00:00Z, the API's 2026-11-21T01:30:45Z",
-            ],
         ),
     ]
 }

@@ -5,7 +5,7 @@ use super::*;
 #[test]
 fn a_consequence_points_to_its_cause_and_gives_no_advice_of_its_own() {
     let mut known = Known::ended(refused(PollFailure::Unavailable));
-    known.status.rate = RequestRate::Limited;
+    known.status.last.as_mut().unwrap().is_limited = true;
     known.snapshot.repositories[0].condition = testing::stale(ago(5), Some(failure()));
     let findings = known.findings();
     let kinds: Vec<_> = findings.iter().map(|finding| finding.kind).collect();
@@ -19,46 +19,22 @@ fn a_consequence_points_to_its_cause_and_gives_no_advice_of_its_own() {
 }
 
 #[test]
-fn failures_are_told_while_the_poll_lasts() {
-    let mut known = Known::with(|known| {
-        known.status.running = Some(PollOutcome {
-            of: Some(20),
-            failed: 4,
-            failure: Some(failed_for(Reason::Timeout)),
-            ..running(NOW, true, 10)
-        });
-    });
-    assert_eq!(known.kinds(), []);
-    known.status.running.as_mut().unwrap().failed = 5;
-    let finding = &known.findings()[0];
-    assert_eq!(
-        (finding.kind, finding.alarm),
-        (ProblemKind::PollsFailing, Some(Severity::Info))
-    );
-    assert_eq!(
-        finding.line(),
-        "The poll under way fails to read many repositories: \
-         GET https://api.test/v1/repositories: it failed; do something"
-    );
-    known.status.running.as_mut().unwrap().is_listed = false;
-    assert_eq!(known.kinds(), [], "an outage that is about to be told");
-}
-
-#[test]
 fn a_hold_is_a_finding_only_if_it_ended_a_poll() {
     let mut known = Known::with(|known| {
         known.status.held_until = Some(NOW.saturating_add(HOUR));
     });
     assert_eq!(known.kinds(), []);
-    known.status.last = Some(ended_early(PollFailure::Held));
-    known.status.rate = RequestRate::Limited;
+    known.status.last = Some(PollOutcome {
+        is_limited: true,
+        ..ended_early(PollFailure::Held)
+    });
     let findings = known.findings();
     let [finding] = &findings[..] else {
         panic!("a hold is told once: {findings:#?}");
     };
     assert_eq!(
         (finding.kind, finding.severity),
-        (ProblemKind::PollsFailing, Severity::Warning)
+        (ProblemKind::PollsFailing, Severity::Error)
     );
     let end = NOW.saturating_add(HOUR);
     let held = format!("by Retry-After, which holds all requests until {end}; ");

@@ -16,12 +16,9 @@ fn samples(instruments: &Arc<Instruments>, name: &str) -> Vec<String> {
 fn polls_requests_and_defects_are_counted_by_outcome() {
     let instruments = Instruments::new(Some("/metrics"));
     let (listing, languages) = (Operation::ListRepositories, Operation::ListLanguages);
-    let polls = PollCounts {
-        ended: 2,
-        overran: 1,
-        failed: [(PollFailure::Unauthorized, 1)].into(),
-    };
-    instruments.publish(&polls, [(("api_key", "warning"), true)]);
+    instruments.poll_ended(true, None);
+    instruments.poll_ended(false, Some(PollFailure::Unauthorized));
+    instruments.publish([(("api_key", "warning"), true)]);
     instruments.api_request(languages, Some(429), Duration::from_millis(30));
     (instruments.api_request_failures(languages, Reason::RateLimited)).inc();
     instruments.api_request(languages, None, Duration::from_secs(60));

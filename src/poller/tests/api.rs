@@ -28,8 +28,6 @@ pub struct Responses {
     /// Pages of ids and names. The empty page follows, unless `listing_breaks`.
     pub pages: Vec<Vec<(u64, &'static str)>>,
     pub listing_breaks: bool,
-    /// The header Date of the pages.
-    pub sent_at: Option<Timestamp>,
     pub page_takes: Duration,
     /// The completion of each repository; the API cannot read the others.
     pub completions: Vec<(u64, f64)>,
@@ -200,10 +198,7 @@ impl FakeSession {
             return Err(responses.failure(Reason::Cursor, "the listing broke"));
         }
         let page = page.into_iter().flatten().copied();
-        Ok(self::page(
-            page.filter(|(id, _)| *id > after),
-            responses.sent_at,
-        ))
+        Ok(self::page(page.filter(|(id, _)| *id > after)))
     }
 
     async fn languages(&self, id: RepositoryId) -> Result<LanguageList, RequestFailure> {
@@ -239,18 +234,14 @@ impl FakeSession {
 }
 
 /// Makes a page of the listing from ids and names.
-pub fn page<'a>(entries: impl Iterator<Item = (u64, &'a str)>, sent_at: Option<Timestamp>) -> Page {
+pub fn page<'a>(entries: impl Iterator<Item = (u64, &'a str)>) -> Page {
     let (mut listing, mut next) = (Listing::default(), Next::End);
     for (id, name) in entries {
         let repository = testing::repository(id, name);
         next = Next::After(repository.id);
         listing.add(repository);
     }
-    Page {
-        listing,
-        next,
-        sent_at,
-    }
+    Page { listing, next }
 }
 
 /// Makes the languages of a repository from codes and completions.

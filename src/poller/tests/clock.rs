@@ -23,26 +23,3 @@ async fn a_clock_in_the_future_is_shown_as_now_until_the_next_progress() {
     bench.poll().await;
     assert_eq!(kept(&bench), START);
 }
-
-#[tokio::test(start_paused = true)]
-async fn no_poll_has_ended_in_the_future_when_the_clock_steps_back() {
-    let mut bench = Bench::new();
-    bench.poll().await;
-    let now = START.saturating_sub(HOUR / 2);
-    bench.poller.clock = Clock::following_tokio(now);
-    let status = bench.poller.status();
-    assert_eq!(status.last.unwrap().ended_at, now);
-    assert_eq!(status.last_success_at, Some(now));
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_clock_that_differs_is_told_until_a_response_agrees() {
-    let mut bench = Bench::new();
-    for (api, differs) in [(AHEAD, true), (START, false)] {
-        bench.change(|responses| responses.sent_at = Some(api));
-        bench.poll().await;
-        let status = bench.poller.status();
-        assert_eq!(status.wrong_clock.is_some(), differs);
-        assert_eq!(status.last_success_at, Some(START));
-    }
-}

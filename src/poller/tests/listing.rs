@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::{
-    domain::{Defects, LanguageList, Listing, RepositoryId, ZeroCount},
+    domain::{Defects, Listing, RepositoryId},
     poller::log::PollLog,
     testing,
 };
@@ -289,28 +289,12 @@ async fn recreated_repositories_replace_the_old_ones_once_that_is_confirmed() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn omitted_zeros_are_judged_at_the_end_of_a_poll_by_restored_zeros_too() {
+async fn restored_zeros_count_as_spelled_out() {
     for (restored, spelled_out) in [(0.0, 1), (10.0, 0)] {
         let mut bench = Bench::new();
         bench.change(|api| api.completions = vec![(1, restored), (2, 20.0), (3, 30.0)]);
         bench.poll().await;
         bench.restart(START);
-        let list = LanguageList {
-            zeros: ZeroCount {
-                absent: 5,
-                spelled_out: 0,
-            },
-            ..LanguageList::default()
-        };
-        let id = RepositoryId::new(2).unwrap();
-        let (ledger, log) = (&mut bench.poller.ledger, &mut PollLog::default());
-        ledger.succeeded(id, list, crate::domain::Scale::PERCENT, START, log);
-        assert_eq!(bench.poller.document().zeros, ZeroCount::default());
-        bench.poller.ledger.poll_ended(Instant::now(), true);
-        let zeros = ZeroCount {
-            absent: 5,
-            spelled_out,
-        };
-        assert_eq!(bench.poller.document().zeros, zeros);
+        assert_eq!(bench.poller.document().zeros.spelled_out, spelled_out);
     }
 }

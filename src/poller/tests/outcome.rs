@@ -55,29 +55,9 @@ async fn a_lasting_failure_keeps_the_time_of_its_first_poll() {
     pass(60).await;
     let second = bench.poll().await;
     assert_eq!(second.ended_at.since(first.ended_at), HOUR);
-    let stop = second.stop.map(|stop| stop.failure.since);
-    assert_eq!(stop, since);
     bench.change(|api| api.end = None);
     bench.poll().await;
     let document = bench.poller.document();
     let failure = document.rows[1].failure.as_ref().unwrap();
     assert_eq!(Some(failure.since), since);
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_refused_key_is_not_dated_to_the_outage_before_it() {
-    let mut bench = Bench::new();
-    let mut since = Vec::new();
-    for reason in [
-        PollFailure::Held,
-        PollFailure::Unauthorized,
-        PollFailure::Unauthorized,
-    ] {
-        bench.change(|api| api.end = Some(EndOfPoll::Number(1, reason)));
-        let stop = bench.poll().await.stop.unwrap();
-        assert_eq!(stop.reason, reason);
-        since.push(stop.failure.since.since(START));
-        pass(60).await;
-    }
-    assert_eq!(since, [Duration::ZERO, HOUR, HOUR]);
 }

@@ -193,18 +193,15 @@ fn any_repository() -> impl Strategy<Value = SavedRepository> {
         },
     );
     let languages = option::of(any_languages());
-    let failures = (any::<u32>(), option::of(any_time()));
+    let failing_since = option::of(any_time());
     let departed = collection::vec(any_record(), 0..3);
-    (repository, any::<u64>(), failures, languages, departed).prop_map(
-        |(repository, last_attempt, (failures, failing_since), languages, departed)| {
-            SavedRepository {
-                repository: Arc::new(repository),
-                last_attempt,
-                failures,
-                failing_since,
-                languages,
-                departed: departed.into(),
-            }
+    (repository, any::<u64>(), failing_since, languages, departed).prop_map(
+        |(repository, last_attempt, failing_since, languages, departed)| SavedRepository {
+            repository: Arc::new(repository),
+            last_attempt,
+            failing_since,
+            languages,
+            departed: departed.into(),
         },
     )
 }

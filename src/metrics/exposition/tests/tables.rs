@@ -2,7 +2,7 @@
 
 use super::{golden::every_condition, *};
 use crate::{
-    diagnosis::{ProblemKind, Severity},
+    diagnosis::ProblemKind,
     domain::{
         links::{Links, Template},
         polling::PollOutcome,
@@ -133,14 +133,11 @@ fn tables_of_the_metrics_are_generated() {
     let kinds: Vec<_> = ProblemKind::ALL
         .iter()
         .map(|kind| {
-            let definition = kind.definition();
-            let alert = definition.alert.unwrap_or("none");
-            let severities: Vec<_> = kind.severities().map(Severity::label).collect();
-            let (label, severity) = (definition.label, severities.join(", "));
-            format!(
-                "| `{label}` | {severity} | {alert} | {} |",
-                definition.meaning
-            )
+            let severities = kind.severities().iter().map(|one| one.label());
+            let severities: Vec<_> = severities.collect();
+            let (label, severity) = (kind.label(), severities.join(", "));
+            let (alert, meaning) = (kind.alert().unwrap_or("none"), kind.meaning());
+            format!("| `{label}` | {severity} | {alert} | {meaning} |")
         })
         .collect();
     let page = with_table(&shipped, "## Translations", &rows(&translations));

@@ -88,8 +88,6 @@ pub struct World {
     pub is_revoked: bool,
     /// The number of minutes by which the clock of the machine is ahead.
     pub ahead_by: i64,
-    /// The clocks differed at the last page that the process read.
-    pub is_clock_wrong: bool,
     pub model: Model,
     pub violations: Vec<String>,
     pub requests: Vec<Instant>,
@@ -115,7 +113,6 @@ impl World {
             key: 0,
             is_revoked: false,
             ahead_by: 0,
-            is_clock_wrong: false,
             model: Model::new(),
             violations: Vec::new(),
             requests: Vec::new(),
@@ -176,7 +173,6 @@ impl World {
     /// Follows the start of a process. The state keeps no hold, and polled repositories only.
     pub fn start(&mut self, filters: Filters) {
         self.held_until = None;
-        self.is_clock_wrong = false;
         self.poll.ended = None;
         self.model.restart(filters);
     }
@@ -252,7 +248,7 @@ impl World {
         let after = after.map_or(0, RepositoryId::get);
         let entries = self.account.range(after + 1..).take(PAGE);
         let entries = entries.map(|(id, account)| (*id, account.name.as_str()));
-        let mut page = api::page(entries, Some(self.right_time()));
+        let mut page = api::page(entries);
         if let Some(defect) = self.bad_entry
             && after == 0
         {
@@ -268,7 +264,6 @@ impl World {
             let (id, name) = (repository.id.get(), repository.name.to_string());
             self.poll.pages.insert(id, name);
         }
-        self.is_clock_wrong = self.ahead_by.abs() > 60;
         if page.next == Next::End {
             self.poll.is_open = false;
             self.poll.is_listed = true;

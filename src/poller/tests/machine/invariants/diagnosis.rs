@@ -4,9 +4,7 @@ use super::*;
 use crate::{
     diagnosis::{
         Finding,
-        ProblemKind::{
-            self, ApiKey, ClockWrong, CompletionScale, DataStale, PollsFailing, RateLimited,
-        },
+        ProblemKind::{self, ApiKey, CompletionScale, DataStale, PollsFailing, RateLimited},
         findings, headline,
     },
     domain::{State, document::Row},
@@ -81,8 +79,6 @@ impl World {
         let mut since = diagnosis.findings.iter().map(|finding| finding.since);
         let is_past = since.all(|since| since <= Some(document.taken_at));
         diagnosis.expect("findings begin in the past", is_past);
-        let is_found = diagnosis.of(ClockWrong).is_some();
-        diagnosis.expect("the clock is judged", is_found == self.is_clock_wrong);
         // Data that are too old to be shown tell the scale, too.
         let known = document.rows.iter().flat_map(|row| &*row.known);
         let known: Vec<_> = known.filter_map(|one| one.completion).collect();
