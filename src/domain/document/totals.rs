@@ -125,12 +125,6 @@ impl Totals {
         self.counted > 0 && self.ready == self.counted
     }
 
-    /// Returns the share of the translations that are ready; `None` if there are none.
-    pub fn ready_ratio(&self) -> Option<f64> {
-        let part = |count| u32::try_from(count).map_or(f64::INFINITY, f64::from);
-        (self.counted > 0).then(|| part(self.ready) / part(self.counted))
-    }
-
     /// Counts the translations that are known to be below their targets.
     pub fn behind(&self) -> usize {
         self.unready() - self.unknown

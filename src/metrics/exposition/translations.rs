@@ -4,7 +4,7 @@
 //! All of them are gauges, so one text is valid both as OpenMetrics 1.0.0 and as text 0.0.4.
 
 use crate::{
-    domain::document::{Document, Problem, Row, Totals, Translation, languages, translations},
+    domain::document::{Document, Problem, Row, Translation, translations},
     metrics::encode::gauges,
 };
 use prometheus_client::{
@@ -122,15 +122,6 @@ fn encode_names(document: &Document, to: &mut DescriptorEncoder<'_>) -> fmt::Res
         "Name of a language in the first repository that has one, empty if none has; always 1",
         names.map(|(code, name)| ([("language", code), ("name", name)], 1_u64)),
         Some,
-    )?;
-    let languages = languages(&document.rows).into_iter();
-    read(
-        to,
-        "translation_language_ready_ratio",
-        "Share of the translations into a language that are ready, of those whose target is not 0; \
-         absent if there are none",
-        languages.map(|(code, totals)| ([("language", code)], totals)),
-        |totals: Totals| totals.ready_ratio(),
     )
 }
 
