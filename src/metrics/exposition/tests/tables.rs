@@ -13,12 +13,17 @@ use std::{collections::BTreeSet, fs};
 
 /// The metrics that no dashboard and no alert reads, because the diagnosis or another metric says
 /// the same.
-const UNUSED: [&str; 10] = [
+const UNUSED: [&str; 15] = [
     "translation_repository_created_timestamp_seconds",
-    "translation_exporter_completion_out_of_scale",
     "translation_exporter_last_poll_timestamp_seconds",
     "translation_exporter_api_held_until_timestamp_seconds",
+    "translation_exporter_completion_out_of_scale",
+    "translation_exporter_state_writes_total",
+    "translation_exporter_state_write_failures_total",
+    "translation_exporter_tls_handshake_failures_total",
+    "translation_exporter_http_requests_total",
     "translation_exporter_tls_certificate_expiry_timestamp_seconds",
+    "translation_exporter_log_lines_dropped_total",
     "process_virtual_memory_bytes",
     "process_threads",
     "process_open_fds",
