@@ -28,7 +28,7 @@ pub use verdict::{NotReady, departures, verdict};
 use crate::{
     diagnosis::Finding,
     domain::{
-        Failure,
+        Failure, TranslationProblem,
         document::{Row, Totals, Translation, View},
         polling::PollOutcome,
     },
@@ -122,7 +122,7 @@ impl Report<'_> {
     /// Describes what to act on first. `whose` names the translation.
     fn actions(&self, whose: impl Fn(&Row, &Translation) -> String) -> Vec<String> {
         let now = self.view.document.taken_at;
-        let actions = self.view.actions(None).into_iter();
+        let actions = self.view.actions(TranslationProblem::ALL).into_iter();
         let actions: Vec<_> = actions.filter(|(row, _)| row.is_read()).collect();
         let (first, others) = actions.split_at(actions.len().min(MOST_ACTIONS));
         let lines = first.iter().map(|(row, one)| {

@@ -13,7 +13,6 @@ mod verdict;
 mod view;
 
 pub use super::NotJudged;
-pub use actions::by_urgency;
 pub use judge::{ESTIMATE_NEEDS, Judge};
 pub use selection::Selection;
 pub use totals::Totals;
@@ -149,6 +148,14 @@ pub enum Readiness {
 impl Translation {
     pub fn code(&self) -> &str {
         &self.language.code
+    }
+
+    /// Returns the name of the language, or its code if the API reports no name.
+    pub fn name(&self) -> &str {
+        match &*self.language.name {
+            "" => self.code(),
+            name => name,
+        }
     }
 
     /// Returns the target; without an entry, the default one.

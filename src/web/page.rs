@@ -14,12 +14,12 @@ use crate::{
 };
 use axum::{
     extract::{Query, State},
-    http::{StatusCode, header},
+    http::header,
     response::{Html, IntoResponse, Response, Result},
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
 use ring::digest::{SHA256, digest};
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 /// Returns the policy of the page: a browser loads, runs and frames nothing. Hashes admit the
 /// styles in the page, and `data:` its icon.
@@ -35,20 +35,17 @@ fn policy() -> String {
 /// Handles requests for the page.
 pub async fn show(
     State(state): State<Arc<AppState>>,
-    Query(parameters): Query<Vec<(String, String)>>,
+    Query(parameters): Query<BTreeMap<String, String>>,
 ) -> Result<Response> {
-    let query = html::Query::new(&parameters);
-    let query = query.map_err(|message| (StatusCode::BAD_REQUEST, message))?;
+    let query = html::Query(parameters);
     // A minute, for a page on a wall.
-    let refresh = (query.refresh == "1").then_some([(header::REFRESH, "60")]);
+    let refresh = (query.get("refresh") == "1").then_some([(header::REFRESH, "60")]);
     let policy = policy();
     let headers = [
         (header::REFERRER_POLICY, "no-referrer"),
         (header::CONTENT_SECURITY_POLICY, &*policy),
     ];
-    let globs = query.others("page");
-    let globs = globs.iter().map(|(name, glob)| (*name, (*glob).to_owned()));
-    let globs: Vec<_> = globs.collect();
+    let globs: Vec<_> = query.0.clone().into_iter().collect();
     let body = render(&globs, move |selection: Selection| {
         let current = state.current();
         let page = Page {

@@ -8,15 +8,22 @@ use crate::{
 use std::cmp::Ordering;
 
 impl View<'_> {
-    /// Returns the translations with problems, or with one kind of them, by date, then by gap.
-    /// Stale ones are among them.
-    pub fn actions(&self, only: Option<TranslationProblem>) -> Vec<(&Row, &Translation)> {
+    /// Returns the translations with a problem of these kinds, or all that are not ready if there
+    /// are no kinds: by date, then by gap. One without a date comes last. Stale ones are among them.
+    pub fn actions(&self, kinds: &[TranslationProblem]) -> Vec<(&Row, &Translation)> {
         let rows = self.rows.iter();
         let known = rows.flat_map(|row| row.known.iter().map(move |one| (row, one)));
         let mut actions: Vec<_> = known
-            .filter(|(_, one)| only.map_or(!one.problems.is_empty(), |kind| one.has(kind)))
+            .filter(|(_, one)| {
+                kinds.is_empty() && one.is_unready() || kinds.iter().any(|kind| one.has(*kind))
+            })
             .collect();
-        by_urgency(&mut actions);
+        actions.sort_by(|(_, one), (_, other)| {
+            let due = |one: &Translation| (one.target().due.is_none(), one.target().due);
+            let gaps = other.gap().partial_cmp(&one.gap());
+            let gaps = gaps.unwrap_or(Ordering::Equal);
+            due(one).cmp(&due(other)).then(gaps)
+        });
         actions
     }
 
@@ -29,17 +36,6 @@ impl View<'_> {
             .filter(|_| one.not_judged == Some(NotJudged::TooEarly));
         Some(first?.saturating_add(stalled_after))
     }
-}
-
-/// Sorts translations by date, then by gap, the largest first. One without a date comes last.
-pub fn by_urgency(translations: &mut [(&Row, &Translation)]) {
-    translations.sort_by(|(_, one), (_, other)| {
-        let due = |one: &Translation| (one.target().due.is_none(), one.target().due);
-        let gaps = other.gap().partial_cmp(&one.gap());
-        due(one)
-            .cmp(&due(other))
-            .then(gaps.unwrap_or(Ordering::Equal))
-    });
 }
 
 impl Translation {

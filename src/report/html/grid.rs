@@ -26,14 +26,14 @@ impl<'a> Grid<'a> {
     /// Selects and sorts `rows`, which come sorted by name, and keeps one page of at most `size`.
     /// Stale repositories have the figures of their last read.
     pub fn new(rows: &'a [Row], query: &Query, size: usize) -> Self {
-        let (wanted, only) = (query.q.trim().to_lowercase(), query.only());
+        let wanted = query.get("q").trim().to_lowercase();
         let all = rows
             .iter()
             .filter(|row| row.name().to_lowercase().contains(&wanted));
         let all = all.map(|row| (row, Totals::of_translations(&row.known)));
-        let found = all.filter(|(_, totals)| match only {
-            Some(kind) => totals.count(kind) > 0,
-            None => !query.is_only() || !totals.problems.is_empty(),
+        let found = all.filter(|(_, totals)| {
+            let only = query.only();
+            only.is_none_or(|kinds| kinds.iter().any(|kind| totals.count(*kind) > 0))
         });
         let found: Vec<_> = found.collect();
         let count = found.len();
@@ -47,7 +47,7 @@ impl<'a> Grid<'a> {
         let (done, mut rows): (Vec<_>, Vec<_>) = found.into_iter().partition(is_done);
         query.order().sort(&mut rows, |(_, totals)| totals);
         let pages = rows.len().div_ceil(size).max(1);
-        let page = query.page.clamp(1, pages);
+        let page = query.get("page").parse().unwrap_or(1).clamp(1, pages);
         rows.drain(..(page - 1) * size);
         rows.truncate(size);
         Self {

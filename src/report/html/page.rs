@@ -2,15 +2,13 @@
 
 use super::{
     grid::{Grid, ROWS},
-    query::{ANY, Query},
+    query::Query,
 };
 use crate::{
     diagnosis::{self, Finding, ProblemKind, Severity},
     domain::{
         State, TranslationProblem,
-        document::{
-            Cause, Document, Readiness, Row, Totals, Translation, View, by_urgency, languages,
-        },
+        document::{Cause, Document, Row, Totals, Translation, View, languages},
         polling::PollOutcome,
     },
     report::{
@@ -99,7 +97,7 @@ impl Page<'_> {
 
     /// Returns whether the page is to be read as it is: nothing is folded, and there is no choice.
     fn is_static(&self) -> bool {
-        self.is_file() || self.query.print == "1"
+        self.is_file() || self.query.get("print") == "1"
     }
 
     /// Returns the time of the last read of any chosen repository, or of the stale ones.
@@ -111,28 +109,31 @@ impl Page<'_> {
 
     /// Names what is selected.
     fn selection(&self, names: &BTreeMap<&str, &str>) -> String {
-        let Query { repo, language, .. } = self.query;
-        let language = match names.get(&**language) {
-            Some(name) => format!("{name} ({language})"),
-            None => language.clone(),
+        let code = self.query.get("language");
+        let language = match language_name(names, code) {
+            name if name == code => code.to_owned(),
+            name => format!("{name} ({code})"),
         };
-        match (&*language, &**repo) {
+        match (&*language, self.query.get("repo")) {
             ("", repo) => repo.to_owned(),
             (language, "") => language.to_owned(),
             (language, repo) => format!("{language} of {repo}"),
         }
     }
 
-    /// Returns the translations to act on, and the number of those that are left out.
+    /// Returns the translations to act on, and the number of those that are left out. A part of the
+    /// page lists everything that is not ready.
     fn actions(&self) -> (Vec<(&Row, &Translation)>, usize) {
-        let mut actions = self.view.actions(self.query.only());
-        let all = actions.len();
-        actions.truncate(if self.query.is_only() || self.is_static() {
-            MOST
+        let (only, is_of_all) = (self.query.only(), self.query.is_of_all());
+        let all: &[_] = if is_of_all {
+            TranslationProblem::ALL
         } else {
-            FIRST
-        });
-        let left = all - actions.len();
+            &[]
+        };
+        let mut actions = self.view.actions(only.unwrap_or(all));
+        let is_short = is_of_all && only.is_none() && !self.is_static();
+        let shown = actions.len().min(if is_short { FIRST } else { MOST });
+        let left = actions.split_off(shown).len();
         (actions, left)
     }
 
@@ -141,44 +142,11 @@ impl Page<'_> {
         Grid::new(&self.view.rows, self.query, size)
     }
 
-    /// Returns the translations of these rows that are not ready.
-    fn unready<'a>(&self, rows: &[(&'a Row, Totals)]) -> Vec<(&'a Row, &'a Translation)> {
-        let known = rows
-            .iter()
-            .flat_map(|(row, _)| row.known.iter().map(move |one| (*row, one)));
-        let mut unready: Vec<_> = known.filter(|(_, one)| !one.is_ready()).collect();
-        if self.query.order() == Order::Urgent {
-            by_urgency(&mut unready);
-        }
-        unready
-    }
-
-    /// Returns code and name of the languages that the search finds.
-    fn found<'a>(&self, names: &BTreeMap<&'a str, &'a str>) -> Vec<(&'a str, &'a str)> {
-        let wanted = self.query.q.trim().to_lowercase();
-        let names = names.iter().map(|(code, name)| (*code, *name));
-        let found = names.filter(|(code, name)| {
-            code.to_lowercase() == wanted || name.to_lowercase().contains(&wanted)
-        });
-        found.take(ROWS).collect()
-    }
-
+    /// Returns the languages, the furthest behind first.
     fn languages(&self) -> Vec<(&str, Totals)> {
         let mut languages = languages(&*self.view.rows);
-        let order = Order::of_languages(self.query.order());
-        order.sort(&mut languages, |(_, totals)| totals);
+        Order::Gap.sort(&mut languages, |(_, totals)| totals);
         languages
-    }
-
-    /// Returns the name of each language that has one, also of stale repositories.
-    fn names(&self) -> BTreeMap<&str, &str> {
-        let known = self.view.rows.iter().flat_map(|row| &*row.known);
-        let named = known.filter(|one| !one.language.name.is_empty());
-        // Of several names, the first remains.
-        named
-            .rev()
-            .map(|one| (one.code(), &*one.language.name))
-            .collect()
     }
 
     /// Returns the causes of failing repositories, for the finding that reports them.
@@ -203,7 +171,8 @@ fn tone(news: Option<Severity>) -> (&'static str, &'static str) {
 
 /// Returns the name of a language, or its code if the API reports no name.
 fn language_name<'a>(names: &BTreeMap<&str, &'a str>, code: &'a str) -> &'a str {
-    names.get(code).copied().unwrap_or(code)
+    let name = names.get(code).filter(|name| !name.is_empty());
+    name.unwrap_or(&code)
 }
 
 /// Returns the class of a cell: the gap in four steps, or that it is overdue, paused or unknown.
@@ -222,19 +191,10 @@ fn class(one: &Translation) -> &'static str {
 
 /// Returns the text of a cell: a figure and the marks, or a tick.
 fn figure(one: &Translation) -> String {
-    match one.readiness {
-        Readiness::Ready => "\u{2713}".to_owned(),
-        _ => percent(one.ratio).replace('%', "") + &words::marks(one),
-    }
-}
-
-/// Describes a translation by itself, for the name of a link.
-fn label(names: &BTreeMap<&str, &str>, row: &Row, one: &Translation) -> String {
-    let language = language_name(names, one.code());
-    let label = format!("{language} of {}: {}", row.name(), percent(one.ratio));
-    match problems(one) {
-        problems if problems.is_empty() => label,
-        problems => format!("{label}, {problems}"),
+    if one.is_ready() {
+        "\u{2713}".to_owned()
+    } else {
+        percent(one.ratio).replace('%', "") + &words::marks(one)
     }
 }
 

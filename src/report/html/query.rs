@@ -1,77 +1,42 @@
 //! The query of a page: `repo` and `language` select the part of the document that the whole page
-//! is about; `q`, `only`, `sort` and `page` choose and order what its lists show.
+//! is about; `q`, `only`, `sort` and `page` choose and order what its lists show. `refresh=1` loads
+//! the page again every minute, and `print=1` opens all that is folded.
 
 use crate::{domain::TranslationProblem, report::order::Order};
+use std::collections::BTreeMap;
 use url::form_urlencoded::Serializer;
+
+/// The parameters that links carry on.
+const CARRIED: [&str; 5] = ["repo", "language", "only", "sort", "q"];
 
 /// The choices of a visitor. An empty text chooses nothing.
 #[derive(Debug, Default)]
-pub struct Query {
-    /// A glob on the selected repositories.
-    pub repo: String,
-    /// A glob on the selected languages.
-    pub language: String,
-    /// A part of the names of the rows to show.
-    pub q: String,
-    /// The label of a problem that is shown alone, or `any`.
-    only: String,
-    /// The label of an [`Order`].
-    sort: String,
-    /// The number of the page, from 1; it may be beyond the last page.
-    pub page: usize,
-    /// `1` makes the browser load the page again every minute. No link carries it on.
-    pub refresh: String,
-    /// `1` opens all that is folded, for a print. No link carries it on.
-    pub print: String,
-}
+pub struct Query(pub BTreeMap<String, String>);
 
 impl Query {
-    /// Reads the parameters of a request. The last value that is not empty counts.
-    ///
-    /// # Errors
-    /// Fails with a message for the visitor if `page` is no number.
-    pub fn new(parameters: &[(String, String)]) -> Result<Self, &'static str> {
-        let value = |name| {
-            let mut values = parameters.iter().rev();
-            let found = values.find(|(key, value)| key == name && !value.is_empty());
-            found.map(|(_, value)| value.clone()).unwrap_or_default()
-        };
-        let page = match value("page") {
-            page if page.is_empty() => Ok(1),
-            page => page.parse(),
-        };
-        Ok(Self {
-            repo: value("repo"),
-            language: value("language"),
-            q: value("q"),
-            only: value("only"),
-            sort: value("sort"),
-            page: page.map_err(
-                |_| "page is not the number of a page; write one from 1, or leave it out\n",
-            )?,
-            refresh: value("refresh"),
-            print: value("print"),
-        })
+    pub fn get(&self, name: &str) -> &str {
+        self.0.get(name).map_or("", String::as_str)
     }
 
     pub fn is_of_all(&self) -> bool {
-        self.repo.is_empty() && self.language.is_empty()
+        self.get("repo").is_empty() && self.get("language").is_empty()
     }
 
-    /// Returns whether problems alone are shown, of one kind or of any.
-    pub fn is_only(&self) -> bool {
-        self.only == ANY || self.only().is_some()
-    }
-
-    pub fn only(&self) -> Option<TranslationProblem> {
-        let mut kinds = TranslationProblem::ALL.iter().copied();
-        kinds.find(|kind| kind.label() == self.only)
+    /// Returns the kinds of problems that are shown alone; `None` shows everything.
+    pub fn only(&self) -> Option<&'static [TranslationProblem]> {
+        match self.get("only") {
+            "any" => Some(TranslationProblem::ALL),
+            label => {
+                let mut kinds = TranslationProblem::ALL.chunks(1);
+                kinds.find(|kind| kind[0].label() == label)
+            }
+        }
     }
 
     pub fn order(&self) -> Order {
         let mut orders = Order::ALL.into_iter();
-        let order = orders.find(|order| order.label() == self.sort);
-        order.unwrap_or(Order::Urgent)
+        let order = orders.find(|(_, label, _)| *label == self.get("sort"));
+        order.map_or(Order::Urgent, |(order, ..)| order)
     }
 
     /// Returns the link to one repository or language, by the name of the parameter.
@@ -89,32 +54,13 @@ impl Query {
         link.finish()
     }
 
-    /// Returns the query of the same selection for other outputs.
-    pub fn selection(&self) -> String {
-        let selection = Self {
-            repo: self.repo.clone(),
-            ..Self::default()
-        };
-        selection.with("language", &self.language)
-    }
-
     /// Returns the other parameters that have a value.
-    pub fn others(&self, parameter: &str) -> Vec<(&'static str, &str)> {
-        let parameters = [
-            ("repo", &*self.repo),
-            ("language", &self.language),
-            ("only", &self.only),
-            ("sort", &self.sort),
-            ("q", &self.q),
-        ];
-        let others = parameters.into_iter();
-        let others = others.filter(|(name, value)| *name != parameter && !value.is_empty());
-        others.collect()
+    pub fn others(&self, parameter: &str) -> impl Iterator<Item = (&'static str, &str)> {
+        let others = CARRIED.into_iter().filter(move |name| *name != parameter);
+        let others = others.map(|name| (name, self.get(name)));
+        others.filter(|(_, value)| !value.is_empty())
     }
 }
-
-/// The value of `only` for problems of any kind.
-pub const ANY: &str = "any";
 
 #[cfg(test)]
 mod tests {
@@ -122,17 +68,13 @@ mod tests {
 
     #[test]
     fn a_link_changes_one_parameter_and_begins_at_the_first_page() {
-        let query = Query {
-            q: "a&b=\"<c> d".to_owned(),
-            language: "pt+BR".to_owned(),
-            page: 3,
-            ..Query::default()
-        };
+        let parameters = [("q", "a&b=\"<c> d"), ("language", "pt+BR"), ("page", "3")];
+        let parameters = parameters.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let query = Query(parameters.into());
         let link = "?language=pt%2BBR&q=a%26b%3D%22%3Cc%3E+d";
         assert_eq!(query.with("only", ""), link);
         assert_eq!(query.with("page", "2"), format!("{link}&page=2"));
         assert_eq!(query.with("q", ""), "?language=pt%2BBR");
-        assert_eq!(query.selection(), "?language=pt%2BBR");
         assert_eq!(Query::to("repo", "a/[b]"), "?repo=a%2F%5B%5B%5Db%5B%5D%5D");
     }
 }

