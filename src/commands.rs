@@ -19,7 +19,6 @@ use crate::{
     config::{self, Config, ConfigError, Options},
     domain::{Failure, Settings},
     metrics::instruments::Instruments,
-    report::NotReady,
     server::{listen, web_config::WebConfigFile},
     state::{DEMO, SavedState, StateFile},
     support::{clock::Clock, hint::SetupError, logging},
@@ -37,8 +36,8 @@ pub enum RunError {
     #[error(transparent)]
     Setup(#[from] SetupError),
     /// `once` read everything, but the targets are not met.
-    #[error(transparent)]
-    NotReady(#[from] NotReady),
+    #[error("below their targets:\n{0}")]
+    NotReady(String),
     /// The command failed while running.
     #[error("{0:#}")]
     Running(#[from] anyhow::Error),
@@ -52,8 +51,8 @@ impl RunError {
 
     pub fn exit_code(&self) -> u8 {
         match self {
-            Self::NotReady(NotReady::Behind(_)) => 3,
-            Self::Running(_) | Self::NotReady(_) => 1,
+            Self::NotReady(_) => 3,
+            Self::Running(_) => 1,
             _ => 2,
         }
     }

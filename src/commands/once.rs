@@ -14,16 +14,15 @@ use crate::{
     diagnosis::{self, Finding, ProblemKind},
     domain::{
         Settings,
-        document::{Document, Row, Selection, Translation, View},
+        document::{Document, Row, Selection, Translation, Verdict, View},
         polling::PollOutcome,
         targets::Targets,
     },
     metrics::instruments::Instruments,
     poller::{Poller, Saver},
-    report::{Since, departures, verdict},
+    report::{Report, Since},
     support::{
         clock::Clock,
-        hint::SetupError,
         logging::{self, LogSettings},
     },
 };
@@ -51,7 +50,10 @@ pub async fn once(options: &Options, arguments: Once) -> Result<(), RunError> {
     output::check(&arguments.outputs, &used(options, &config, &arguments))?;
     let selection = Selection::new(&arguments.repositories, &arguments.languages)
         .map_err(|error| anyhow!("cannot use the globs of the command line: {error}"))?;
-    let since = earlier_data(&arguments, &selection).await?;
+    let since = match arguments.since.clone() {
+        Some(path) => Some(Arc::new(off_the_runtime(move || Since::read(&path)).await?)),
+        None => None,
+    };
     let bar = progress_bar()?;
     logging::init(&log_settings(&config), Some(bar.clone()));
     let instruments = Instruments::new(None);
@@ -101,8 +103,7 @@ pub async fn once(options: &Options, arguments: Once) -> Result<(), RunError> {
         return Err(anyhow!(unmatched).into());
     }
     if arguments.require_targets || arguments.require.is_some() {
-        departures(&chosen).for_each(|line| logging::print(&line));
-        logging::print(&verdict(&chosen, arguments.require)?);
+        judge(&results.report())?;
     }
     Ok(())
 }
@@ -117,19 +118,6 @@ fn used<'a>(options: &'a Options, config: &'a Config, arguments: &'a Once) -> Ve
         arguments.since.as_deref(),
     ];
     files.into_iter().flatten().collect()
-}
-
-/// Reads the earlier data of `--since`.
-async fn earlier_data(
-    arguments: &Once,
-    selection: &Selection,
-) -> Result<Option<Arc<Since>>, SetupError> {
-    let Some(path) = arguments.since.clone() else {
-        return Ok(None);
-    };
-    let selection = selection.clone();
-    let since = off_the_runtime(move || Since::read(&path, &selection)).await?;
-    Ok(Some(Arc::new(since)))
 }
 
 /// Returns the progress bar, which stays invisible unless stderr is a terminal.
@@ -252,6 +240,17 @@ fn check(results: &Results, signal: Option<&str>) -> anyhow::Result<()> {
     if let Some(failure) = results.instruments.facts().state_not_saved {
         let what = failure.what;
         bail!("the result was printed, but the state was not saved: {what}");
+    }
+    Ok(())
+}
+
+/// Prints the verdict of the gate. Fails unless everything is ready.
+fn judge(report: &Report<'_>) -> Result<(), RunError> {
+    let gate = report.gate();
+    match report.view.verdict() {
+        Verdict::NotReady => return Err(RunError::NotReady(gate)),
+        Verdict::Unknown(_) => return Err(anyhow!(gate).into()),
+        Verdict::Ready => logging::print(&gate),
     }
     Ok(())
 }

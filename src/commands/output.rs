@@ -68,7 +68,8 @@ pub fn check(outputs: &[Destination], used: &[&Path]) -> Result<(), SetupError> 
 }
 
 impl Results {
-    fn report(&self) -> Report<'_> {
+    /// Returns what was chosen.
+    pub fn report(&self) -> Report<'_> {
         Report {
             view: self.selection.of(&self.document),
             findings: &self.findings,

@@ -1,6 +1,6 @@
 //! The JSON that Shields reads as an endpoint: <https://shields.io/badges/endpoint-badge>.
 
-use super::{Report, ready};
+use super::{Report, words::ready};
 use crate::domain::{TranslationProblem, document::Verdict};
 use serde_json::json;
 
@@ -16,7 +16,7 @@ pub fn badge(report: &Report<'_>) -> String {
     let badge = json!({
         "schemaVersion": 1,
         "label": "translations",
-        "message": ready(totals),
+        "message": ready(totals).replace(" translations", ""),
         "color": color,
     });
     format!("{badge}\n")

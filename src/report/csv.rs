@@ -28,8 +28,7 @@ const COLUMNS: [(&str, &str); 16] = [
 
 /// Encodes a header and a line for each chosen language of each chosen repository, piece by piece.
 /// An unknown value is empty. The byte order mark tells spreadsheets that it is UTF-8. With earlier
-/// data, the last two columns are the change of the ratio and the state that the language entered,
-/// and languages that are no longer listed follow.
+/// data, the last two columns are the change of the ratio and the state that the language entered.
 pub fn csv(
     document: Arc<Document>,
     selection: Selection,
@@ -40,16 +39,6 @@ pub fn csv(
         .iter()
         .map(|(name, _)| (*name).to_owned());
     let head = "\u{feff}".to_owned() + &lines([names.collect()]);
-    let unlisted = since.as_ref().map(|since| {
-        let view = selection.of(&document);
-        let unlisted = since.unlisted(&view).map(|(id, name, code)| {
-            let mut line = vec![text(name), id.to_owned(), text(code)];
-            line.resize(columns - 1, String::new());
-            line.push("unlisted".to_owned());
-            line
-        });
-        lines(unlisted)
-    });
     let selection = selection.resolved(&document);
     let rows = (0..document.rows.len()).filter_map(move |index| {
         let row = selection.of_row(&document.rows[index])?;
@@ -70,7 +59,7 @@ pub fn csv(
             cells.collect()
         })))
     });
-    once(head).chain(rows).chain(unlisted)
+    once(head).chain(rows)
 }
 
 fn lines(lines: impl IntoIterator<Item = Vec<String>>) -> String {

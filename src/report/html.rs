@@ -18,6 +18,7 @@ pub fn page(report: &Report<'_>) -> String {
         api: report.api,
         view: &report.view,
         findings: report.findings,
+        since: report.since.as_deref(),
         query: &Query::default(),
     };
     page.html()

@@ -25,7 +25,7 @@ pub fn json(
     selection: Selection,
     since: Option<Arc<Since>>,
 ) -> impl Iterator<Item = String> + Send + use<> {
-    let head = head(&selection.of(&document), since.as_deref());
+    let head = head(&selection.of(&document));
     let selection = selection.resolved(&document);
     let mut separator = "";
     let rows = (0..document.rows.len()).filter_map(move |index| {
@@ -37,10 +37,10 @@ pub fn json(
 }
 
 /// Encodes the document up to its first repository.
-fn head(view: &View<'_>, since: Option<&Since>) -> String {
+fn head(view: &View<'_>) -> String {
     let document = view.document;
     let poll = document.status.last.as_ref();
-    let mut head = json!({
+    let head = json!({
         "version": 1,
         "taken_at": document.taken_at.to_string(),
         "complete": document.is_complete(),
@@ -61,16 +61,8 @@ fn head(view: &View<'_>, since: Option<&Since>) -> String {
         "filtered": document.filtered,
         "unread": view.unread(),
         "summary": summary(&view.totals),
+        "repositories": [],
     });
-    if let Some(since) = since {
-        let unlisted = since.unlisted(view);
-        head["unlisted"] = unlisted
-            .map(
-                |(_, repository, language)| json!({"repository": repository, "language": language}),
-            )
-            .collect();
-    }
-    head["repositories"] = json!([]);
     format!("{head:#}").trim_end_matches("]\n}").to_owned()
 }
 
@@ -120,11 +112,11 @@ fn language(document: &Document, row: &Row, one: &Translation, since: Option<&Si
     if one.is_missing {
         language["missing"] = true.into();
     }
-    if let Some(change) = since.and_then(|since| since.change(row, one)) {
-        language["change"] = change.into();
-    }
-    if let Some(became) = since.and_then(|since| since.became(row, one)) {
-        language["became"] = became.into();
+    if let Some(since) = since {
+        let earlier = since.ratio(row, one);
+        let change = one.ratio.zip(earlier).map(|(now, then)| now - then);
+        language["change"] = change.map(twelve_decimals).into();
+        language["became"] = one.became(earlier, since.taken_at).into();
     }
     language
 }

@@ -2,42 +2,37 @@
 
 use super::{
     Report, cell,
-    words::{fraction, marks, more, percent},
+    words::{fraction, more, percent},
 };
-use crate::domain::document::{Row, Translation};
+use crate::domain::{
+    TranslationProblem,
+    document::{Row, Translation},
+};
 
-/// The maximum number of languages named for a repository.
-const MOST_NAMED: usize = 12;
-
-/// Returns the answer with its time, the changes, the failures, what to act on first, and a table of
-/// the repositories, the most urgent first. Counts what does not fit into [`Report::max_size`].
+/// Returns the answer with its time, the failures, what to act on first, and a table of the
+/// repositories, the furthest behind first. Counts what does not fit into [`Report::max_size`].
 pub fn markdown(report: &Report<'_>) -> String {
-    let list = |heading: &str, lines: &[String]| {
-        let lines = lines.iter().map(|line| format!("- {line}\n"));
-        section(
-            &format!("{heading}\n"),
-            &lines.collect::<Vec<_>>(),
-            report.max_size / 5,
-        )
-    };
-    let escaped = |lines: &[String]| lines.iter().map(|line| escaped(line)).collect::<Vec<_>>();
-    let answer = escaped(&report.answer());
-    let mut text = format!("**{}**\n\n{}\n", answer[0], answer[1..].join("\n\n"));
-    if let Some((heading, changes)) = report.changes() {
-        text += &list(&format!("**{heading}:**"), &escaped(&changes));
-    }
-    text += &list("**Could not be read:**", &escaped(&report.failures()));
-    let actions = report.actions(|row, one| {
-        let name = linked(row.name(), report.view.document.repository_url(row));
-        format!("{} of {name}", code(report, row, one))
+    let item = |text: String| format!("- {text}\n");
+    let answer: Vec<_> = report.answer().iter().map(|text| escaped(text)).collect();
+    let failures = report.failures();
+    let failures = failures.iter().map(|text| item(escaped(text)));
+    let actions = report.actions(TranslationProblem::ALL, |row, one| {
+        format!("{} of {}", code(report, row, one), name(report, row))
     });
-    text += &list("### Act first", &actions);
     let rows = report.rows();
     let rows = rows.iter().filter(|row| !row.translations().is_empty());
-    let rows: Vec<_> = rows.map(|row| line(report, row)).collect();
-    let heading = "| Repository | Completion | Ready | Due | Not ready |\n|:--|--:|--:|:--|:--|";
-    let left = report.max_size.saturating_sub(text.len());
-    text + &section(heading, &rows, left)
+    let rows = rows.map(|row| line(report, row));
+    let columns = "| Repository | Completion | Ready | Due | Not ready |\n|:--|--:|--:|:--|:--|";
+    let mut text = format!("**{}**\n\n{}\n", answer[0], answer[1..].join("\n\n"));
+    for (heading, lines) in [
+        ("**Could not be read:**\n", failures.collect::<Vec<_>>()),
+        ("### Act first\n", actions.into_iter().map(item).collect()),
+        (columns, rows.collect()),
+    ] {
+        let left = report.max_size.saturating_sub(text.len());
+        text += &section(heading, &lines, left);
+    }
+    text
 }
 
 /// Returns a heading and the lines that fit into `size` bytes; nothing without lines.
@@ -58,40 +53,25 @@ fn section(heading: &str, lines: &[String], size: usize) -> String {
 }
 
 fn line(report: &Report<'_>, row: &Row) -> String {
-    let totals = &row.totals;
-    let name = linked(row.name(), report.view.document.repository_url(row));
+    let (name, totals) = (name(report, row), &row.totals);
     let (mean, ready) = (percent(totals.mean.get()), fraction(totals));
-    let unready = row.unready();
-    let named = unready.iter().take(MOST_NAMED).map(|one| {
-        let change = escaped(&report.points(row, one));
-        let figure = format!(
-            "{} {}{}{change}",
-            code(report, row, one),
-            percent(one.ratio),
-            marks(one)
-        );
-        match one.target() {
-            target if target.ratio < 1.0 => format!("{figure} (needs {}%)", target.percent()),
-            _ => figure,
-        }
-    });
-    let others = more(unready.len().saturating_sub(MOST_NAMED));
-    let named: Vec<_> = named.chain(others).collect();
     let due = report.due(row).unwrap_or_default();
-    let due = due.trim_start_matches("due ");
-    format!(
-        "| {name} | {mean} | {ready} | {due} | {} |\n",
-        named.join(", ")
-    )
+    let unready = report.unready(row, |one| code(report, row, one));
+    let unready = unready.join(", ");
+    format!("| {name} | {mean} | {ready} | {due} | {unready} |\n")
+}
+
+/// Returns the name of a repository, which leads to the work.
+fn name(report: &Report<'_>, row: &Row) -> String {
+    linked(row.name(), report.view.document.repository_url(row))
 }
 
 /// Returns a code, which leads to the work.
 fn code(report: &Report<'_>, row: &Row, one: &Translation) -> String {
-    linked(
-        one.code(),
-        report.view.document.language_url(row, one.code()),
-    )
+    let url = report.view.document.language_url(row, one.code());
+    linked(one.code(), url)
 }
+
 fn linked(text: &str, url: Option<String>) -> String {
     let text = escaped(text);
     match url {

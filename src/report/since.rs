@@ -1,67 +1,39 @@
-//! The comparison with earlier data: an output of `once` as JSON, or `/translations.json`.
+//! The changes since an earlier time: since the file of `--since`, an output of `once` as JSON or
+//! `/translations.json`, or else since the readings of last week.
 
+use super::{
+    answer::counts,
+    words::{date, named, percent, whole},
+};
 use crate::{
     domain::{
-        document::{Row, Selection, Translation, View},
+        TranslationProblem,
+        document::{Row, Translation, View},
         targets::parse_due,
-        twelve_decimals,
     },
-    support::{clock::Timestamp, hint::SetupError, humanize::grouped},
+    support::{
+        clock::{DAY, Timestamp},
+        hint::SetupError,
+    },
 };
-use serde::Deserialize;
+use serde_json::Value;
 use std::{collections::BTreeMap, fs, path::Path};
 
-/// The members of an earlier document that a comparison needs.
-#[derive(Debug, Deserialize)]
-struct OldDocument {
-    version: u32,
-    taken_at: String,
-    #[serde(default)]
-    scale_suspect: bool,
-    repositories: Vec<OldRepository>,
-}
-
-#[derive(Debug, Deserialize)]
-struct OldRepository {
-    id: String,
-    name: String,
-    languages: Option<Vec<OldLanguage>>,
-}
-
-#[derive(Debug, Deserialize)]
-struct OldLanguage {
-    code: String,
-    ratio: Option<f64>,
-    #[serde(default)]
-    missing: bool,
-}
-
-/// The translations of an earlier time.
+/// The translations of an earlier document.
 #[derive(Debug)]
 pub struct Since {
     pub taken_at: Timestamp,
-    selection: Selection,
-    /// Each with the name of its repository, by the id of that and its code, so that a rename
-    /// changes nothing.
-    translations: BTreeMap<(String, String), (String, OldLanguage)>,
-}
-
-/// Formats a change of a ratio in percentage points after a space, such as ` +2.5`; nothing if
-/// there is none to show.
-pub fn points(change: Option<f64>) -> String {
-    let points = change.unwrap_or_default() * 100.0;
-    match format!("{:+.1}", points.clamp(-999.0, 999.0)) {
-        text if text == "+0.0" || text == "-0.0" => String::new(),
-        text => format!(" {}", text.trim_end_matches(".0")),
-    }
+    /// The ratio of each with the name of its repository, by the id of that and its code, so that a
+    /// rename changes nothing.
+    translations: BTreeMap<(String, String), (String, Option<f64>)>,
 }
 
 impl Since {
-    /// Reads the file, to compare what is selected.
+    /// Reads the file.
     ///
     /// # Errors
     /// Fails if the file cannot be read, or is no such JSON.
-    pub fn read(path: &Path, selection: &Selection) -> Result<Self, SetupError> {
+    pub fn read(path: &Path) -> Result<Self, SetupError> {
         let bad = |what| {
             let what = format!("--since {}: {what}", path.display());
             let hint = "give an earlier output of `once --output json`, or a copy of \
@@ -69,112 +41,115 @@ impl Since {
             SetupError::new(what, hint)
         };
         let text = fs::read(path).map_err(|error| bad(format!("cannot be read: {error}")))?;
-        Self::parse(&text, selection).map_err(bad)
+        Self::parse(&text).map_err(bad)
     }
 
     /// Reads the text of the file.
-    pub(super) fn parse(text: &[u8], selection: &Selection) -> Result<Self, String> {
-        let old: OldDocument =
+    pub(super) fn parse(text: &[u8]) -> Result<Self, String> {
+        let old: Value =
             serde_json::from_slice(text).map_err(|error| format!("is damaged: {error}"))?;
-        if old.version != 1 {
-            return Err(format!("has version {}, not 1", old.version));
+        if old["version"] != 1 {
+            return Err(format!("has version {}, not 1", old["version"]));
         }
-        let taken_at = parse_due(&old.taken_at).ok_or("is damaged: taken_at is no time")?;
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let taken_at =
+            parse_due(&text(&old["taken_at"])).ok_or("is damaged: taken_at is no time")?;
+        let items = |value: &Value| value.as_array().cloned().unwrap_or_default();
         let mut translations = BTreeMap::new();
-        for OldRepository {
-            id,
-            name,
-            languages,
-        } in old.repositories
-        {
-            for mut language in languages.into_iter().flatten() {
-                if !language.missing && selection.languages.matches(&language.code) {
-                    if old.scale_suspect {
-                        language.ratio = None;
-                    }
-                    let key = (id.clone(), language.code.clone());
-                    translations.insert(key, (name.clone(), language));
+        for repository in items(&old["repositories"]) {
+            for language in items(&repository["languages"]) {
+                if language["missing"] != true {
+                    let key = (text(&repository["id"]), text(&language["code"]));
+                    let earlier = (text(&repository["name"]), language["ratio"].as_f64());
+                    translations.insert(key, earlier);
                 }
             }
         }
         Ok(Self {
             taken_at,
-            selection: selection.clone(),
             translations,
         })
     }
 
-    fn of(&self, row: &Row, one: &Translation) -> Option<&OldLanguage> {
+    /// Returns the earlier ratio of a translation, if it was known.
+    pub fn ratio(&self, row: &Row, one: &Translation) -> Option<f64> {
         let key = (row.repository.id.to_string(), one.code().to_owned());
-        let (_, earlier) = self.translations.get(&key)?;
-        Some(earlier)
+        self.translations.get(&key)?.1
     }
 
-    /// Returns the ratio minus the earlier one; `None` if one of the two is unknown, or cannot be
-    /// trusted.
-    pub fn change(&self, row: &Row, one: &Translation) -> Option<f64> {
-        Some(twelve_decimals(one.ratio? - self.of(row, one)?.ratio?))
-    }
-
-    /// Returns the state that a translation has entered since.
-    pub fn became(&self, row: &Row, one: &Translation) -> Option<&'static str> {
-        one.became(self.of(row, one)?.ratio, self.taken_at)
-    }
-
-    /// Returns id, repository and code of the earlier translations that have left or that the
-    /// filters leave out. A repository that was not read, or not listed, may still have its
-    /// languages. A renamed repository is chosen by either name.
-    pub fn unlisted<'a>(
-        &'a self,
-        view: &'a View<'a>,
-    ) -> impl Iterator<Item = (&'a str, &'a str, &'a str)> {
+    /// Names the earlier translations that have left or that the filters leave out. A repository
+    /// that was not read, or not listed, may still have its languages. A renamed repository is
+    /// chosen by either name.
+    fn unlisted(&self, view: &View<'_>) -> Vec<String> {
         let rows = view.rows.iter();
         let rows: BTreeMap<_, _> = rows
             .map(|row| (row.repository.id.to_string(), row))
             .collect();
-        let earlier = self.translations.iter();
-        earlier.filter_map(move |((id, code), (name, _))| {
-            let name = if let Some(row) = rows.get(id) {
-                let now = row.language(code);
-                let has_left = row.is_read() && now.is_none_or(|one| one.is_missing);
-                has_left.then(|| row.name())
-            } else {
-                let has_left =
-                    view.document.is_listed() && self.selection.repositories.matches(name);
-                has_left.then_some(&**name)
+        let unlisted = self.translations.iter().filter(|((id, code), (name, _))| {
+            let has_left = match rows.get(id) {
+                Some(row) => row.is_read() && row.language(code).is_none_or(|one| one.is_missing),
+                None => view.document.is_listed() && view.has_repository(name),
             };
-            Some((&**id, name?, &**code))
-        })
+            has_left && view.has_language(code)
+        });
+        let unlisted = unlisted.map(|((id, code), (name, _))| {
+            let name = rows.get(id).map_or(&**name, |row| row.name());
+            format!("{code} of {name}")
+        });
+        unlisted.collect()
     }
+}
 
-    /// Counts the changes, then says which translations became overdue, or are no longer ready or
-    /// listed, and then which became ready.
-    pub fn changes(&self, view: &View<'_>) -> Vec<String> {
-        let became = |state| {
-            let translations = view.translations();
-            let became = translations.filter(|(row, one)| self.became(row, one) == Some(state));
-            let line = |(row, one): (&Row, &Translation)| {
-                let (code, change) = (one.code(), points(self.change(row, one)));
-                format!("{code}{change} of {} became {state}", row.name())
-            };
-            (state, became.map(line).collect::<Vec<_>>())
-        };
-        let unlisted = self.unlisted(view);
-        let unlisted = unlisted.map(|(_, name, code)| format!("{code} of {name} became unlisted"));
-        let unlisted = ("unlisted", unlisted.collect());
-        let mut changes = vec![
-            became("overdue"),
-            became("unready"),
-            unlisted,
-            became("ready"),
-        ];
-        changes.retain(|(_, lines)| !lines.is_empty());
-        let counts = changes.iter();
-        let counts = counts.map(|(state, lines)| format!("{} {state}", grouped(lines.len())));
-        let counts = counts.collect::<Vec<_>>().join(", ");
-        // The line reads like `2 became overdue, 1 unready`.
-        let counts = (!changes.is_empty()).then(|| counts.replacen(' ', " became ", 1));
-        let lines = changes.into_iter().flat_map(|(_, lines)| lines);
-        counts.into_iter().chain(lines).collect()
+/// Returns the ratio of a translation in the earlier document, or else in its reading of last week.
+fn earlier(since: Option<&Since>, row: &Row, one: &Translation) -> Option<f64> {
+    match since {
+        Some(since) => since.ratio(row, one),
+        None => one.earlier.map(|earlier| earlier.ratio),
     }
+}
+
+/// Formats the change of a ratio as ` +4`, the difference of the percentages then and now; nothing
+/// without a difference.
+pub fn gain(since: Option<&Since>, row: &Row, one: &Translation) -> String {
+    let gain = earlier(since, row, one)
+        .zip(one.ratio)
+        .map(|(then, now)| whole(now) - whole(then));
+    let gain = gain.filter(|gain| gain.abs() >= 1.0);
+    gain.map_or_else(String::new, |gain| format!(" {gain:+}"))
+}
+
+/// Says what has changed, first what got worse; `None` in the first day without an earlier
+/// document.
+pub fn changed(view: &View<'_>, since: Option<&Since>) -> Option<String> {
+    let (translations, now) = (view.translations(), view.document.taken_at);
+    let readings = translations
+        .clone()
+        .filter_map(|(_, one)| Some(one.earlier?.at));
+    let week = readings.min().filter(|at| now.since(*at) >= DAY);
+    let at = since.map_or(week, |since| Some(since.taken_at))?;
+    let affected = |words, has: &dyn Fn(&Translation, Option<f64>) -> bool| {
+        let affected = translations.clone();
+        let affected = affected.filter(|(row, one)| has(one, earlier(since, row, one)));
+        let affected = affected.map(|(row, one)| {
+            let (ratio, gain) = (percent(one.ratio), gain(since, row, one));
+            format!("{} of {} {ratio}{gain}", one.code(), row.name())
+        });
+        let affected: Vec<_> = affected.collect();
+        (affected.len(), words, named(affected))
+    };
+    let became = |words, state| {
+        affected(words, &|one, earlier| {
+            one.became(earlier, at) == Some(state)
+        })
+    };
+    let unlisted = since.map_or_else(Vec::new, |since| since.unlisted(view));
+    let changes = counts([
+        affected("fell", &|one, _| one.has(TranslationProblem::Regressed)),
+        became("became overdue", "overdue"),
+        became("no longer ready", "unready"),
+        (unlisted.len(), "no longer listed", named(unlisted)),
+        became("became ready", "ready"),
+    ]);
+    let changes = changes.unwrap_or_else(|| "nothing became ready or overdue, or fell".to_owned());
+    Some(format!("Since {}: {changes}.", date(at, now)))
 }

@@ -14,6 +14,9 @@ use std::time::Duration;
 
 const DAY: u64 = 24 * 3600;
 
+/// The maximum number of repositories or translations that a sentence names.
+const MOST_NAMED: usize = 5;
+
 /// Formats the day of a time as `24 December`, with its year unless that is the current one.
 pub fn date(at: Timestamp, now: Timestamp) -> String {
     let is_this_year = at.strftime("%Y") == now.strftime("%Y");
@@ -57,8 +60,31 @@ pub fn span(duration: Duration) -> String {
     }
 }
 
+/// Counts the ready translations, and the resting ones apart, such as `2 of 2 translations ready,
+/// 10 paused`.
+pub fn ready(totals: &Totals) -> String {
+    let (count, all) = (ready_count(totals), grouped(totals.counted));
+    let ready = format!("{count} of {all} translations ready");
+    let resting = format!("{} paused", grouped(totals.resting));
+    match (totals.counted, totals.resting) {
+        (0, 0) => "no translation known".to_owned(),
+        (0, _) => resting,
+        (_, 0) => ready,
+        _ => format!("{ready}, {resting}"),
+    }
+}
+
+/// Formats the ready translations of a repository as `3/10`.
+pub fn fraction(totals: &Totals) -> String {
+    match totals.counted {
+        0 if totals.resting > 0 => "paused".to_owned(),
+        0 => "none".to_owned(),
+        all => format!("{}/{}", ready_count(totals), grouped(all)),
+    }
+}
+
 /// Counts the ready translations; `?` if that is unknown of each.
-pub fn ready_count(totals: &Totals) -> String {
+fn ready_count(totals: &Totals) -> String {
     if totals.counted > 0 && totals.unknown == totals.counted {
         "?".to_owned()
     } else {
@@ -67,7 +93,7 @@ pub fn ready_count(totals: &Totals) -> String {
 }
 
 /// Returns a known ratio, which is 0 to 1, in whole percent, rounded down: 100 means complete.
-fn whole(ratio: f64) -> f64 {
+pub fn whole(ratio: f64) -> f64 {
     // Without the 1e-9, 0.29 would show as 28: 0.29 * 100 is 28.999999999999996.
     (ratio * 100.0 + 1e-9).floor()
 }
@@ -86,17 +112,6 @@ pub fn of_target(one: &Translation) -> String {
         .ratio
         .map_or("?".to_owned(), |ratio| whole(ratio).to_string());
     format!("{ratio} of {}", one.target().percent())
-}
-
-/// Formats the change since a reading of last week as `+4`, the difference of the percentages that
-/// were shown then and now; nothing without a difference.
-pub fn gain(one: &Translation) -> String {
-    let earlier = one.earlier.map(|earlier| earlier.ratio);
-    let gain = earlier
-        .zip(one.ratio)
-        .map(|(then, now)| whole(now) - whole(then));
-    let gain = gain.filter(|gain| gain.abs() >= 1.0);
-    gain.map_or_else(String::new, |gain| format!("{gain:+}"))
 }
 
 /// Returns the marks of the problems, the worst first.
@@ -128,13 +143,13 @@ pub fn expected(one: &Translation, now: Timestamp) -> String {
     }
 }
 
-/// Formats the ready translations of a repository as `3/10`.
-pub fn fraction(totals: &Totals) -> String {
-    match totals.counted {
-        0 if totals.resting > 0 => "paused".to_owned(),
-        0 => String::new(),
-        all => format!("{}/{}", ready_count(totals), grouped(all)),
-    }
+/// Joins the first names and counts the others; `None` without any.
+pub fn named(names: impl IntoIterator<Item: ToString>) -> Option<String> {
+    let mut names: Vec<_> = names.into_iter().map(|name| name.to_string()).collect();
+    let others = names.len().saturating_sub(MOST_NAMED);
+    names.truncate(MOST_NAMED);
+    names.extend(more(others));
+    (!names.is_empty()).then(|| names.join(", "))
 }
 
 /// Counts the items left out of a list; `None` without any.

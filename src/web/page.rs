@@ -54,6 +54,7 @@ pub async fn show(
             api: &state.api,
             view: &selection.of(&current.document),
             findings: &current.findings,
+            since: None,
             query: &query,
         };
         page.html()

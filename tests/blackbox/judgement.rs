@@ -159,7 +159,7 @@ fn kinds() -> BTreeSet<(String, String)> {
 #[test]
 fn every_output_says_the_same_of_a_translation() {
     let account = Account::new();
-    let words = "1 of 7 translations ready, 1 overdue";
+    let words = "1 of 7 translations ready, 1 paused, 1 overdue";
     let marks = ["\u{2717} ", "! ", "\u{2193} ", "= "];
     for output in ["table", "markdown"] {
         let text = account.once(output);

@@ -68,10 +68,10 @@ fn the_table_is_coloured_only_on_a_terminal_and_without_no_color() {
     assert!(!in_a_file.contains('\u{1b}'), "{in_a_file}");
     // script(1) provides a terminal.
     let in_script = "exec script --quiet --return --command \"$0 $* 2>/dev/null\" /dev/null";
-    for (no_color, is_coloured) in [("", true), ("1", false)] {
+    for (variable, is_coloured) in [("LANG", true), ("NO_COLOR", false)] {
         let setup = once(&api, "table")
             .variable("TERM", "xterm")
-            .variable("NO_COLOR", no_color);
+            .variable(variable, "1");
         let text = setup.after(in_script).run().stdout;
         assert!(text.contains("owner/one"), "{text}");
         assert_eq!(
@@ -180,7 +180,7 @@ fn changes_since_an_earlier_json_are_shown_and_a_wrong_file_is_refused() {
     assert!(
         output
             .stdout
-            .contains("\n- de +2.5 of owner/one became ready\n"),
+            .contains(": 1 became ready (de of owner/one 100% +3)."),
         "{}",
         output.stdout
     );

@@ -317,7 +317,7 @@ fn once_that_is_stopped_claims_no_complete_poll() {
         assert!(badge.contains("orange"), "{badge}");
         assert_eq!(languages, "");
         assert!(
-            html.contains("Not known now: 2 of 2 translations ready"),
+            html.contains("Not known: 2 of 2 translations ready"),
             "{html}"
         );
     }

@@ -215,7 +215,7 @@ def test_changes_since_an_earlier_file_are_shown(gate, account):
     earlier = shutil.copy(first.outputs["json"], gate.folder / "earlier $(touch touched).json")
     account.put((1, "acme/webshop", {"de": 61, "fr": 100}))
     used = gate.run(repositories="acme/*", require="0.6", since=str(earlier))
-    assert used.code == 0 and "de +21 of acme/webshop became ready" in used.markdown, used.log
+    assert used.code == 0 and "1 became ready (de of acme/webshop 61% +21)" in used.markdown, used.log
     assert list(gate.folder.rglob("touched")) == []
 
 

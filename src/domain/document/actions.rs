@@ -26,16 +26,6 @@ impl View<'_> {
         });
         actions
     }
-
-    /// Returns the time at which a translation that is too new will be judged.
-    pub fn judged_at(&self, one: &Translation) -> Option<Timestamp> {
-        let general = self.document.settings.thresholds.stalled_after;
-        let stalled_after = one.target().stalled_after.unwrap_or(general);
-        let first = one
-            .last_progress
-            .filter(|_| one.not_judged == Some(NotJudged::TooEarly));
-        Some(first?.saturating_add(stalled_after))
-    }
 }
 
 impl Translation {

@@ -142,13 +142,11 @@ impl<'a> View<'a> {
         unused
     }
 
-    /// Groups the failures that pass `accepts` by their reasons, the most frequent first.
-    pub fn causes(&self, accepts: impl Fn(&Failure) -> bool) -> Vec<Cause<'_>> {
+    /// Groups the failures by their reasons, the most frequent first.
+    pub fn causes(&self) -> Vec<Cause<'_>> {
         let mut causes: BTreeMap<Option<Reason>, Cause<'_>> = BTreeMap::new();
         for row in &*self.rows {
-            if let Some(failure) = &row.failure
-                && accepts(failure)
-            {
+            if let Some(failure) = &row.failure {
                 let cause = causes.entry(failure.reason).or_insert(Cause {
                     repositories: Vec::new(),
                     failure,

@@ -12,9 +12,10 @@ use crate::{
         polling::PollOutcome,
     },
     report::{
-        answer::{answer, changed, scope, sum},
+        answer::{answer, forecast, scope},
         order::Order,
-        words::{self, days, due, expected, fraction, gain, moment, of_target, percent, span},
+        since::{Since, changed, gain},
+        words::{self, days, due, expected, fraction, moment, of_target, percent, span},
     },
     support::{
         clock::{DAY, Timestamp},
@@ -56,6 +57,8 @@ pub struct Page<'a> {
     /// The part of the document that the page is about.
     pub view: &'a View<'a>,
     pub findings: &'a [Finding],
+    /// The earlier document to compare with, in a file.
+    pub since: Option<&'a Since>,
     pub query: &'a Query,
 }
 
@@ -154,7 +157,7 @@ impl Page<'_> {
         if finding.repositories == 0 || finding.kind != ProblemKind::PollsFailing {
             return Vec::new();
         }
-        self.view.causes(|_| true)
+        self.view.causes()
     }
 }
 

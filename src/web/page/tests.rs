@@ -123,38 +123,42 @@ async fn the_answer_names_its_reason_and_its_mark_the_worst_news() {
         (
             one(Some(100.0)),
             '\u{2713}',
-            "Ready to ship: 1 of 1 translation ready",
+            "Ready to ship: 1 of 1 translations ready",
         ),
         (
             one(Some(50.0)),
             '\u{25cb}',
-            "Not ready to ship: 0 of 1 translation ready",
+            "Not ready to ship: 0 of 1 translations ready",
         ),
         (
             one(None),
             '!',
-            "Unknown: ? of 1 translation ready, 1 translation without a known completion",
+            "Not known: ? of 1 translations ready, 1 translation without a known completion",
         ),
         (
             one(Some(0.5)),
             '!',
-            "Unknown: ? of 1 translation ready, the completions do not fit their scale",
+            "Not known: ? of 1 translations ready, the completions do not fit their scale",
         ),
         (
             overdue,
             '\u{2717}',
-            "Not ready to ship: 0 of 1 translation ready, 1 overdue",
+            "Not ready to ship: 0 of 1 translations ready, 1 overdue",
         ),
         (
             unread,
             '!',
-            "Not known now: 1 of 1 translation ready, 1 repository not read",
+            "Not known: 1 of 1 translations ready, 1 repository not read",
         ),
-        (nothing_read, '!', "Not known now: 1 repository not read"),
+        (
+            nothing_read,
+            '!',
+            "Not known: no translation known, 1 repository not read",
+        ),
         (
             no_languages,
             '\u{25cb}',
-            "Nothing to ship: no repository has a target language",
+            "Not known: no translation known, no repository has a target language",
         ),
         (
             filtered,
@@ -163,7 +167,7 @@ async fn the_answer_names_its_reason_and_its_mark_the_worst_news() {
         ),
     ] {
         let page = page_of(&snapshot, "/").await;
-        let is_unknown = answer.starts_with("Unknown");
+        let is_unknown = answer.starts_with("Not known: ?");
         assert!(!page.contains("0/1 ready") || !is_unknown, "{page:.600}");
         assert!(
             page.contains(&format!("<title>{mark} ")),
@@ -186,7 +190,8 @@ async fn nothing_is_claimed_before_the_end_of_the_first_poll() {
     assert!(words_of(&fixture).await.starts_with(answer));
     let restored = Condition::Restored(languages(vec![record("de", 100.0, 1)]));
     fixture.show(snapshot(vec![shown(1, "a/a", restored)]));
-    let answer = "\u{25cb} Not known yet: 1 of 1 translation ready, the first poll";
+    let answer =
+        "\u{25cb} Not known: 1 of 1 translations ready, the list of repositories was not read";
     let restored = words_of(&fixture).await;
     assert!(restored.starts_with(answer), "{restored}");
     assert!(restored.contains("1 repository, 1 language. ") && !restored.contains("Not counted"));
@@ -344,7 +349,7 @@ async fn the_worst_problems_come_first() {
 
 #[tokio::test(start_paused = true)]
 async fn first_sights_are_no_progress_and_nothing_unknown_counts_as_none() {
-    let too_early = "1 not judged: pace known on ";
+    let too_early = "1 not judged: the pace is not known yet.";
     for (days, is_known) in [(1, false), (9, true)] {
         let snapshot = snapshot_of(&[("a/a", Some(50.0), days)]);
         let page = page_of(&snapshot, "/?language=de").await;
@@ -446,11 +451,11 @@ async fn stale_data_are_grey_dated_and_in_no_count() {
     let page = page_of(&snapshot, "/").await;
     let words = words(&page);
     assert!(
-        words.contains("Not known now: 1 of 1 translation ready"),
+        words.contains("Not known: 1 of 1 translations ready"),
         "{words:.900}"
     );
     assert!(
-        words.contains("Not counted: 1 that cannot be read (a/b)."),
+        words.contains("Not counted: 1 not read (a/b)."),
         "{words:.900}"
     );
     let since = "Grey: as of 2026-11-22 22:00 UTC, 2 h ago; cannot be checked now.";
@@ -483,12 +488,11 @@ async fn the_changes_since_last_week_come_from_the_readings_that_records_keep() 
     )]);
     snapshot.settings.targets = Targets(vec![entry(&[], &["it"], 1.0, "2026-11-22")]);
     let page = page_of(&snapshot, "/").await;
-    let line =
-        "Since 14 November: 1 fell (fr of a/a, 96% to 58%), 1 became overdue, 1 became ready.";
+    let line = "Since 14 November: 1 fell (fr of a/a 58% -38), 1 became overdue (it of a/a 47% +7), 1 became ready (de of a/a 100% +10).";
     assert!(words(&page).contains(line), "{:.1500}", words(&page));
-    assert!(page.contains("47 of 100 <small>+7</small>"), "{page}");
+    assert!(page.contains("47 of 100 <small> +7</small>"), "{page}");
     let language = words(&page_of(&snapshot, "/?language=it").await);
-    let sum = "Name of it (it): 0 of 1 ready; 1 more by 28 January 2027";
+    let sum = "1 more ready by 28 January 2027, 0 do not move";
     assert!(language.contains(sum), "{language}");
 }
 
