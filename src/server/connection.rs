@@ -41,7 +41,7 @@ const BUFFER: usize = 16 * 1024;
 /// last piece the connection counts as idle.
 const PIECE: usize = 128 * 1024;
 
-/// The computing time after which a response gives way to other connections. A round of 128 then
+/// The time after which a response gives way to other connections. A round of 128 then
 /// takes less than 0.1 s on half a core.
 const TURN: Duration = Duration::from_micros(200);
 
@@ -126,25 +126,23 @@ async fn respond(
     tracing::debug!(%method, path = uri.path(), status, "request");
     under_way.progressed();
     Ok(response.map(|body| {
-        let pieces = in_turns(body.into_data_stream());
-        let pieces = pieces.map_ok(in_pieces).try_flatten();
-        Body::from_stream(pieces.inspect_ok(move |_| under_way.progressed()))
+        let pieces = body.into_data_stream().map_ok(in_pieces).try_flatten();
+        Body::from_stream(in_turns(pieces).inspect_ok(move |_| under_way.progressed()))
     }))
 }
 
-/// Gives way to other tasks after each [`TURN`] that the stream has taken to make its items.
+/// Gives way to other tasks after each [`TURN`] in which items were made and written.
 ///
 /// Compression answers a stream that gives way with what it has, and goes on. A connection therefore
 /// gives way with the whole body, and a handler that computes its body gives compression an end.
 pub fn in_turns<T>(stream: impl stream::Stream<Item = T> + Unpin) -> impl stream::Stream<Item = T> {
-    let turns = stream::unfold((stream, Duration::ZERO), async |(mut stream, mut used)| {
-        if used >= TURN {
-            used = Duration::ZERO;
+    let turns = stream::unfold((stream, Instant::now()), async |(mut stream, mut began)| {
+        if began.elapsed() >= TURN {
             yield_now().await;
+            began = Instant::now();
         }
-        let begin = Instant::now();
         let item = stream.next().await?;
-        Some((item, (stream, used + begin.elapsed())))
+        Some((item, (stream, began)))
     });
     // Compression polls a stream again after its end.
     turns.fuse()
