@@ -3,7 +3,8 @@
 # missing, on Debian 12 or later with Rust, git and a C compiler; tests/deploy needs root.
 #
 #     tests/run.sh          everything that takes seconds
-#     tests/run.sh --all    the tests marked `slow` and `#[ignore]`, too: soak, fuzz, many situations
+#     tests/run.sh --all    the tests marked `slow` and `#[ignore]`, too: soak, fuzz, many situations; and other cases of the
+#                           property tests, whose seed it prints: PROPTEST_RNG_SEED=… cargo test repeats them
 #
 # The last line says how many tests passed and failed; each linter counts as one test.
 set -uo pipefail
@@ -11,7 +12,11 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 # shellcheck source=tests/install.sh
 . tests/install.sh || { echo "0 passed, 1 failed" && exit 1; }
 ignored=() all=()
-[ "${1:-}" != --all ] || { ignored=(--include-ignored) all=(--all); }
+if [ "${1:-}" = --all ]; then
+    ignored=(--include-ignored) all=(--all)
+    export PROPTEST_RNG_SEED=${PROPTEST_RNG_SEED:-$RANDOM}
+    echo "PROPTEST_RNG_SEED=$PROPTEST_RNG_SEED"
+fi
 logs=$(mktemp -d) passed=0 failed=0 broken=()
 trap 'kill $(jobs -p) 2>/dev/null; rm -rf "$logs"' EXIT
 
