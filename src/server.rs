@@ -20,7 +20,6 @@ pub mod web_config;
 pub use accept::run;
 pub use connection::in_turns;
 pub use protection::protect;
-pub use supervisor::max_waiting;
 
 use axum::Router;
 use std::sync::Arc;

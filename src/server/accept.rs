@@ -15,9 +15,6 @@ const DRAIN_TIMEOUT: Duration = Duration::from_secs(3);
 /// The pause after a failed accept. Its cause, such as too many open files, may last.
 const RETRY_DELAY: Duration = Duration::from_millis(200);
 
-/// The interval at which a new client looks for room.
-const BUSY_DELAY: Duration = Duration::from_millis(10);
-
 /// The number of connections that are accepted in a row, before other tasks have their turn.
 /// Evicted connections close in between, whose files the supervisor reserves.
 const IN_A_ROW: u32 = 16;
@@ -52,13 +49,7 @@ async fn accept(listener: TcpListener, server: Server, tasks: TaskTracker) {
                     last_failure = None;
                     tracing::info!("accepting connections again");
                 }
-                let connection = loop {
-                    match server.supervisor.open(peer) {
-                        Some(connection) => break connection,
-                        // All answers are being made. One of them makes room.
-                        None => sleep(BUSY_DELAY).await,
-                    }
-                };
+                let connection = server.supervisor.open(peer);
                 tasks.spawn(connection::handle(stream, server.clone(), connection));
                 in_a_row = (in_a_row + 1) % IN_A_ROW;
                 if in_a_row == 0 {

@@ -9,9 +9,9 @@
 //!
 //! # Eviction
 //!
-//! A new client is let in. At capacity, a client that the server waits for makes room: of the
-//! address with most connections, the one that it has waited for longest. A flood from one address
-//! therefore evicts itself. A connection whose answer is being made is never evicted.
+//! A new client is let in. At capacity, a connection of the address with most of them makes room:
+//! the one whose deadline is nearest, so those that wait for their client first. A flood from one
+//! address therefore evicts itself, also while its answers are being made.
 
 use crate::support::lock::lock;
 use rustix::process::{Resource, getrlimit};
@@ -51,13 +51,7 @@ pub struct Connection {
     /// Cancelled to end the connection at once, and when it has ended.
     pub ended: CancellationToken,
     /// Locked for each read or change.
-    state: Mutex<State>,
-}
-
-#[derive(Clone, Copy)]
-struct State {
-    waits_for_client: bool,
-    deadline: Instant,
+    deadline: Mutex<Instant>,
 }
 
 /// Returns as many connections as the limit of open files allows.
@@ -65,13 +59,6 @@ pub fn max_connections() -> u64 {
     let files = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
     let connections = files.saturating_sub(RESERVED_FILES);
     connections.clamp(8, MAX_CONNECTIONS)
-}
-
-/// Returns the maximum number of requests that may wait for a password to be verified, or for a
-/// renderer: together fewer than connections, because none whose answer is being made gives way to
-/// a new one.
-pub fn max_waiting() -> usize {
-    usize::try_from(max_connections() * 3 / 8).unwrap_or(usize::MAX)
 }
 
 impl Supervisor {
@@ -82,35 +69,33 @@ impl Supervisor {
         }
     }
 
-    /// Registers a connection, and evicts another one at capacity. Returns `None` while the answers
-    /// of all others are being made.
-    pub fn open(&self, peer: SocketAddr) -> Option<Arc<Connection>> {
+    /// Registers a connection, and evicts another one at capacity.
+    pub fn open(&self, peer: SocketAddr) -> Arc<Connection> {
         let mut connections = lock(&self.connections);
         if self.is_at_capacity(&mut connections) {
             let mut counts = BTreeMap::<_, usize>::new();
             for one in connections.iter() {
                 *counts.entry(one.address()).or_default() += 1;
             }
-            let waiting = connections.iter().filter_map(|one| {
-                let state = *lock(&one.state);
+            let order = |one: &&Arc<Connection>| {
                 let count = counts.get(&one.address());
-                let order = (Reverse(count), state.deadline);
-                state.waits_for_client.then_some((order, one))
-            });
-            let (_, evicted) = waiting.min_by_key(|(order, _)| *order)?;
-            tracing::debug!(peer = %evicted.peer, "evicting a connection of a busy address");
-            evicted.ended.cancel();
+                (Reverse(count), *lock(&one.deadline))
+            };
+            if let Some(evicted) = connections.iter().min_by_key(order) {
+                tracing::debug!(peer = %evicted.peer, "evicting a connection of a busy address");
+                evicted.ended.cancel();
+            }
         }
         let connection = Arc::new(Connection {
             peer,
             ended: CancellationToken::new(),
-            state: Mutex::new(State::waiting()),
+            deadline: Mutex::new(Instant::now() + CLIENT_TIMEOUT),
         });
         connections.push(Arc::clone(&connection));
-        Some(connection)
+        connection
     }
 
-    /// Returns whether a new client has to wait, or evicts another one.
+    /// Returns whether a new client evicts another one.
     pub fn is_full(&self) -> bool {
         self.is_at_capacity(&mut lock(&self.connections))
     }
@@ -130,10 +115,7 @@ impl Connection {
     /// at a time.
     pub fn begin(self: &Arc<Self>) -> UnderWay {
         let deadline = Instant::now() + REQUEST_TIMEOUT;
-        *lock(&self.state) = State {
-            waits_for_client: false,
-            deadline,
-        };
+        *lock(&self.deadline) = deadline;
         UnderWay {
             connection: Arc::clone(self),
             deadline,
@@ -144,7 +126,7 @@ impl Connection {
     pub async fn end(&self) {
         let expired = async {
             loop {
-                let (deadline, now) = (lock(&self.state).deadline, Instant::now());
+                let (deadline, now) = (*lock(&self.deadline), Instant::now());
                 if deadline <= now {
                     return;
                 }
@@ -166,24 +148,14 @@ pub struct UnderWay {
 impl UnderWay {
     /// Moves the deadline, because the response has begun or made progress.
     pub fn progressed(&self) {
-        let mut state = State::waiting();
-        state.deadline = state.deadline.min(self.deadline);
-        *lock(&self.connection.state) = state;
+        let deadline = self.deadline.min(Instant::now() + CLIENT_TIMEOUT);
+        *lock(&self.connection.deadline) = deadline;
     }
 }
 
 impl Drop for UnderWay {
     fn drop(&mut self) {
-        *lock(&self.connection.state) = State::waiting();
-    }
-}
-
-impl State {
-    fn waiting() -> Self {
-        Self {
-            waits_for_client: true,
-            deadline: Instant::now() + CLIENT_TIMEOUT,
-        }
+        *lock(&self.connection.deadline) = Instant::now() + CLIENT_TIMEOUT;
     }
 }
 
@@ -196,12 +168,12 @@ mod tests {
         ended.collect()
     }
 
-    fn open(supervisor: &Supervisor) -> Option<Arc<Connection>> {
+    fn open(supervisor: &Supervisor) -> Arc<Connection> {
         supervisor.open(([192, 0, 2, 1], 1).into())
     }
 
     fn single() -> Arc<Connection> {
-        open(&Supervisor::new(1)).unwrap()
+        open(&Supervisor::new(1))
     }
 
     #[tokio::test(start_paused = true)]
@@ -209,7 +181,7 @@ mod tests {
         let supervisor = Supervisor::new(4);
         let mut opened = Vec::new();
         for _ in 0..4 {
-            opened.push(open(&supervisor).unwrap());
+            opened.push(open(&supervisor));
             tokio::time::advance(Duration::from_secs(1)).await;
         }
         let all: Vec<_> = opened.iter().collect();
@@ -224,7 +196,7 @@ mod tests {
             [true, false, true, true],
         ] {
             tokio::time::advance(Duration::from_secs(1)).await;
-            more.push(open(&supervisor).unwrap());
+            more.push(open(&supervisor));
             assert_eq!(ended(&all), end);
         }
     }
@@ -234,11 +206,13 @@ mod tests {
         let supervisor = Supervisor::new(4);
         let from = |last, port| supervisor.open(([192, 0, 2, last], port).into());
         // The server waits for these longest.
-        let quiet = [from(2, 1).unwrap(), from(3, 1).unwrap()];
+        let quiet = [from(2, 1), from(3, 1)];
         let mut flood = Vec::new();
+        let mut answers = Vec::new();
         for port in 1..100 {
             tokio::time::advance(Duration::from_millis(1)).await;
-            flood.push(from(1, port).unwrap());
+            flood.push(from(1, port));
+            answers.push(flood.last().unwrap().begin());
         }
         assert!(quiet.iter().all(|one| !one.ended.is_cancelled()));
         let ended = flood.iter().map(|one| one.ended.is_cancelled());
@@ -246,14 +220,14 @@ mod tests {
         assert!(!flood[98].ended.is_cancelled() && !flood[97].ended.is_cancelled());
     }
 
-    #[tokio::test]
-    async fn no_connection_whose_answer_is_being_made_is_evicted() {
+    #[tokio::test(start_paused = true)]
+    async fn a_connection_whose_answer_is_being_made_makes_room_last() {
         let supervisor = Supervisor::new(2);
-        let [first, second] = [(); 2].map(|()| open(&supervisor).unwrap());
+        let [first, second] = [(); 2].map(|()| open(&supervisor));
         let answers = [first.begin(), second.begin()];
-        assert!(open(&supervisor).is_none());
+        tokio::time::advance(Duration::from_secs(1)).await;
         answers[1].progressed();
-        let third = open(&supervisor).unwrap();
+        let third = open(&supervisor);
         assert_eq!(ended(&[&first, &second, &third]), [false, true, false]);
     }
 

@@ -60,7 +60,6 @@ pub async fn show(
         page.html()
     });
     let body = body.await;
-    let body =
-        body.map_err(|(status, retry, message)| (status, retry, refresh.clone(), message))?;
+    let body = body.map_err(|(status, message)| (status, refresh.clone(), message))?;
     Ok((headers, refresh, Html(body)).into_response())
 }

@@ -1,19 +1,12 @@
 //! Rendering for people and programs: the selection of a query, and a bound on the work at a time.
 
-use crate::{domain::document::Selection, server::max_waiting, support::glob::glob};
-use axum::{
-    http::{HeaderName, StatusCode, header},
-    response::Result,
-};
-use std::sync::LazyLock;
+use crate::{domain::document::Selection, support::glob::glob};
+use axum::http::StatusCode;
 use tokio::{sync::Semaphore, task::spawn_blocking};
 
 /// Guards the CPU from more than two pages, or totals of JSON, at a time: people may wait, scrapes
 /// may not. The rest of JSON is made while it is sent.
 static RENDERERS: Semaphore = Semaphore::const_new(2);
-
-/// The places of requests that render or wait for it.
-static PLACES: LazyLock<Semaphore> = LazyLock::new(|| Semaphore::new(max_waiting()));
 
 /// Maximum number of globs in a query.
 const MAX_GLOBS: usize = 16;
@@ -54,22 +47,15 @@ impl Globs {
     }
 }
 
-type Unrendered = (StatusCode, Option<[(HeaderName, &'static str); 1]>, String);
-
 /// Does the work on a thread for blocking work, once one of the [`RENDERERS`] is free, with the
 /// selection of a query, whose globs are compiled no earlier. A client that leaves earlier drops
-/// this future, and nothing is rendered for it. Fails at once if too many wait.
+/// this future, and nothing is rendered for it.
 pub(super) async fn render<T: Send + 'static>(
     parameters: &[(impl AsRef<str>, impl AsRef<str>)],
     work: impl FnOnce(Selection) -> T + Send + 'static,
-) -> Result<T, Unrendered> {
-    let bad_request = |message| (StatusCode::BAD_REQUEST, None, message);
+) -> Result<T, (StatusCode, String)> {
+    let bad_request = |message| (StatusCode::BAD_REQUEST, message);
     let globs = Globs::of(parameters).map_err(bad_request)?;
-    let Ok(_place) = PLACES.try_acquire() else {
-        let busy = "too many requests wait for a page or JSON; try again\n";
-        let retry = Some([(header::RETRY_AFTER, "5")]);
-        return Err((StatusCode::SERVICE_UNAVAILABLE, retry, busy.to_owned()));
-    };
     let permit = RENDERERS.acquire().await;
     let permit = permit.expect("nothing closes this semaphore");
     let work = spawn_blocking(move || {
@@ -79,7 +65,7 @@ pub(super) async fn render<T: Send + 'static>(
     let done = work.await.map_err(|_| {
         // A panic is logged where it happens.
         let message = "the response could not be made; the log says why\n";
-        (StatusCode::INTERNAL_SERVER_ERROR, None, message.to_owned())
+        (StatusCode::INTERNAL_SERVER_ERROR, message.to_owned())
     });
     done?.map_err(bad_request)
 }

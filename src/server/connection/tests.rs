@@ -29,7 +29,7 @@ fn connected_through((stream, other): (DuplexStream, DuplexStream), server: Serv
     let left = drain.clone();
     let task = tokio::spawn(async move {
         let begin = time::Instant::now();
-        let connection = server.supervisor.open(([127, 0, 0, 1], 1).into()).unwrap();
+        let connection = server.supervisor.open(([127, 0, 0, 1], 1).into());
         let file = server.file();
         tokio::select! {
             _ = serve_requests(other, &server, &connection, &file, left.cancelled()) => {}
