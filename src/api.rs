@@ -99,7 +99,7 @@ impl Client {
             repositories,
             config: config.clone(),
             proxy,
-            pace: Arc::new(Pace::new(config.requests_per_second.0.0)),
+            pace: Arc::new(Pace::new(config.requests_per_second())),
             instruments,
             key: Files::default(),
             roots: Files::default(),

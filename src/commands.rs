@@ -17,7 +17,7 @@ use crate::{
     api::check_ca_file,
     cli::{Cli, Command},
     config::{self, Config, ConfigError, Options},
-    domain::{Failure, Settings},
+    domain::Failure,
     metrics::instruments::Instruments,
     server::{listen, web_config::WebConfigFile},
     state::{DEMO, SavedState, StateFile},
@@ -126,14 +126,15 @@ fn load(options: &Options, uses: Uses) -> Result<(Config, WebConfigFile), Config
     let mut web_file = WebConfigFile::default();
     let config = config::load(options, &environment(), |sections| {
         let mut checks: config::Checks = Vec::new();
-        if let Some(path) = &*sections.api.ca_file {
+        if let Some(path) = sections.api.ca_file.as_deref() {
             checks.push(("api.ca_file", check_ca_file(path).map_err(Into::into)));
         }
-        if let Some(path) = &*sections.state.file {
+        if let Some(path) = sections.state.file.as_deref() {
             checks.push(("state.file", StateFile::check(path).map_err(Into::into)));
         }
         if uses == Uses::All {
-            let read = WebConfigFile::load(sections.web.config_file.as_deref());
+            let read =
+                WebConfigFile::load(sections.web.config_file.as_ref().map(|path| path.as_path()));
             checks.push(("web.config_file", read.map(|read| web_file = read)));
             let addresses = sections.web.listen_addresses.iter().map(String::as_str);
             checks.push((
@@ -178,11 +179,7 @@ fn open_state(
 fn warnings(config: &Config) -> Vec<String> {
     let (now, mut warnings) = (Clock::system().now(), Vec::new());
     for entry in &config.settings.targets.0 {
-        if let Some(due) = entry.target.due
-            && due < now
-            // The demo has a date in the past on purpose.
-            && !config::is_of_demo(&entry.source)
-        {
+        if let Some(due) = entry.target.due.filter(|due| *due < now) {
             warnings.push(format!(
                 "{}: targets.due is past: {due}; translations that are not ready are overdue; \
                  set a later date, or remove it",
@@ -193,14 +190,11 @@ fn warnings(config: &Config) -> Vec<String> {
     warnings
 }
 
-/// Returns what to poll and how to judge it. Logs warnings about valid values.
-fn settings(config: &Config) -> Settings {
+fn log_warnings(config: &Config) {
     for warning in warnings(config) {
         tracing::warn!("{warning}");
     }
-    config.settings.clone()
 }
-
 #[cfg(test)]
 mod tests {
     use super::*;

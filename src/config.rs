@@ -1,8 +1,7 @@
 //! Configuration: figment merges the layers, each value as text with its source, and extracts the
 //! sections, whose values parse themselves. Every error names its key, its source and the remedy.
 //!
-//! No error holds the API key, nor the path of an API key file that does not exist, unless it is
-//! plainly a path.
+//! No error holds the API key, nor the path of its file, which may be the key, pasted by mistake.
 
 mod api_key;
 mod file;
@@ -19,11 +18,10 @@ use crate::{
     },
     support::logging::LogSettings,
 };
-use api_key::HIDDEN;
 use globset::GlobSet;
 use humantime::format_duration;
 use layers::{DEFAULT, Layers, TARGETS};
-use sections::{TargetConfig, ThresholdConfig};
+use sections::TargetConfig;
 use std::{
     collections::BTreeMap,
     ffi::OsString,
@@ -71,6 +69,13 @@ pub struct Config {
 #[derive(Debug, Clone, thiserror::Error)]
 pub struct ConfigError(pub Vec<String>);
 
+impl ConfigError {
+    /// A mistake that hides all others.
+    fn of(mistake: String) -> Self {
+        Self(vec![mistake])
+    }
+}
+
 impl Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0.as_slice() {
@@ -85,11 +90,6 @@ impl Display for ConfigError {
 
 /// The path that messages show for [`Options::defaults`].
 const DEMO_FILE: &str = "<demo>";
-
-/// Returns true for a place in [`Options::defaults`].
-pub fn is_of_demo(place: &str) -> bool {
-    place.starts_with("<demo>:")
-}
 
 /// The outcomes of checks of values in the modules that use them, by key.
 pub type Checks = Vec<(&'static str, anyhow::Result<()>)>;
@@ -109,7 +109,6 @@ pub fn load(
     let sections: Sections = layers.extract("");
     check_api(&mut layers, &sections.api);
     check_poll(&mut layers, &sections.poll);
-    check_thresholds(&mut layers, &sections.thresholds);
     check_links(&mut layers);
     let (targets, of_targets) = targets(&mut layers, &sections.filter.exclude_languages.set);
     for (key, outcome) in check(&sections) {
@@ -124,7 +123,7 @@ pub fn load(
     Ok(Config {
         settings: settings(&layers, &sections, targets),
         api: sections.api,
-        state_file: sections.state.file.0,
+        state_file: sections.state.file.map(|path| path.0),
         web: sections.web,
         log: LogSettings {
             level: *sections.log.level,
@@ -146,7 +145,7 @@ fn settings(layers: &Layers, sections: &Sections, targets: Targets) -> Settings 
     Settings {
         interval: *poll.interval,
         stale_after: poll.stale_after(),
-        requests_per_second: api.requests_per_second.0.0,
+        requests_per_second: api.requests_per_second(),
         concurrency: *api.concurrency as usize,
         max_attempts: 4,
         max_repositories: 200_000,
@@ -167,8 +166,8 @@ fn settings(layers: &Layers, sections: &Sections, targets: Targets) -> Settings 
             at_risk_within: *thresholds.at_risk_within,
         },
         links: Links {
-            repository: links.repository.0.clone(),
-            language: links.language.0.clone(),
+            repository: links.repository.as_deref().cloned(),
+            language: links.language.as_deref().cloned(),
         },
     }
 }
@@ -193,42 +192,27 @@ pub fn load_address(
 /// Reads all layers.
 fn layers(options: &Options, environment: &[(OsString, OsString)]) -> Result<Layers, ConfigError> {
     let mut layers = Layers::of(KEYS);
-    let mut read = layers.read_file(&options.defaults, DEMO_FILE);
+    layers.read_file(&options.defaults, DEMO_FILE)?;
     if let Some(path) = &options.config_file {
-        let file = path.display().to_string();
-        read = fs::read_to_string(path)
-            .map_err(|error| {
-                let hint = "give the path of a readable YAML file in UTF-8";
-                format!("--config.file: cannot read {file}: {error}; {hint}")
-            })
-            .and_then(|text| layers.read_file(&text, &file));
+        let text = fs::read_to_string(path).map_err(|error| {
+            let hint = "give the path of a readable YAML file in UTF-8";
+            ConfigError::of(format!("--config.file: cannot be read: {error}; {hint}"))
+        })?;
+        layers.read_file(&text, &path.display().to_string())?;
     }
     for (name, value) in environment {
         layers.read_variable(&name.to_string_lossy(), value);
     }
     for key in KEYS {
         if let (Some(text), Some((flag, _))) = (options.flags.get(key.path), key.option()) {
-            let [section, name] = key.names();
-            layers.set(section, name, text.as_str().into(), flag);
+            layers.set(key.path, text.as_str().into(), flag);
         }
     }
-    match read {
-        Ok(()) => Ok(layers),
-        Err(mistake) => {
-            let path = options.config_file.clone().unwrap_or_default();
-            let is_secret = layers.is_secret(&path.to_string_lossy());
-            layers.mistake(if is_secret {
-                "--config.file: is the API key".to_owned()
-            } else {
-                mistake
-            });
-            Err(layers.error())
-        }
-    }
+    Ok(layers)
 }
 
 fn check_api(layers: &mut Layers, api: &ApiConfig) {
-    match &*api.base_url {
+    match api.base_url.as_deref() {
         None => layers.note(
             "api.base_url",
             "is required, but not set; set it in the configuration file, as \
@@ -244,14 +228,6 @@ fn check_api(layers: &mut Layers, api: &ApiConfig) {
         Some(_) => {}
     }
     let [key, file] = ["api.key", "api.key_file"].map(|path| layers.text(path));
-    if layers.secrets.contains(&file) {
-        layers.note(
-            "api.key_file",
-            format_args!(
-                "the file {HIDDEN} does not exist; give a path from / on, or of a file that exists"
-            ),
-        );
-    }
     match (&*key, &*file) {
         ("", "") => layers.note(
             "api.key",
@@ -278,8 +254,13 @@ impl ApiConfig {
     /// Returns the root of the API: http or https, no user, query or fragment; its path ends with a
     /// slash.
     pub(crate) fn base_url(&self) -> &Url {
-        let url = self.base_url.as_ref();
+        let url = self.base_url.as_deref();
         url.expect("`load` refuses a configuration without it")
+    }
+
+    /// Returns `None` if requests are not limited.
+    pub(crate) fn requests_per_second(&self) -> Option<f64> {
+        Some(*self.requests_per_second).filter(|rate| *rate > 0.0)
     }
 }
 
@@ -295,7 +276,8 @@ fn is_loopback(url: &Url) -> bool {
 impl PollConfig {
     pub fn stale_after(&self) -> Duration {
         let hour = Duration::from_secs(3600);
-        self.stale_after.unwrap_or(hour.max(*self.interval * 3))
+        let stale_after = self.stale_after.as_deref().copied();
+        stale_after.unwrap_or(hour.max(*self.interval * 3))
     }
 }
 
@@ -310,15 +292,6 @@ fn check_poll(layers: &mut Layers, poll: &PollConfig) {
                 "is {shown}, less than twice poll.interval ({interval}); give at least {least}, or \
                  shorten poll.interval"
             ),
-        );
-    }
-}
-
-fn check_thresholds(layers: &mut Layers, thresholds: &ThresholdConfig) {
-    if *thresholds.regressed_by <= 0.0 {
-        layers.note(
-            "thresholds.regressed_by",
-            "is 0; give a ratio above 0, such as 0.2",
         );
     }
 }
@@ -357,8 +330,8 @@ fn targets(layers: &mut Layers, excluded: &GlobSet) -> (Targets, String) {
             languages: languages.set,
             target: Target {
                 ratio: *target.ratio,
-                due: *target.due,
-                stalled_after: *target.stalled_after,
+                due: target.due.as_deref().copied(),
+                stalled_after: target.stalled_after.as_deref().copied(),
             },
         }));
     }

@@ -94,7 +94,7 @@ pub fn read_roots(config: &ApiConfig) -> Result<ClientConfig, SetupError> {
     let mut roots = RootCertStore::empty();
     let system = rustls_native_certs::load_native_certs();
     roots.add_parsable_certificates(system.certs);
-    if let Some(path) = &*config.ca_file {
+    if let Some(path) = config.ca_file.as_deref() {
         trust(path, &mut roots)?;
     }
     if roots.is_empty() && is_https(config) {

@@ -2,9 +2,8 @@
 //! targets that are not met.
 
 use super::{
-    RunError, Uses, api_host, load, off_the_runtime, open_state,
+    RunError, Uses, api_host, load, log_warnings, off_the_runtime, open_state,
     output::{self, Results},
-    settings,
     stop::StopSignals,
 };
 use crate::{
@@ -29,7 +28,11 @@ use crate::{
 use anyhow::{Context as _, anyhow, bail};
 use globset::GlobSet;
 use indicatif::{ProgressBar, ProgressStyle};
-use std::{path::Path, sync::Arc, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 use tokio::{
     runtime,
     sync::watch,
@@ -57,7 +60,8 @@ pub async fn once(options: &Options, arguments: Once) -> Result<(), RunError> {
     let bar = progress_bar()?;
     logging::init(&log_settings(&config), Some(bar.clone()));
     let instruments = Instruments::new(None);
-    let mut settings = settings(&config);
+    log_warnings(&config);
+    let mut settings = config.settings.clone();
     if let Some(ratio) = arguments.require {
         settings.targets = Targets::everything_at(ratio);
     }
@@ -111,13 +115,13 @@ pub async fn once(options: &Options, arguments: Once) -> Result<(), RunError> {
 /// Returns the files that the run reads or writes, apart from its outputs.
 fn used<'a>(options: &'a Options, config: &'a Config, arguments: &'a Once) -> Vec<&'a Path> {
     let files = [
-        options.config_file.as_deref(),
+        options.config_file.as_ref(),
         config.api.key_file.as_deref(),
         config.api.ca_file.as_deref(),
-        config.state_file.as_deref(),
-        arguments.since.as_deref(),
+        config.state_file.as_ref(),
+        arguments.since.as_ref(),
     ];
-    files.into_iter().flatten().collect()
+    files.into_iter().flatten().map(PathBuf::as_path).collect()
 }
 
 /// Returns the progress bar, which stays invisible unless stderr is a terminal.

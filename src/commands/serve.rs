@@ -1,8 +1,8 @@
 //! `serve`: polls on an interval and serves the result until a signal stops the process.
 
 use super::{
-    RunError, Uses, api_host, demo, load, notify, off_the_runtime, open_state, publish, settings,
-    stop::StopSignals,
+    RunError, Uses, api_host, demo, load, log_warnings, notify, off_the_runtime, open_state,
+    publish, stop::StopSignals,
 };
 use crate::{
     api::Client,
@@ -68,6 +68,8 @@ fn start(
     let (state_file, mut state) = open_state(&config, announce.is_some(), &instruments)?;
     if announce.is_some() {
         state.get_or_insert_with(demo::state);
+    } else {
+        log_warnings(&config);
     }
     let listeners = listen::bind(&config.web.listen_addresses).context("web.listen_addresses")?;
     let client = Client::new(&config.api, Arc::clone(&instruments))?;
@@ -134,7 +136,7 @@ fn poller(
     });
     Poller::new(
         client,
-        Arc::new(settings(config)),
+        Arc::new(config.settings.clone()),
         GlobSet::empty(),
         (state, saver),
         Clock::system(),

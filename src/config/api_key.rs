@@ -5,27 +5,13 @@ use super::ApiConfig;
 use crate::support::hint::SetupError;
 use secrecy::SecretString;
 use std::{
-    ffi::OsStr,
     fs::File,
     io::{self, Read},
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 /// No key is longer; a larger file is not a key file.
 const LARGEST: u64 = 16 * 1024;
-
-/// The words that messages show in place of a path that [`may_be_key`].
-pub const HIDDEN: &str = "(its name is not shown, since it might be the API key itself)";
-
-/// Returns true for a path that may be the key itself, pasted there by mistake, so that no message
-/// may show it: it is relative, nothing exists there, and it has none of the extensions of the
-/// files that the configuration names. `written` is the path as the user wrote it; `path` begins at
-/// the folder of the configuration file.
-pub fn may_be_key(written: &Path, path: &Path) -> bool {
-    let extension = path.extension().and_then(OsStr::to_str);
-    let is_named = matches!(extension, Some("json" | "pem" | "crt" | "yml" | "yaml"));
-    written.is_relative() && !is_named && !path.exists()
-}
 
 /// Reads the key as it is sent, without trailing line breaks.
 ///
@@ -33,21 +19,21 @@ pub fn may_be_key(written: &Path, path: &Path) -> bool {
 /// The file is missing, cannot be read or is too large, or the key is empty or cannot be sent in a
 /// header.
 pub fn read_key(api: &ApiConfig) -> Result<SecretString, SetupError> {
-    match (&*api.key, &*api.key_file) {
-        (Some(key), _) => Ok(key.clone()),
-        (None, path) => key_of(path.as_deref().unwrap_or(Path::new(""))),
+    match (&api.key, &api.key_file) {
+        (Some(key), _) => Ok(key.0.clone()),
+        (None, path) => key_of(path.as_deref().map_or(Path::new(""), PathBuf::as_path)),
     }
 }
 
 /// Reads the key from a file.
 fn key_of(path: &Path) -> Result<SecretString, SetupError> {
-    let what = format!("the API key file {} ", path.display());
+    let what = "the API key file ";
     let bytes = read(path).map_err(|error| {
-        let hint = "make sure that the file exists and that this user can read it";
+        let hint = "give api.key_file the path of a file that exists and that this user can read";
         SetupError::new(format!("{what}cannot be read: {error}"), hint)
     })?;
     let hint = "write the API key, and nothing else, into the file";
-    fit(&bytes).map_err(|problem| SetupError::new(what + problem, hint))
+    fit(&bytes).map_err(|problem| SetupError::new(what.to_owned() + problem, hint))
 }
 
 fn read(path: &Path) -> io::Result<Vec<u8>> {
@@ -121,7 +107,7 @@ mod tests {
 
     #[test]
     fn a_key_that_cannot_be_sent_is_refused_without_being_shown() {
-        let unfit = "the API key file FILE contains a character that cannot be sent in a header \
+        let unfit = "the API key file contains a character that cannot be sent in a header \
                      (a line break, a space, or one that is not printable ASCII); write the API \
                      key, \
                      and nothing else, into the file";
@@ -142,9 +128,9 @@ mod tests {
         let rest = "write the API key, and nothing else, into the file";
         assert_eq!(
             from_file(b"\n").unwrap_err(),
-            format!("the API key file FILE is empty; {rest}")
+            format!("the API key file is empty; {rest}")
         );
-        let large = "the API key file FILE is larger than 16 KiB, too large for a key";
+        let large = "the API key file is larger than 16 KiB, too large for a key";
         assert_eq!(
             from_file(&vec![b'a'; 16385]).unwrap_err(),
             format!("{large}; {rest}")
@@ -157,7 +143,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let missing = key_of(&folder.path().join("none")).unwrap_err().to_string();
         assert!(
-            missing.contains("none cannot be read: No such file or directory"),
+            missing.contains("file cannot be read: No such file or directory"),
             "{missing}"
         );
         let folder = key_of(folder.path()).unwrap_err().to_string();
@@ -165,37 +151,5 @@ mod tests {
             folder.contains("cannot be read: Is a directory"),
             "{folder}"
         );
-    }
-
-    #[test]
-    fn a_relative_path_that_leads_nowhere_may_be_a_key() {
-        let root = tempfile::tempdir().unwrap();
-        let root = root.path();
-        std::fs::create_dir(root.join("folder")).unwrap();
-        std::fs::write(root.join("folder/file"), "").unwrap();
-        let may_be_key = |written: &str| {
-            let written = written.replace("ROOT", &root.display().to_string());
-            may_be_key(Path::new(&written), &root.join(&written))
-        };
-        for written in [
-            "s3cret",
-            "./s3cret",
-            "../s3cret",
-            "~/s3cret",
-            "s3cret.key",
-            "folder/s3cret+s3cret==",
-        ] {
-            assert!(may_be_key(written), "{written}");
-        }
-        for written in [
-            "folder",
-            "folder/file",
-            "ROOT/a",
-            "/none",
-            "state.json",
-            ".",
-        ] {
-            assert!(!may_be_key(written), "{written}");
-        }
     }
 }

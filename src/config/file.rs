@@ -2,11 +2,12 @@
 //! so that `010` keeps its zero and `no` is a language.
 
 use super::{
+    ConfigError,
     layers::{Layers, TARGETS},
-    sections::{KEYS, TARGET_KEYS, section_names},
+    sections::{TARGET_KEYS, names_of},
 };
 use crate::support::yaml;
-use figment::value::{Empty, Value};
+use figment::value::Value;
 use serde::de::IgnoredAny;
 use serde_saphyr::{
     from_str,
@@ -14,42 +15,58 @@ use serde_saphyr::{
 };
 use std::iter;
 
-/// The mistake of a section that is no mapping, and its remedy.
-pub const NO_MAPPING: &str = "is not a mapping; write the keys of a section below it, indented, each \
-                              as `key: value`";
+const NO_MAPPING: &str = "is not a mapping; write the keys of a section below it, indented, each as \
+                          `key: value`: ";
 
 const TARGETS_TAKE: &str =
-    "entries such as `- {languages: [de, \"pt-*\"], ratio: 0.95, due: 2026-12-24}`";
+    "give entries such as `- {languages: [de, \"pt-*\"], ratio: 0.95, due: 2026-12-24}`";
 
-/// A value of the file.
+/// A part of the file.
 enum Node {
-    Value(Value),
-    /// Items with their places.
+    Null,
+    Text(String),
     List(Vec<(String, Self)>),
     Mapping(Entries),
+    /// A reference to another part, which no key takes.
+    Alias,
 }
 
-/// Names with their places, and values.
+/// The places, names and values of a mapping.
 type Entries = Vec<(String, String, Node)>;
+
+impl Node {
+    /// Returns a text, or the texts of a list with commas; `None` if there are other nodes, or an item
+    /// is empty.
+    fn text(self) -> Option<String> {
+        match self {
+            Self::Text(text) => Some(text),
+            Self::List(items) => {
+                let texts = items.into_iter().map(|(_, item)| item.text());
+                let texts = texts.map(|text| text.filter(|text| !text.trim().is_empty()));
+                Some(texts.collect::<Option<Vec<_>>>()?.join(", "))
+            }
+            _ => None,
+        }
+    }
+}
 
 /// The events of the parser, and the name of the file.
 struct Reader<'a, I>(I, &'a str);
 
 impl<'a, I: Iterator<Item = ParseResult<'a>>> Reader<'_, I> {
-    /// Reads the next value and its place; `None` at the end of a list, a mapping or the file.
+    /// Reads the next node and its place; `None` at the end of a list, a mapping or the file.
     fn node(&mut self) -> Option<(String, Node)> {
         let (event, span) = self.0.next()?.ok()?;
         let node = match event {
             Event::Scalar(text, ScalarStyle::Plain, ..)
                 if ["", "~", "null", "Null", "NULL"].contains(&&*text) =>
             {
-                Node::Value(Empty::Unit.into())
+                Node::Null
             }
-            Event::Scalar(text, ..) => Node::Value(text.into_owned().into()),
+            Event::Scalar(text, ..) => Node::Text(text.into_owned()),
             Event::SequenceStart(..) => Node::List(iter::from_fn(|| self.node()).collect()),
             Event::MappingStart(..) => Node::Mapping(iter::from_fn(|| self.entry()).collect()),
-            // No key takes a reference to another value.
-            Event::Alias(_) => Node::Value(false.into()),
+            Event::Alias(_) => Node::Alias,
             Event::SequenceEnd | Event::MappingEnd => return None,
             _ => return self.node(),
         };
@@ -57,26 +74,8 @@ impl<'a, I: Iterator<Item = ParseResult<'a>>> Reader<'_, I> {
     }
 
     fn entry(&mut self) -> Option<(String, String, Node)> {
-        let (place, name) = self.node()?;
-        let (_, value) = self.node()?;
-        let name = match name {
-            Node::Value(Value::String(_, name)) => name,
-            _ => "…".to_owned(),
-        };
-        Some((place, name, value))
-    }
-}
-
-/// Returns the value of a key. No key takes a mapping.
-fn value(node: Node) -> Value {
-    match node {
-        Node::Value(value) => value,
-        Node::List(items) => items
-            .into_iter()
-            .map(|(_, item)| value(item))
-            .collect::<Vec<_>>()
-            .into(),
-        Node::Mapping(_) => false.into(),
+        let ((place, name), (_, value)) = (self.node()?, self.node()?);
+        Some((place, name.text().unwrap_or("…".to_owned()), value))
     }
 }
 
@@ -84,45 +83,49 @@ impl Layers {
     /// Adds the text of a file.
     ///
     /// # Errors
-    /// Returns the mistake if the text is not a YAML mapping.
-    pub fn read_file(&mut self, text: &str, file: &str) -> Result<(), String> {
+    /// Fails if the text is not a YAML mapping.
+    pub fn read_file(&mut self, text: &str, file: &str) -> Result<(), ConfigError> {
         let text = text.trim_start_matches('\u{feff}');
         from_str::<IgnoredAny>(text).map_err(|error| {
             let (what, hint) = yaml::explain(&error);
-            format!("{file}:{}: {what}; {hint}", yaml::line(&error))
+            ConfigError::of(format!("{file}:{}: {what}; {hint}", yaml::line(&error)))
         })?;
-        let names = section_names();
+        let names = names_of("");
         let sections = match Reader(Parser::new_from_str(text), file).node() {
-            None | Some((_, Node::Value(Value::Empty(..)))) => Entries::new(),
+            None | Some((_, Node::Null)) => Entries::new(),
             Some((_, Node::Mapping(sections))) => sections,
             Some((place, _)) => {
                 let names = names.join(", ");
-                return Err(format!("{place}: {NO_MAPPING}; the sections are {names}"));
+                return Err(ConfigError::of(format!("{place}: {NO_MAPPING}{names}")));
             }
         };
-        for (place, name, node) in sections {
+        for (place, section, node) in sections {
             match node {
-                _ if !names.contains(&&*name) => self.unknown(&place, "", &name, &names),
-                Node::Value(Value::Empty(..)) => {}
-                Node::List(entries) if name == TARGETS => self.read_targets(entries, place),
-                _ if name == TARGETS => self.mistake(format!(
-                    "{TARGETS} ({place}): is not a list of mappings; give {TARGETS_TAKE}"
+                _ if !names.contains(&&*section) => self.unknown(&place, "", &section),
+                Node::Null => {}
+                Node::List(entries) if section == TARGETS => self.read_targets(entries, place),
+                Node::Mapping(keys) if section != TARGETS => self.read_section(&section, keys),
+                _ if section == TARGETS => self.mistake(format!(
+                    "{TARGETS} ({place}): is not a list of mappings; {TARGETS_TAKE}"
                 )),
-                Node::Mapping(keys) => self.read_section(&name, keys),
-                // As an unknown key, since it would replace the section of other layers.
-                node => self.set(&name, "", value(node), &place),
+                _ => {
+                    let names = names_of(&section).join(", ");
+                    self.mistake(format!("{section} ({place}): {NO_MAPPING}{names}"));
+                }
             }
         }
         Ok(())
     }
 
     fn read_section(&mut self, section: &str, keys: Entries) {
+        let names = names_of(section);
         for (place, name, node) in keys {
-            let value = value(node);
-            let mut known = KEYS.iter().chain(TARGET_KEYS);
-            // Null sets nothing.
-            if value.to_empty().is_none() || !known.any(|key| key.names() == [section, &name]) {
-                self.set(section, &name, value, &place);
+            if !names.contains(&&*name) {
+                self.unknown(&place, section, &name);
+            } else if !matches!(node, Node::Null) {
+                // No key takes a switch, so that this one is a mistake.
+                let value = node.text().map_or(false.into(), Value::from);
+                self.set(&format!("{section}.{name}"), value, &place);
             }
         }
     }
@@ -135,8 +138,9 @@ impl Layers {
             if let Node::Mapping(keys) = entry {
                 target.read_section(TARGETS, keys);
             } else {
-                let problem = format!("is not a mapping; give {TARGETS_TAKE}");
-                target.mistake(format!("{TARGETS} ({place}): {problem}"));
+                target.mistake(format!(
+                    "{TARGETS} ({place}): is not a mapping; {TARGETS_TAKE}"
+                ));
             }
             self.targets.push((place, target));
         }

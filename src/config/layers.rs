@@ -5,16 +5,13 @@
 
 use super::{
     ConfigError,
-    api_key::may_be_key,
-    file::NO_MAPPING,
-    sections::{KEYS, Key, PREFIX, section_names},
-    text::joined,
+    sections::{KEYS, Key, PREFIX, names_of},
 };
 use crate::support::hint::{is_plain, nearest};
 use figment::{
     Error, Figment, Metadata, Profile, Provider,
-    error::Kind,
-    value::{Dict, Map, Value},
+    providers::Serialized,
+    value::{Dict, Empty, Map, Value},
 };
 use serde::de::DeserializeOwned;
 use serde_json::json;
@@ -29,8 +26,8 @@ pub const TARGETS: &str = "targets";
 /// A value of a layer.
 #[derive(Debug, Clone)]
 struct Setting {
-    section: String,
-    name: String,
+    /// The section and the name, joined by a dot.
+    path: String,
     value: Value,
     /// The file and line, the variable or the option that set it, or [`DEFAULT`].
     place: String,
@@ -42,8 +39,7 @@ impl Provider for Setting {
     }
 
     fn data(&self) -> Result<Map<Profile, Dict>, Error> {
-        let keys = Dict::from([(self.name.clone(), self.value.clone())]);
-        Ok(Profile::Default.collect(Dict::from([(self.section.clone(), keys.into())])))
+        Serialized::default(&self.path, &self.value).data()
     }
 }
 
@@ -56,7 +52,8 @@ pub struct Layers {
     /// The entries of [`TARGETS`], each with its place.
     pub targets: Vec<(String, Self)>,
     pub targets_place: String,
-    /// Texts that no message shows: the API key, and a path that may be it.
+    /// Texts that no message shows: the API key, and the path of its file, which may be the key,
+    /// pasted there by mistake.
     pub secrets: Vec<String>,
     /// Each with the path of its key; without one if it concerns no active value.
     pub mistakes: Vec<(String, String)>,
@@ -67,31 +64,32 @@ impl Layers {
     pub fn of(keys: &[Key]) -> Self {
         let mut layers = Self::default();
         for key in keys {
-            let [section, name] = key.names();
-            layers.set(section, name, key.default.into(), DEFAULT);
+            layers.set(key.path, key.default.into(), DEFAULT);
         }
         layers
     }
 
-    /// Sets a key. A relative path begins at the folder of the file that sets it.
-    pub fn set(&mut self, section: &str, name: &str, mut value: Value, place: &str) {
-        if let Value::String(_, text) = &mut value
-            && !text.trim().is_empty()
-        {
-            let path = Path::new(place).with_file_name(text.trim());
-            let is_hidden = name == "key_file" && may_be_key(Path::new(text.trim()), &path);
-            if is_hidden || name == "key" {
-                self.secrets.push(text.clone());
-            } else if name.ends_with("file") {
-                *text = path.display().to_string();
+    /// Sets a key; an empty text means none. A relative path begins at the folder of the file that
+    /// sets it.
+    pub fn set(&mut self, path: &str, mut value: Value, place: &str) {
+        if let Value::String(_, text) = &mut value {
+            *text = text.trim().to_owned();
+            if text.is_empty() {
+                value = Empty::None.into();
+            } else {
+                if ["api.key", "api.key_file"].contains(&path) {
+                    self.secrets.push(text.clone());
+                }
+                if path.ends_with("file") {
+                    let path = Path::new(place).with_file_name(&text);
+                    *text = path.display().to_string();
+                }
             }
         }
-        let (section, name, place) = (section.to_owned(), name.to_owned(), place.to_owned());
         self.settings.push(Setting {
-            section,
-            name,
+            path: path.to_owned(),
             value,
-            place,
+            place: place.to_owned(),
         });
     }
 
@@ -104,64 +102,33 @@ impl Layers {
                 Ok(extracted) => return extracted,
                 Err(error) => error,
             };
-            let names: Vec<_> = error.path.iter().map(String::as_str).collect();
-            let [section, name] = match *names {
-                [section, name, ..] => [section, name],
-                [name] => [at, name],
-                [] => [at, ""],
-            };
-            self.explain(section, name, &error);
-            let wrong = |one: &Setting| one.section == section && one.name == name;
+            let path = format!("{at}.{}", error.path.join("."));
+            let path = path.trim_start_matches('.');
+            self.note(path, error.kind);
             self.settings
-                .retain(|one| one.place == DEFAULT || !wrong(one));
-        }
-    }
-
-    /// Notes a mistake, with nothing of the error that may be the API key.
-    fn explain(&mut self, section: &str, name: &str, error: &Error) {
-        let place = error
-            .metadata
-            .as_ref()
-            .map_or(DEFAULT, |metadata| &metadata.name);
-        match &error.kind {
-            Kind::UnknownField(_, known) if name.is_empty() => {
-                let known = known.join(", ");
-                self.mistake(format!("{section} ({place}): {NO_MAPPING}: {known}"));
-            }
-            Kind::UnknownField(_, known) => self.unknown(place, section, name, known),
-            kind => {
-                let path = format!("{section}.{name}");
-                self.note(&path, kind);
-            }
+                .retain(|one| one.place == DEFAULT || one.path != path);
         }
     }
 
     /// Notes an unknown section, or key of a section.
-    pub fn unknown(&mut self, place: &str, section: &str, name: &str, known: &[&str]) {
-        let prefix = if section.is_empty() {
-            section
-        } else {
-            &format!("{section}.")
+    pub fn unknown(&mut self, place: &str, section: &str, name: &str) {
+        let known = names_of(section);
+        let prefix = match section {
+            "" => String::new(),
+            section => format!("{section}."),
         };
-        let mut keys = KEYS.iter().filter(|_| section != TARGETS);
+        let mut keys = KEYS.iter();
         let elsewhere = keys.find(|key| key.names()[1] == name || key.path == name);
-        let near = nearest(name, known);
-        let hint = match (elsewhere.map(Key::names), near) {
-            (Some([section, key]), _) => {
+        let hint = match (nearest(name, &known), elsewhere.map(Key::names)) {
+            (Some(near), _) => format!("did you mean \"{prefix}{near}\"?"),
+            (None, Some([section, key])) => {
                 format!("write \"{key}:\" indented below the section \"{section}:\"")
             }
-            (None, Some(near)) => format!("did you mean \"{prefix}{near}\"?"),
             (None, None) => format!("the keys here are {}", known.join(", ")),
         };
-        let is_like = |near: &&str| name.len() < near.len() + 3;
         // YAML reads `{key:abc}` as one name.
-        let is_shown = is_plain(name)
-            || is_plain(&name.replace(char::is_numeric, "")) && near.is_some_and(is_like);
-        let name = if is_shown && !self.is_secret(name) {
-            name
-        } else {
-            "…"
-        };
+        let is_shown = is_plain(name) && !self.is_secret(name);
+        let name = if is_shown { name } else { "…" };
         self.mistake(format!("{place}: unknown key \"{prefix}{name}\"; {hint}"));
     }
 
@@ -184,7 +151,7 @@ impl Layers {
         let (text, mut problem) = (self.text(path), problem.to_string());
         // Without a key, a text of several words may be a line that has swallowed the next.
         let is_line = self.secrets.is_empty() && text.contains(char::is_whitespace);
-        if path != "api.key" && (is_line || self.is_secret(&text)) {
+        if !path.starts_with("api.key") && (is_line || self.is_secret(&text)) {
             let (_, hint) = problem.rsplit_once("; ").unwrap_or_default();
             problem = format!("is not shown, since it may hold the API key; {hint}");
         }
@@ -205,7 +172,7 @@ impl Layers {
     /// Returns the text of a key; empty if it has none.
     pub fn text(&self, path: &str) -> String {
         let value = self.figment.find_value(path).ok();
-        value.as_ref().and_then(joined).unwrap_or_default()
+        value.and_then(Value::into_string).unwrap_or_default()
     }
 
     /// Sets the key of a variable; a blank variable sets nothing.
@@ -214,9 +181,8 @@ impl Layers {
             return;
         }
         if let Some(key) = KEYS.iter().find(|key| key.variable() == variable) {
-            let [section, name] = key.names();
             match value.to_str() {
-                Some(text) => self.set(section, name, text.into(), variable),
+                Some(text) => self.set(key.path, text.into(), variable),
                 None => self.mistakes.push((
                     key.path.to_owned(),
                     format!("{} ({variable}): is not UTF-8; write it in UTF-8", key.path),
@@ -233,18 +199,23 @@ impl Layers {
     /// Returns the values above the defaults as a mapping in one line.
     pub fn in_one_line(&self) -> String {
         let set = self.settings.iter().filter(|one| one.place != DEFAULT);
-        let keys: Vec<_> = set
-            .map(|one| format!("{}: {}", one.name, written(&one.value)))
-            .collect();
-        format!("{{{}}}", keys.join(", "))
+        let keys = set.map(|one| {
+            let (_, name) = one.path.split_once('.').unwrap_or_default();
+            format!("{name}: {}", self.written(&one.path))
+        });
+        format!("{{{}}}", keys.collect::<Vec<_>>().join(", "))
     }
 
     /// Returns the value of a key as a file has it.
     pub fn written(&self, path: &str) -> String {
-        self.figment
-            .find_value(path)
-            .as_ref()
-            .map_or(String::new(), written)
+        let text = self.text(path);
+        // Other programs read numbers, times and switches as such.
+        let is_bare = !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || c == '.');
+        if is_bare {
+            text
+        } else {
+            json!(text).to_string()
+        }
     }
 
     /// Returns all mistakes: first those that concern no value, then by key.
@@ -260,28 +231,13 @@ impl Layers {
     }
 }
 
-/// Returns a value as a file has it: numbers, times and switches are bare, since other programs read
-/// them as such.
-fn written(value: &Value) -> String {
-    match value {
-        Value::String(_, text) if is_bare(text) => text.clone(),
-        value => json!(value).to_string(),
-    }
-}
-
-fn is_bare(text: &str) -> bool {
-    let is_number = text.starts_with(|c: char| c.is_ascii_digit());
-    is_number && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '.')
-        || ["true", "false"].contains(&text)
-}
-
 /// Returns the remedy for a variable that belongs to no key. Kubernetes injects variables with the
 /// prefix, but without two underscores in a row; they are no mistake, unless they spell a key or a
 /// section.
 fn meant(rest: &str) -> Option<String> {
     let paths = || KEYS.iter().map(|key| key.path);
     let is_spelt = |path: &str| path.replace('.', "_").eq_ignore_ascii_case(rest);
-    if !rest.contains("__") && !paths().chain(section_names()).any(is_spelt) {
+    if !rest.contains("__") && !paths().chain(names_of("")).any(is_spelt) {
         return None;
     }
     Some(match nearest(rest, KEYS) {
@@ -290,7 +246,7 @@ fn meant(rest: &str) -> Option<String> {
         None => format!(
             "write {PREFIX}<SECTION>__<KEY>; the sections are {}, of which the file alone sets \
              {TARGETS}",
-            section_names().join(", "),
+            names_of("").join(", "),
         ),
     })
 }

@@ -5,7 +5,7 @@
 //! do the JSON Schemas of the file and of the chart's values, and the table of keys in
 //! docs/configuration.md, which `tests/generate.sh` writes.
 
-use super::text::{Format, Globs, HOUR, Rate, Text, YEAR};
+use super::text::{Format, Globs, HOUR, Text, YEAR};
 use crate::{domain::links::Template, support::clock::Timestamp};
 use secrecy::SecretString;
 use serde::Deserialize;
@@ -57,12 +57,17 @@ impl AsRef<str> for Key {
 /// The prefix of every variable.
 pub const PREFIX: &str = "TRANSLATION_EXPORTER_";
 
-/// Returns the names of all sections.
-pub fn section_names() -> Vec<&'static str> {
-    let keys = KEYS.iter().chain(TARGET_KEYS);
-    let mut sections: Vec<_> = keys.map(|key| key.names()[0]).collect();
-    sections.dedup();
-    sections
+/// Returns the names of the keys of a section, or of all sections if it is empty.
+pub fn names_of(section: &str) -> Vec<&'static str> {
+    let keys = KEYS.iter().chain(TARGET_KEYS).map(Key::names);
+    let mut names: Vec<_> = if section.is_empty() {
+        keys.map(|[section, _]| section).collect()
+    } else {
+        let keys = keys.filter(|[of, _]| *of == section);
+        keys.map(|[_, name]| name).collect()
+    };
+    names.dedup();
+    names
 }
 
 /// Declares sections, and the table of their keys: each with its meaning, its type, its default as
@@ -75,7 +80,6 @@ macro_rules! sections {
             #[doc = concat!("The section `", stringify!($section), "`.")]
             #[derive(Debug, Clone, Deserialize)]
             #[cfg_attr(test, derive(schemars::JsonSchema))]
-            #[serde(deny_unknown_fields)]
             pub struct $name {
                 $($(#[doc = $doc])* pub $key: $type,)*
             }
@@ -94,7 +98,6 @@ macro_rules! sections {
 /// All sections.
 #[derive(Debug, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
 pub struct Sections {
     pub api: ApiConfig,
     pub poll: PollConfig,
@@ -110,27 +113,27 @@ sections! { KEYS:
     api: ApiConfig {
         /// root of the API; https, or http if the host is loopback or `api.allow_http` is true; a
         /// path prefix is kept; no user, query or fragment
-        base_url: Text<Option<Url>> = "", "--api.base-url=URL";
+        base_url: Option<Text<Url>> = "", "--api.base-url=URL";
         /// allows the key to be sent unencrypted
         allow_http: Text<bool> = "false";
         /// the API key itself; exactly one of this and `api.key_file` is required
-        key: Text<Option<SecretString>> = "";
+        key: Option<Text<SecretString>> = "";
         /// file that holds the API key; read again at each poll, so that a rotated key needs no
         /// restart
-        key_file: Text<Option<PathBuf>> = "", "--api.key-file=FILE";
+        key_file: Option<Text<PathBuf>> = "", "--api.key-file=FILE";
         /// number of repositories requested per page of the listing
         page_size: Text<u32, 1, 1000> = "1000";
         /// maximum number of requests in flight
         concurrency: Text<u32, 1, 1024> = "8";
         /// requests per second, retries included, or 0 for no limit; the exporter sends fewer while
         /// the API refuses requests
-        requests_per_second: Text<Rate> = "10";
+        requests_per_second: Text<f64, 0, 1_000_000> = "10";
         /// time limit of each request, including the complete response body; a connection has at
         /// most 10 s
         timeout: Text<Duration, 0, { 100 * YEAR }> = "30s";
         /// PEM file of certificate authorities trusted in addition to the system's, or of the
         /// self-signed certificate of the API's server; read again at each poll
-        ca_file: Text<Option<PathBuf>> = "";
+        ca_file: Option<Text<PathBuf>> = "";
         /// `true` if the API leaves out fields whose value is 0 or false, as protobuf's JSON does:
         /// an absent completion is then 0, and an absent `private` false; an explicit null is
         /// always unknown
@@ -144,7 +147,7 @@ sections! { KEYS:
         interval: Text<Duration, 1, { 25 * YEAR }> = "5m", "--poll.interval=TIME";
         /// time for which the last good data of a repository are served while its reads fail; at
         /// least twice `poll.interval`
-        stale_after: Text<Option<Duration>, 2, { 100 * YEAR }> = "";
+        stale_after: Option<Text<Duration, 2, { 100 * YEAR }>> = "";
     }
     filter: FilterConfig {
         /// globs on owner/repo, each with a slash or `**`; `*` stays within a segment; empty means
@@ -170,14 +173,14 @@ sections! { KEYS:
     }
     links: LinkConfig {
         /// URL template of the page where a repository is translated: see [below](#links)
-        repository: Text<Option<Template>> = "";
+        repository: Option<Text<Template>> = "";
         /// URL template of the page where a language of a repository is translated
-        language: Text<Option<Template>> = "";
+        language: Option<Text<Template>> = "";
     }
     state: StateConfig {
         /// file that keeps the progress clocks and the last good data across restarts; without it,
         /// each restart loses them
-        file: Text<Option<PathBuf>> = "", "--state.file=FILE";
+        file: Option<Text<PathBuf>> = "", "--state.file=FILE";
     }
     web: WebConfig {
         /// addresses to listen on, host:port; without a host, all IPv6 and IPv4 addresses, or all
@@ -187,7 +190,7 @@ sections! { KEYS:
         telemetry_path: Text<String> = "/metrics", "--web.telemetry-path=PATH";
         /// file with TLS, authentication, headers and rate limit; the format is the
         /// [exporter-toolkit's](https://github.com/prometheus/exporter-toolkit/blob/master/docs/web-configuration.md)
-        config_file: Text<Option<PathBuf>> = "", "--web.config.file=FILE";
+        config_file: Option<Text<PathBuf>> = "", "--web.config.file=FILE";
     }
     log: LogConfig {
         /// lowest level of the lines on stderr: error, warn, info, debug or trace; `debug` adds a
@@ -207,9 +210,9 @@ sections! { TARGET_KEYS:
         /// ratio at which a translation is ready; 0 is always met
         ratio: Text<f64, 0, 1> = "1";
         /// a date, until 23:59:59 UTC, or an RFC 3339 time
-        due: Text<Option<Timestamp>> = "";
+        due: Option<Text<Timestamp>> = "";
         /// the time without progress after which a translation has stalled;
         /// `thresholds.stalled_after` if left out
-        stalled_after: Text<Option<Duration>, HOUR, { 100 * YEAR }> = "";
+        stalled_after: Option<Text<Duration, HOUR, { 100 * YEAR }>> = "";
     }
 }

@@ -56,13 +56,11 @@ fn defaults_are_those_of_the_table_of_keys() {
     } = good();
     assert_eq!((*api.page_size, *api.concurrency), (1000, 8));
     assert_eq!(
-        (api.requests_per_second.0.0, *api.completion_scale),
+        (api.requests_per_second(), *api.completion_scale),
         (Some(10.0), 100.0)
     );
-    assert_eq!(
-        (*api.timeout, api.ca_file.0),
-        (Duration::from_secs(30), None)
-    );
+    assert_eq!(*api.timeout, Duration::from_secs(30));
+    assert!(api.ca_file.is_none());
     assert_eq!(
         (settings.interval, settings.stale_after),
         (Duration::from_secs(300), Duration::from_secs(3600))
@@ -73,7 +71,7 @@ fn defaults_are_those_of_the_table_of_keys() {
     assert_eq!(state_file, None);
     assert_eq!(*web.listen_addresses, [":10018"]);
     assert_eq!(*web.telemetry_path, "/metrics");
-    assert_eq!(*web.config_file, None);
+    assert!(web.config_file.is_none());
     assert_eq!((log.level, log.json), (tracing::Level::INFO, false));
 }
 
@@ -147,7 +145,7 @@ fn thresholds_apply_unless_a_target_has_its_own() {
 #[test]
 fn zero_requests_per_second_are_unlimited() {
     let text = format!("api: {{base_url: \"https://a\", key: {KEY}, requests_per_second: 0}}\n");
-    assert_eq!(load_text(&text).unwrap().api.requests_per_second.0.0, None);
+    assert_eq!(load_text(&text).unwrap().api.requests_per_second(), None);
 }
 
 #[test]
@@ -267,7 +265,7 @@ fn the_address_is_found_whatever_is_wrong_with_other_keys() {
     .unwrap();
     let found = load_address(&options(file.path()), &[]).unwrap();
     assert_eq!(*found.listen_addresses, [":1"]);
-    assert_eq!(*found.config_file, None);
+    assert!(found.config_file.is_none());
 }
 
 #[test]

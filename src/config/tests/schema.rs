@@ -9,7 +9,7 @@ use super::super::{
     KEYS, Key, Sections, TARGET_KEYS,
     layers::TARGETS,
     sections::TargetConfig,
-    text::{Format, Globs, Parse, Rate, Text},
+    text::{Format, Globs, Parse, Text},
 };
 use crate::{domain::links::Template, support::clock::Timestamp, testing::assert_generated};
 use schemars::{JsonSchema, Schema, SchemaGenerator, generate::SchemaSettings};
@@ -53,17 +53,6 @@ impl<T: Accepts, const LEAST: u32, const MOST: u32> JsonSchema for Text<T, LEAST
     }
 }
 
-/// An empty text is none.
-impl<T: Accepts> Accepts for Option<T> {
-    fn accepts() -> Value {
-        let mut schema = T::accepts();
-        if let Some(Value::String(pattern)) = schema.get_mut("pattern") {
-            *pattern = format!(r"^\s*$|{pattern}");
-        }
-        schema
-    }
-}
-
 /// Returns the pattern of words in any case.
 fn any_case(words: &[&str]) -> String {
     let any_case = |c: char| match c {
@@ -89,19 +78,11 @@ macro_rules! accepts {
 
 accepts! {
     bool => {
-        "type": ["boolean", "string", "integer"],
-        "pattern": any_case(&["true", "false", "yes", "no", "on", "off", "0", "1"]),
-        "minimum": 0,
-        "maximum": 1,
+        "type": ["boolean", "string"],
+        "pattern": any_case(&["true", "false"]),
     }
     u32 => {"type": ["integer", "string"], "pattern": r"^\s*\+?\d+\s*$"}
     f64 => {"type": ["number", "string"], "pattern": r"^\s*\+?[\d.]+([eE]\+?\d+)?\s*$"}
-    Rate => {
-        "type": ["number", "string"],
-        "pattern": r"^\s*\+?[\d.]+([eE]\+?\d+)?\s*$",
-        "minimum": 0,
-        "maximum": 1_000_000,
-    }
     Duration => {"type": "string", "pattern": r"^\s*(\d+\s*[a-zµ]+\s*)+$"}
     PathBuf => {"type": "string"}
     SecretString => {"type": "string", "writeOnly": true}
@@ -116,7 +97,7 @@ accepts! {
         "pattern": r"^\s*\d{4}-((0[13578]|1[02])-(0[1-9]|[12]\d|3[01])|(0[469]|11)-(0[1-9]|[12]\d|30)|02-(0[1-9]|[12]\d))([Tt ].*)?\s*$",
     }
     Level => {"type": "string", "pattern": any_case(&["error", "warn", "info", "debug", "trace"])}
-    Format => {"type": "string", "pattern": any_case(&["logfmt", "json"])}
+    Format => {"type": "string", "pattern": r"^\s*(logfmt|json)\s*$"}
     Vec<String> => {
         "type": ["array", "string"],
         "items": {"type": "string", "pattern": r":\d{1,5}\s*$"},
@@ -173,7 +154,15 @@ fn section(keys: &[Key], mut schema: Schema) -> Value {
             Value::Array(types) => types,
             one => vec![one],
         };
-        types.push("null".into());
+        let null = Value::from("null");
+        if types.contains(&null) {
+            // An empty text is none.
+            if let Some(Value::String(pattern)) = schema.get_mut("pattern") {
+                *pattern = format!(r"^\s*$|{pattern}");
+            }
+        } else {
+            types.push(null);
+        }
         schema.insert("type".to_owned(), types.into());
         schema.insert("description".to_owned(), description.into());
         if schema.contains_key("items") && is_of_target {
@@ -184,10 +173,6 @@ fn section(keys: &[Key], mut schema: Schema) -> Value {
         if schema.contains_key("items") && !is_of_target && !schema.contains_key("minItems") {
             let pattern = schema["pattern"].as_str().unwrap();
             schema.insert("pattern".to_owned(), format!(r"^\s*$|{pattern}").into());
-        }
-        if key.path == "thresholds.regressed_by" {
-            schema.shift_remove("minimum");
-            schema.insert("exclusiveMinimum".to_owned(), 0.into());
         }
     }
     json!({
@@ -227,7 +212,7 @@ fn schema() -> Value {
             "not": {"pattern": r"^\s*[Hh][Tt][Tt][Pp]://(([-A-Za-z0-9]+\.)*[Ll][Oo][Cc][Aa][Ll][Hh][Oo][Ss][Tt]|127(\.\d+){1,3}|\[::1\])(:\d*)?(/|\s*$)"},
         }},
     });
-    let allowed = json!({"enum": [true, 1, "true", "yes", "on", "1"]});
+    let allowed = json!({"enum": [true, "true"]});
     properties["api"]["if"] = http;
     properties["api"]["then"] =
         json!({"required": ["allow_http"], "properties": {"allow_http": allowed}});
@@ -270,13 +255,11 @@ fn docs() -> String {
             .unwrap()
             .trim_start_matches("give ");
         let bounds = match expected.split_once(" from ") {
-            Some(("a time", bounds)) => {
+            Some(("a time (such as 90m or 1h 30m)", bounds)) => {
                 let (least, _) = bounds.split_once(" to ").unwrap();
                 format!("; at least {least}")
             }
-            Some(("a whole number" | "a number", bounds)) => {
-                format!("; {}", bounds.split(',').next().unwrap())
-            }
+            Some(("a whole number" | "a number", bounds)) => format!("; {bounds}"),
             _ => String::new(),
         };
         let meaning = key.meaning.trim();
