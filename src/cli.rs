@@ -6,8 +6,8 @@
 //! show it to everybody.
 
 use crate::{
-    config::{KEYS, Key, Options, repository_glob},
-    support::{glob::glob, hint::is_plain, logging},
+    config::{KEYS, Key, Options, Text, repository_glob},
+    support::{glob::glob, hint::is_plain},
 };
 use clap::{
     Arg, ArgAction, ArgMatches, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand,
@@ -103,8 +103,13 @@ pub struct Once {
     #[arg(long)]
     pub require_targets: bool,
     /// The same, with one target for all languages: 0 to 1
-    #[arg(long, value_name = "RATIO", value_parser = ratio, conflicts_with = "require_targets")]
-    pub require: Option<f64>,
+    #[arg(
+        long,
+        value_name = "RATIO",
+        value_parser = Text::<f64, 0, 1>::read,
+        conflicts_with = "require_targets"
+    )]
+    pub require: Option<Text<f64, 0, 1>>,
 }
 
 /// An output of `once`, and the file for it; stdout without a path.
@@ -152,13 +157,6 @@ pub enum Output {
 
 /// The names of all outputs.
 const OUTPUTS: &str = "openmetrics, text, table, markdown, csv, json, html, languages, badge";
-
-fn ratio(text: &str) -> Result<f64, String> {
-    match text.parse() {
-        Ok(ratio) if (0.0..=1.0).contains(&ratio) => Ok(ratio),
-        _ => Err("not a ratio; give a number from 0 to 1, such as 0.95".to_owned()),
-    }
-}
 
 const VERSION: &str = concat!(
     "version ",
@@ -234,17 +232,7 @@ fn typed(matches: &ArgMatches) -> Options {
 /// Reads the command line of the process. Without a command to run, prints the help, the version or
 /// the mistake, and exits (0 or 2).
 pub fn parse() -> Cli {
-    parse_from(std::env::args_os()).unwrap_or_else(|error| {
-        if error.exit_code() == 0 {
-            error.exit();
-        }
-        // One prefix for all errors.
-        let message = error.render().to_string();
-        let message = message.trim_start_matches("error: ");
-        logging::print(message);
-        logging::end();
-        std::process::exit(error.exit_code())
-    })
+    parse_from(std::env::args_os()).unwrap_or_else(|error| error.exit())
 }
 
 /// Returns the remedy for an argument that may be the API key, or end with it, and for a key of the

@@ -24,7 +24,7 @@ use crate::{
     support::{clock::Clock, hint::SetupError, logging},
 };
 use anyhow::Context as _;
-use std::{ffi::OsString, sync::Arc};
+use std::sync::Arc;
 use tokio::runtime::Builder;
 use url::Position;
 
@@ -108,8 +108,10 @@ fn api_host(config: &Config) -> Arc<str> {
     config.api.base_url()[Position::BeforeHost..Position::AfterPort].into()
 }
 
-fn environment() -> Vec<(OsString, OsString)> {
-    std::env::vars_os().collect()
+fn environment() -> Vec<(String, String)> {
+    let variables = std::env::vars_os().map(|(name, value)| [name, value]);
+    let texts = variables.map(|pair| pair.map(|text| text.to_string_lossy().into_owned()));
+    texts.map(<(String, String)>::from).collect()
 }
 
 /// The values that a command checks when it loads the configuration, besides `api.ca_file`.

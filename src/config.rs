@@ -22,16 +22,7 @@ use globset::GlobSet;
 use humantime::format_duration;
 use layers::{DEFAULT, Layers, TARGETS};
 use sections::TargetConfig;
-use std::{
-    collections::BTreeMap,
-    ffi::OsString,
-    fmt::{self, Display},
-    fs, mem,
-    net::IpAddr,
-    path::PathBuf,
-    sync::Arc,
-    time::Duration,
-};
+use std::{collections::BTreeMap, fs, mem, net::IpAddr, path::PathBuf, sync::Arc, time::Duration};
 use text::Format;
 use url::Url;
 
@@ -67,26 +58,8 @@ pub struct Config {
 
 /// All mistakes in a configuration. No text of them holds anything that might be the API key.
 #[derive(Debug, Clone, thiserror::Error)]
+#[error("{}", .0.join("\n"))]
 pub struct ConfigError(pub Vec<String>);
-
-impl ConfigError {
-    /// A mistake that hides all others.
-    fn of(mistake: String) -> Self {
-        Self(vec![mistake])
-    }
-}
-
-impl Display for ConfigError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0.as_slice() {
-            [mistake] => f.write_str(mistake),
-            mistakes => {
-                let (count, all) = (mistakes.len(), mistakes.join("\n  "));
-                write!(f, "{count} mistakes in the configuration:\n  {all}")
-            }
-        }
-    }
-}
 
 /// The path that messages show for [`Options::defaults`].
 const DEMO_FILE: &str = "<demo>";
@@ -102,7 +75,7 @@ pub type Checks = Vec<(&'static str, anyhow::Result<()>)>;
 /// Returns all mistakes at once, including those that `check` finds.
 pub fn load(
     options: &Options,
-    environment: &[(OsString, OsString)],
+    environment: &[(String, String)],
     check: impl FnOnce(&Sections) -> Checks,
 ) -> Result<Config, ConfigError> {
     let mut layers = layers(options, environment)?;
@@ -117,7 +90,7 @@ pub fn load(
         }
     }
     if !layers.mistakes.is_empty() {
-        return Err(layers.error());
+        return Err(layers.into_error());
     }
     let yaml = yaml(&layers, &sections.poll) + &of_targets;
     Ok(Config {
@@ -173,35 +146,33 @@ fn settings(layers: &Layers, sections: &Sections, targets: Targets) -> Settings 
 }
 
 /// Reads `web.listen_addresses` and `web.config_file`, by which a client finds a running exporter.
-/// Ignores mistakes in other keys.
+/// Ignores mistakes in values.
 ///
 /// # Errors
-/// Fails if the file cannot be read, or there is no valid address.
+/// Fails if the file cannot be read.
 pub fn load_address(
     options: &Options,
-    environment: &[(OsString, OsString)],
+    environment: &[(String, String)],
 ) -> Result<WebConfig, ConfigError> {
-    let mut layers = layers(options, environment)?;
-    let sections: Sections = layers.extract("");
-    if layers.has_mistake("web.listen_addresses") {
-        return Err(layers.error());
-    }
+    let sections: Sections = layers(options, environment)?.extract("");
     Ok(sections.web)
 }
 
 /// Reads all layers.
-fn layers(options: &Options, environment: &[(OsString, OsString)]) -> Result<Layers, ConfigError> {
+fn layers(options: &Options, environment: &[(String, String)]) -> Result<Layers, ConfigError> {
     let mut layers = Layers::of(KEYS);
     layers.read_file(&options.defaults, DEMO_FILE)?;
     if let Some(path) = &options.config_file {
         let text = fs::read_to_string(path).map_err(|error| {
             let hint = "give the path of a readable YAML file in UTF-8";
-            ConfigError::of(format!("--config.file: cannot be read: {error}; {hint}"))
+            ConfigError(vec![format!(
+                "--config.file: cannot be read: {error}; {hint}"
+            )])
         })?;
         layers.read_file(&text, &path.display().to_string())?;
     }
     for (name, value) in environment {
-        layers.read_variable(&name.to_string_lossy(), value);
+        layers.read_variable(name, value);
     }
     for key in KEYS {
         if let (Some(text), Some((flag, _))) = (options.flags.get(key.path), key.option()) {
@@ -335,13 +306,15 @@ fn targets(layers: &mut Layers, excluded: &GlobSet) -> (Targets, String) {
             },
         }));
     }
-    let place = match &*layers.targets_place {
-        "" => DEFAULT,
-        place => place,
+    let none = if lines.is_empty() {
+        " []  # default"
+    } else {
+        ""
     };
-    let none = if lines.is_empty() { " []" } else { "" };
-    let yaml = format!("{TARGETS}:{none}  # {place}\n{}", lines.concat());
-    (Targets(entries), yaml)
+    (
+        Targets(entries),
+        format!("{TARGETS}:{none}\n{}", lines.concat()),
+    )
 }
 
 /// Renders [`Config::yaml`] without the targets.

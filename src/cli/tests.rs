@@ -56,13 +56,13 @@ fn a_gate_takes_a_ratio_or_the_targets_and_not_both() {
     let Some(Command::Once(gate)) = gate.command else {
         panic!("{gate:?}")
     };
-    assert_eq!(gate.require, Some(0.95));
+    assert_eq!(gate.require.as_deref(), Some(&0.95));
     assert_eq!(gate.repositories[0].glob(), "acme/*");
     assert_eq!(gate.languages[0].glob(), "pt-*");
     for (words, named) in [
-        (&["--require=95"][..], "a number from 0 to 1"),
+        (&["--require=95"][..], "is \"95\""),
         (&["--max-size=65"], "65 is not in 2000.."),
-        (&["--require=NaN"], "a number from 0 to 1"),
+        (&["--require=NaN"], "is \"NaN\""),
         (&["--require=1", "--require-targets"], "cannot be used with"),
         (&["acme/[a"], "unclosed character class"),
         (

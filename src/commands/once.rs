@@ -9,7 +9,7 @@ use super::{
 use crate::{
     api::Client,
     cli::{Destination, Once},
-    config::{Config, Options},
+    config::{Config, Options, Text},
     diagnosis::{self, Finding, ProblemKind},
     domain::{
         Settings,
@@ -62,7 +62,7 @@ pub async fn once(options: &Options, arguments: Once) -> Result<(), RunError> {
     let instruments = Instruments::new(None);
     log_warnings(&config);
     let mut settings = config.settings.clone();
-    if let Some(ratio) = arguments.require {
+    if let Some(Text(ratio)) = arguments.require {
         settings.targets = Targets::everything_at(ratio);
     }
     let only = selection.repositories.set().clone();

@@ -5,18 +5,14 @@ use super::ApiConfig;
 use crate::support::hint::SetupError;
 use secrecy::SecretString;
 use std::{
-    fs::File,
-    io::{self, Read},
+    fs, io,
     path::{Path, PathBuf},
 };
-
-/// No key is longer; a larger file is not a key file.
-const LARGEST: u64 = 16 * 1024;
 
 /// Reads the key as it is sent, without trailing line breaks.
 ///
 /// # Errors
-/// The file is missing, cannot be read or is too large, or the key is empty or cannot be sent in a
+/// The file is missing or cannot be read, or the key is empty or cannot be sent in a
 /// header.
 pub fn read_key(api: &ApiConfig) -> Result<SecretString, SetupError> {
     match (&api.key, &api.key_file) {
@@ -37,24 +33,16 @@ fn key_of(path: &Path) -> Result<SecretString, SetupError> {
 }
 
 fn read(path: &Path) -> io::Result<Vec<u8>> {
-    // A pipe could make the exporter wait for ever.
-    if std::fs::metadata(path).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir()) {
-        return Err(io::Error::other(
-            "it is not a regular file, and could not be read again at each poll",
-        ));
+    if fs::metadata(path)?.is_file() {
+        fs::read(path)
+    } else {
+        // A pipe could make the exporter wait for ever.
+        Err(io::Error::other("it is not a regular file"))
     }
-    let mut bytes = Vec::new();
-    File::open(path)?
-        .take(LARGEST + 1)
-        .read_to_end(&mut bytes)?;
-    Ok(bytes)
 }
 
 /// Returns the key if it can be sent.
 pub fn fit(bytes: &[u8]) -> Result<SecretString, &'static str> {
-    if bytes.len() as u64 > LARGEST {
-        return Err("is larger than 16 KiB, too large for a key");
-    }
     match std::str::from_utf8(bytes).map(|text| text.trim_end_matches(['\r', '\n'])) {
         Ok("") => Err("is empty"),
         Ok(text) if text.starts_with(['"', '\'']) => {
@@ -124,18 +112,10 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_or_too_large_key_file_is_refused() {
-        let rest = "write the API key, and nothing else, into the file";
-        assert_eq!(
-            from_file(b"\n").unwrap_err(),
-            format!("the API key file is empty; {rest}")
-        );
-        let large = "the API key file is larger than 16 KiB, too large for a key";
-        assert_eq!(
-            from_file(&vec![b'a'; 16385]).unwrap_err(),
-            format!("{large}; {rest}")
-        );
-        assert!(from_file(&vec![b'a'; 16384]).is_ok());
+    fn an_empty_key_file_is_refused() {
+        let expected =
+            "the API key file is empty; write the API key, and nothing else, into the file";
+        assert_eq!(from_file(b"\n").unwrap_err(), expected);
     }
 
     #[test]
@@ -148,7 +128,7 @@ mod tests {
         );
         let folder = key_of(folder.path()).unwrap_err().to_string();
         assert!(
-            folder.contains("cannot be read: Is a directory"),
+            folder.contains("cannot be read: it is not a regular file"),
             "{folder}"
         );
     }

@@ -88,7 +88,8 @@ impl Layers {
         let text = text.trim_start_matches('\u{feff}');
         from_str::<IgnoredAny>(text).map_err(|error| {
             let (what, hint) = yaml::explain(&error);
-            ConfigError::of(format!("{file}:{}: {what}; {hint}", yaml::line(&error)))
+            let line = yaml::line(&error);
+            ConfigError(vec![format!("{file}:{line}: {what}; {hint}")])
         })?;
         let names = names_of("");
         let sections = match Reader(Parser::new_from_str(text), file).node() {
@@ -96,18 +97,16 @@ impl Layers {
             Some((_, Node::Mapping(sections))) => sections,
             Some((place, _)) => {
                 let names = names.join(", ");
-                return Err(ConfigError::of(format!("{place}: {NO_MAPPING}{names}")));
+                return Err(ConfigError(vec![format!("{place}: {NO_MAPPING}{names}")]));
             }
         };
         for (place, section, node) in sections {
             match node {
                 _ if !names.contains(&&*section) => self.unknown(&place, "", &section),
                 Node::Null => {}
-                Node::List(entries) if section == TARGETS => self.read_targets(entries, place),
-                Node::Mapping(keys) if section != TARGETS => self.read_section(&section, keys),
-                _ if section == TARGETS => self.mistake(format!(
-                    "{TARGETS} ({place}): is not a list of mappings; {TARGETS_TAKE}"
-                )),
+                Node::List(entries) if section == TARGETS => self.read_targets(entries),
+                node if section == TARGETS => self.read_targets(vec![(place, node)]),
+                Node::Mapping(keys) => self.read_section(&section, keys),
                 _ => {
                     let names = names_of(&section).join(", ");
                     self.mistake(format!("{section} ({place}): {NO_MAPPING}{names}"));
@@ -130,9 +129,8 @@ impl Layers {
         }
     }
 
-    fn read_targets(&mut self, entries: Vec<(String, Node)>, place: String) {
+    fn read_targets(&mut self, entries: Vec<(String, Node)>) {
         self.targets.clear();
-        self.targets_place = place;
         for (place, entry) in entries {
             let mut target = Self::of(TARGET_KEYS);
             if let Node::Mapping(keys) = entry {

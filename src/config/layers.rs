@@ -15,7 +15,7 @@ use figment::{
 };
 use serde::de::DeserializeOwned;
 use serde_json::json;
-use std::{ffi::OsStr, fmt::Display, path::Path};
+use std::{fmt::Display, path::Path};
 
 /// The place of a value that no layer sets.
 pub const DEFAULT: &str = "default";
@@ -51,7 +51,6 @@ pub struct Layers {
     figment: Figment,
     /// The entries of [`TARGETS`], each with its place.
     pub targets: Vec<(String, Self)>,
-    pub targets_place: String,
     /// Texts that no message shows: the API key, and the path of its file, which may be the key,
     /// pasted there by mistake.
     pub secrets: Vec<String>,
@@ -176,18 +175,12 @@ impl Layers {
     }
 
     /// Sets the key of a variable; a blank variable sets nothing.
-    pub fn read_variable(&mut self, variable: &str, value: &OsStr) {
-        if value.to_string_lossy().trim().is_empty() {
+    pub fn read_variable(&mut self, variable: &str, value: &str) {
+        if value.trim().is_empty() {
             return;
         }
         if let Some(key) = KEYS.iter().find(|key| key.variable() == variable) {
-            match value.to_str() {
-                Some(text) => self.set(key.path, text.into(), variable),
-                None => self.mistakes.push((
-                    key.path.to_owned(),
-                    format!("{} ({variable}): is not UTF-8; write it in UTF-8", key.path),
-                )),
-            }
+            self.set(key.path, value.into(), variable);
         } else if let Some(rest) = variable.strip_prefix(PREFIX)
             && let Some(hint) = meant(rest)
         {
@@ -218,16 +211,10 @@ impl Layers {
         }
     }
 
-    /// Returns all mistakes: first those that concern no value, then by key.
-    pub fn error(mut self) -> ConfigError {
-        let position = |path: &str| KEYS.iter().position(|key| key.path == path);
-        self.mistakes.sort_by_key(|(path, _)| position(path));
-        ConfigError(
-            self.mistakes
-                .into_iter()
-                .map(|(_, mistake)| mistake)
-                .collect(),
-        )
+    /// Returns all mistakes.
+    pub fn into_error(self) -> ConfigError {
+        let mistakes = self.mistakes.into_iter();
+        ConfigError(mistakes.map(|(_, mistake)| mistake).collect())
     }
 }
 
@@ -243,10 +230,6 @@ fn meant(rest: &str) -> Option<String> {
     Some(match nearest(rest, KEYS) {
         _ if rest == "CONFIG__FILE" => "only --config.file names the configuration file".to_owned(),
         Some(key) => format!("did you mean {}?", key.variable()),
-        None => format!(
-            "write {PREFIX}<SECTION>__<KEY>; the sections are {}, of which the file alone sets \
-             {TARGETS}",
-            names_of("").join(", "),
-        ),
+        None => format!("write {PREFIX}<SECTION>__<KEY>; the file alone sets {TARGETS}"),
     })
 }

@@ -60,12 +60,11 @@ pub const PREFIX: &str = "TRANSLATION_EXPORTER_";
 /// Returns the names of the keys of a section, or of all sections if it is empty.
 pub fn names_of(section: &str) -> Vec<&'static str> {
     let keys = KEYS.iter().chain(TARGET_KEYS).map(Key::names);
-    let mut names: Vec<_> = if section.is_empty() {
-        keys.map(|[section, _]| section).collect()
-    } else {
-        let keys = keys.filter(|[of, _]| *of == section);
-        keys.map(|[_, name]| name).collect()
-    };
+    let names = keys.filter_map(|[of, name]| match section {
+        "" => Some(of),
+        _ => (of == section).then_some(name),
+    });
+    let mut names: Vec<_> = names.collect();
     names.dedup();
     names
 }

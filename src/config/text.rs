@@ -14,7 +14,7 @@ use tracing::Level;
 use url::{Position, Url};
 
 /// A value that is written as text, within bounds: seconds of a time, or ones of a number.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Text<T, const LEAST: u32 = 0, const MOST: u32 = { u32::MAX }>(pub T);
 
 pub const HOUR: u32 = 3600;
@@ -59,8 +59,11 @@ impl<'de, T: Parse, const LEAST: u32, const MOST: u32> Deserialize<'de> for Text
 }
 
 impl<T: Parse, const LEAST: u32, const MOST: u32> Text<T, LEAST, MOST> {
-    /// Reads a text, or returns the problem with it.
-    fn read(text: &str) -> Result<Self, String> {
+    /// Reads a text.
+    ///
+    /// # Errors
+    /// Returns the problem with it: a predicate.
+    pub fn read(text: &str) -> Result<Self, String> {
         let value = T::parse(text)?;
         match value.number() {
             Some(number) if !(LEAST.into()..=MOST.into()).contains(&number) => Err(is(text)),

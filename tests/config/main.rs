@@ -34,7 +34,7 @@ fn load(
     let options = parse_from(words).unwrap().options;
     let environment: Vec<_> = environment
         .iter()
-        .map(|(name, value)| (name.into(), value.into()))
+        .map(|(name, value)| (name.to_string(), value.to_string()))
         .collect();
     let without_folder = |text: String| text.replace(&format!("{}/", folder.path().display()), "");
     match config::load(&options, &environment, |_| vec![]) {
@@ -166,7 +166,7 @@ fn a_mistake_ends_the_program_with_code_2_and_one_message() {
     let message = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(2), "{message}");
     assert!(output.stdout.is_empty());
-    let start = "translation-exporter: 3 mistakes in the configuration:\n  api.base_url";
+    let start = "translation-exporter: api.page_size (exporter.yml:1): ";
     assert!(message.starts_with(start), "{message}");
 }
 
