@@ -60,8 +60,8 @@ fn encode_completions(document: &Document, to: &mut DescriptorEncoder<'_>) -> fm
     read(
         to,
         "translation_fallen_from_ratio",
-        "Completion ratio before a fall (before several, the highest); absent without one, once it \
-         is reached again, or 7 days after the last fall",
+        "Completion ratio before a fall, the highest if there were several; absent once it is \
+         reached again, and 7 days after the last fall",
         shown(document),
         |one| Some(one.fall.as_ref()?.ratio),
     )
@@ -79,9 +79,8 @@ fn encode_problems(document: &Document, to: &mut DescriptorEncoder<'_>) -> fmt::
     read(
         to,
         "translation_problem_timestamp_seconds",
-        "Time of a language's problem: its last progress (stalled), its fall (regressed) or its \
-         date (overdue, at_risk); kept for a day after the last good read of a repository that \
-         cannot be read; absent without one",
+        "Time that belongs to a problem: the last progress (stalled), the fall (regressed) or the \
+         due date (overdue, at_risk); absent without the problem",
         problems,
         |at| Some(at.as_seconds()),
     )
