@@ -83,7 +83,7 @@ pub fn twelve_decimals(ratio: f64) -> f64 {
 }
 
 /// A repository of the listing.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Repository {
     pub id: RepositoryId,
     /// `owner/repo` as the API spells it; never empty.
@@ -95,7 +95,7 @@ pub struct Repository {
 }
 
 /// A language that repositories are translated into.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Language {
     /// Never empty.
     pub code: Arc<str>,

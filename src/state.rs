@@ -28,7 +28,6 @@
 //!
 //! All functions here block.
 
-mod error;
 mod format;
 
 pub use format::FormatError;
@@ -40,8 +39,8 @@ use crate::{
     },
     support::{clock::Timestamp, hint::SetupError, replace::replace_by_way_of},
 };
-use error::{failed, folder};
 use rustix::fs::OFlags;
+use serde::{Deserialize, Serialize};
 use std::{
     collections::{BTreeMap, BTreeSet},
     ffi::OsString,
@@ -56,12 +55,11 @@ use tempfile::Builder;
 /// The mode of new files: only the user that runs the exporter can read them.
 const MODE: u32 = 0o600;
 
-/// The size limit of a state file, in bytes, for writing and for reading: a million languages take
-/// about 160 MiB.
-const MAX_BYTES: u64 = 256 * 1024 * 1024;
+/// The size limit of a state file to read, in bytes: a million languages take about 250 MiB.
+const MAX_BYTES: u64 = 512 * 1024 * 1024;
 
 /// Everything that survives a restart.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct SavedState {
     /// The end of the last poll that read everything.
     pub last_success_at: Option<Timestamp>,
@@ -146,20 +144,15 @@ impl StateFile {
         // The temporary file has no name, or loses it at once. Taking the lock instead could stop
         // an exporter that starts at the same time, or leave a lock that belongs to another user.
         tempfile::tempfile_in(path.with_file_name("")).map_err(|error| folder(&path, &error))?;
-        let lock = sibling(&path, ".lock");
-        match open_lock(&lock, OpenOptions::new().append(true)) {
-            Err(error) if error.kind() != ErrorKind::NotFound => Err(cannot_lock(&lock, &error)),
-            // A file of another API is set aside, so that its base_url does not matter.
-            _ => read(&path, "").map(drop),
-        }
+        // A file of another API is set aside, so that its base_url does not matter.
+        read(&path, "").map(drop)
     }
 
     /// Replaces the state file with one that holds `saved`, and returns once it is on the disk.
     ///
     /// # Errors
     ///
-    /// A later call may succeed. A failed write leaves the last good file untouched, unless the
-    /// error is that the folder cannot be synced: the new file is in place by then.
+    /// A later call may succeed. A failed write leaves the last good file untouched.
     pub fn write(&self, saved: &SavedState) -> Result<(), SetupError> {
         let temporary = sibling(&self.path, ".tmp");
         // A new file is sure to have the mode, and is no symbolic link that another user left here.
@@ -169,26 +162,17 @@ impl StateFile {
             .prefix(temporary.file_name().unwrap_or_default())
             .rand_bytes(0)
             .permissions(Permissions::from_mode(MODE));
-        replace_by_way_of(&builder, &self.path, |file| {
-            format::encode(saved, &self.base_url, &*file)?;
-            if file.metadata()?.len() > MAX_BYTES {
-                return Err(ErrorKind::FileTooLarge.into());
-            }
-            Ok(())
-        })
-        .map_err(|error| failed("write the state file", &self.path, &error))?;
-        let action =
-            "sync the folder (the state file is replaced, but a power failure may undo that) of";
-        sync_folder(&self.path).map_err(|error| failed(action, &self.path, &error))
+        let write = |file: &mut File| format::encode(saved, &self.base_url, file);
+        replace_by_way_of(&builder, &self.path, write)
+            .map_err(|error| failed("write the state file", &self.path, &error))
     }
 }
 
 /// Returns the absolute path of the state file. Writes replace the target of a symbolic link, so
 /// that the link stays.
 fn locate(path: &Path) -> Result<PathBuf, SetupError> {
-    let named = fs::read_link(path).map_or(path.to_owned(), |to| path.with_file_name(to));
     let path = fs::canonicalize(path)
-        .or_else(|_| std::path::absolute(named))
+        .or_else(|_| std::path::absolute(path))
         .unwrap_or_default();
     // Opening a pipe could block forever, and reading a device could do anything.
     if path.file_name().is_none() || fs::metadata(&path).is_ok_and(|found| !found.is_file()) {
@@ -226,16 +210,10 @@ fn read(
     }
 }
 
-/// Moves the file at `path` to an unused name, and returns the message for the log. The lock keeps
-/// other processes from taking that name in between.
+/// Moves the file at `path` to another name, and returns the message for the log.
 fn set_aside(path: &Path, why: &FormatError, now: Timestamp) -> Result<String, SetupError> {
-    let first = format!(".set-aside-{}", now.to_string().replace(['-', ':'], ""));
-    let mut to = sibling(path, &first);
-    let mut number = 1;
-    while to.exists() {
-        number += 1;
-        to = sibling(path, &format!("{first}-{number}"));
-    }
+    let time = now.to_string().replace(['-', ':'], "");
+    let to = sibling(path, &format!(".set-aside-{time}"));
     fs::rename(path, &to).map_err(|error| failed("set aside the state file", path, &error))?;
     Ok(format!(
         "cannot use the state file {}: {why}; it was set aside as {}, and the exporter starts \
@@ -249,10 +227,16 @@ fn set_aside(path: &Path, why: &FormatError, now: Timestamp) -> Result<String, S
 /// process ends.
 fn take_lock(path: &Path) -> Result<File, SetupError> {
     let lock = sibling(path, ".lock");
-    // Network filesystems grant an exclusive lock only on files opened for writing.
+    // A link could lead anywhere, and a pipe would block.
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
     let take = || {
-        let mut options = OpenOptions::new();
-        let file = open_lock(&lock, options.append(true).create(true).mode(MODE))?;
+        // Network filesystems grant an exclusive lock only on files opened for writing.
+        let file = OpenOptions::new()
+            .append(true)
+            .create(true)
+            .mode(MODE)
+            .custom_flags(flags.bits().cast_signed())
+            .open(&lock)?;
         file.try_lock()?;
         Ok(file)
     };
@@ -265,34 +249,27 @@ fn take_lock(path: &Path) -> Result<File, SetupError> {
             "stop that process, or set state.file to another file; `once --state.file=` runs \
              without a state file",
         ),
-        _ if fs::symlink_metadata(&lock).is_ok() => cannot_lock(&lock, &error),
+        _ if fs::symlink_metadata(&lock).is_ok() => {
+            failed("lock the state file with", &lock, &error)
+        }
         _ => folder(path, &error),
     })
 }
 
-/// Opens the lock, which must be a file: a link could lead anywhere, and a pipe would block.
-fn open_lock(lock: &Path, options: &mut OpenOptions) -> io::Result<File> {
-    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
-    let file = options
-        .custom_flags(flags.bits().cast_signed())
-        .open(lock)?;
-    if file.metadata()?.is_file() {
-        return Ok(file);
-    }
-    Err(ErrorKind::InvalidInput.into())
+/// Returns the error of a folder in which no file can be made. It shows only the folder: the name
+/// of a file that does not exist might be the API key, pasted there by mistake.
+fn folder(file: &Path, error: &io::Error) -> SetupError {
+    let folder = file.with_file_name("");
+    failed("write the state file into", &folder, error)
 }
 
-fn cannot_lock(lock: &Path, error: &io::Error) -> SetupError {
-    if fs::symlink_metadata(lock).is_ok_and(|found| !found.is_file()) {
-        return SetupError::new(
-            format!(
-                "the lock of the state file, {}, is not a file",
-                lock.display()
-            ),
-            "remove it; the exporter makes it anew",
-        );
-    }
-    failed("lock the state file with", lock, error)
+/// Returns the error of an action on a file.
+fn failed(action: &str, path: &Path, error: &io::Error) -> SetupError {
+    SetupError::new(
+        format!("cannot {action} {}: {error}", path.display()),
+        "state.file and its lock need a folder that exists and that the exporter's user may write \
+         to (not a file mounted alone), on a filesystem with locks and room for twice the state",
+    )
 }
 
 /// Returns the path beside `path` whose name has `suffix` appended.
@@ -300,16 +277,6 @@ fn sibling(path: &Path, suffix: &str) -> PathBuf {
     let mut name = OsString::from(path);
     name.push(suffix);
     PathBuf::from(name)
-}
-
-/// Syncs the names in the folder of `path` to the disk.
-fn sync_folder(path: &Path) -> io::Result<()> {
-    let synced = File::open(path.with_file_name(""))?.sync_all();
-    match synced.as_ref().map_err(io::Error::kind) {
-        // Some network and user-space filesystems cannot sync folders.
-        Err(ErrorKind::InvalidInput | ErrorKind::Unsupported) => Ok(()),
-        _ => synced,
-    }
 }
 
 #[cfg(test)]

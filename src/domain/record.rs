@@ -8,9 +8,13 @@
 //!
 //! Readings of two days decide on progress, so that two replicas of the API that disagree, or the
 //! last bit of a fraction, are none. A completion outside the scale is reported and not recorded.
+//!
+//! The state file holds these types as serde derives them. A change of their fields is a new version
+//! of its format, unless the field is optional.
 
 use super::{Completion, Language, ReportedLanguage, Repository, Scale};
 use crate::support::clock::{DAY, Timestamp, WEEK};
+use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, mem::replace, sync::Arc, time::Duration};
 
 /// The time for which a fall is shown after its last drop.
@@ -21,7 +25,7 @@ const KEPT_FOR: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
 /// The record of one translation. A large account has many of them, so the size of this struct
 /// decides the use of memory.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Record {
     pub language: Arc<Language>,
     /// The completion of the last response, which may lie outside the scale.
@@ -29,14 +33,16 @@ pub struct Record {
     /// The last completion within the scale.
     pub known: Option<Known>,
     /// The recent past, once the completion has changed.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub past: Option<Box<Past>>,
     /// The time at which the language left its repository, alone or with it. A language that comes
     /// back continues its record.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub left_at: Option<Timestamp>,
 }
 
 /// A completion from 0 to the scale, as it was when it was reported.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Known {
     pub completion: Completion,
     /// The progress clock: the time at which the completion was first seen, last rose, or fell from
@@ -45,7 +51,7 @@ pub struct Known {
 }
 
 /// The parts of a record that exist only after a change.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Past {
     /// The first reading of this week, which all records begin at once, while polls succeed.
     pub latest: Reading,
@@ -60,14 +66,14 @@ pub struct Past {
 }
 
 /// The highest completion of today, of yesterday, and of the day before.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Peaks {
     pub today: Timestamp,
     pub highest: [Completion; 3],
 }
 
 /// A completion at an earlier time.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Reading {
     pub completion: Completion,
     pub at: Timestamp,
@@ -261,7 +267,7 @@ impl Peaks {
 }
 
 /// The records of one repository, read in full at one time.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Languages {
     pub read_at: Timestamp,
     /// Sorted by code, each code once.
@@ -319,7 +325,7 @@ fn continued(before: Arc<[Record]>, after: Vec<Record>) -> Arc<[Record]> {
 
 /// A repository as the ledger keeps it, with its languages if they were ever read, even if those
 /// are stale.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SavedRepository {
     pub repository: Arc<Repository>,
     /// The number of the last attempt to read the repository. Attempts are counted over all

@@ -89,6 +89,8 @@ pub fn replace_by_way_of(
     write(file.as_file_mut())?;
     file.as_file().sync_all()?;
     file.persist(path)?;
+    // Some network and user-space filesystems cannot sync folders.
+    let _ = File::open(folder_of(path)).and_then(|folder| folder.sync_all());
     Ok(())
 }
 

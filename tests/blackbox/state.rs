@@ -69,7 +69,7 @@ impl Kept {
     fn last_success(&self) -> Value {
         let state = fs::read(&self.path).unwrap_or_default();
         let state: Value = serde_json::from_slice(&state).unwrap_or_default();
-        state["last_success_at"].clone()
+        state["state"]["last_success_at"].clone()
     }
 }
 
@@ -256,7 +256,7 @@ fn once_that_is_stopped_saves_and_prints_what_it_has_read() {
         let once = || setup().arguments(&["once", "--output=openmetrics"]);
         let mut process = once().spawn();
         until("what was read is in the state", || {
-            fs::read_to_string(&kept.path).is_ok_and(|state| state.contains("\"known\":["))
+            fs::read_to_string(&kept.path).is_ok_and(|state| state.contains("\"known\":{"))
         });
         process.end_with(signal, 1);
         let printed = process.log();
@@ -371,11 +371,11 @@ fn check_config_and_serve_refuse_the_same_states_and_change_nothing() {
     assert_eq!(run("check-config").code, Some(0), "no state yet");
     fs::write(&kept.path, "{").unwrap();
     assert_eq!(run("check-config").code, Some(0), "it would be set aside");
-    let newer = r#"{"format":"translation-exporter state","version":6,"more":[]}"#;
+    let newer = r#"{"format":"translation-exporter state","version":7,"more":[]}"#;
     fs::write(&kept.path, newer).unwrap();
     for command in ["check-config", "serve"] {
         let path = kept.path.to_str().unwrap();
-        run(command).assert_failed(2, &[path, "version 6", "run the newer version"]);
+        run(command).assert_failed(2, &[path, "version 7", "run the newer version"]);
         assert_eq!(fs::read_to_string(&kept.path).unwrap(), newer);
         assert_eq!(kept.names(), ["state.json"]);
     }

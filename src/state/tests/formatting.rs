@@ -28,7 +28,7 @@ fn the_format_and_the_seed_of_the_fuzzer_are_generated_from_the_types_of_the_led
 /// From its release on, the stored file of a version is read for ever, and never changes.
 #[test]
 fn the_stored_file_of_each_version_is_read() {
-    let stored = include_bytes!("version_5.json");
+    let stored = include_bytes!("version_6.json");
     assert_eq!(decode(stored).unwrap(), small());
     assert_eq!(encoded(&small()), stored.trim_ascii_end());
 }
@@ -85,13 +85,11 @@ fn an_impossible_value_is_damage() {
         (r#""id":7"#, r#""id":"7""#),
         (r#""id":7,"#, ""),
         (r#""id":7"#, r#""id":7,"id":7"#),
-        (r#""code":"nl""#, r#""code":"fr""#),
-        (r#""code":"nl""#, r#""code":"da""#),
         (r#""code":"nl","#, ""),
         ("50.5", "1e400"),
         ("50.5", "NaN"),
         ("50.5", r#""1""#),
-        ("[50.5,", "["),
+        (r#"{"completion":50.5,"#, "{"),
         ("1650000000000", "1e3"),
         (r#""left_at":4"#, r#""left_at":"4""#),
         (r#"{"9":"#, r#"{"0":"#),
