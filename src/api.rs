@@ -30,10 +30,9 @@ use crate::{
     metrics::instruments::Instruments,
     support::{clock::Timestamp, hint::SetupError},
 };
-use proxy::Proxy;
 use reqwest::Url;
-use std::{sync::Arc, time::Duration};
-use tokio::{sync::Mutex, task::spawn_blocking, time::timeout};
+use std::{panic::resume_unwind, sync::Arc};
+use tokio::task::spawn_blocking;
 
 /// The poller's view of [`Client`], which its tests replace.
 pub trait Api: Send + Sync + 'static {
@@ -71,11 +70,9 @@ pub trait Session: Send + Sync {
 pub struct Client {
     repositories: Url,
     config: ApiConfig,
-    proxy: Option<Proxy>,
+    proxy: Option<String>,
     pace: Arc<Pace>,
     instruments: Arc<Instruments>,
-    key: Files,
-    roots: Files,
 }
 
 impl Client {
@@ -90,19 +87,17 @@ impl Client {
             "{}/v1/repositories",
             config.base_url().path().trim_end_matches('/')
         ));
-        let proxy = Proxy::of_environment(config.base_url())?;
+        let proxy = proxy::of_environment(config.base_url())?;
         if let Some(proxy) = &proxy {
-            tracing::info!(%proxy, "the API is reached through a proxy");
+            tracing::info!(proxy, "the API is reached through a proxy");
         }
-        tls::http_client(config, &tls::read_roots(config)?, proxy.as_ref())?;
+        tls::read_roots(config)?;
         Ok(Self {
             repositories,
             config: config.clone(),
             proxy,
             pace: Arc::new(Pace::new(config.requests_per_second())),
             instruments,
-            key: Files::default(),
-            roots: Files::default(),
         })
     }
 }
@@ -111,58 +106,26 @@ impl Api for Client {
     type Session = PollSession;
 
     async fn begin(&self, now: Timestamp) -> Result<PollSession, Stop> {
-        let limit = *self.config.timeout;
-        let stop = |reason| {
+        let client = self.clone();
+        let stop = move |reason| {
             move |SetupError { what, hint }| Stop {
                 reason,
                 failure: Failure::new(what, hint, now),
             }
         };
-        let config = self.config.clone();
-        let key = self
-            .key
-            .read("the key file", limit, move || read_key(&config));
-        let key = key.await.map_err(stop(PollFailure::KeyFile))?;
-        let config = self.config.clone();
-        let read = move || tls::read_roots(&config);
-        let roots = self
-            .roots
-            .read("the files of trusted certificates", limit, read);
-        let session = roots
+        let open = move || {
+            let key = read_key(&client.config).map_err(stop(PollFailure::KeyFile))?;
+            let roots = tls::read_roots(&client.config);
+            roots
+                .and_then(|roots| PollSession::new(client, key, roots))
+                .map_err(stop(PollFailure::CaFile))
+        };
+        spawn_blocking(open)
             .await
-            .and_then(|roots| PollSession::new(self.clone(), key, roots));
-        session.map_err(stop(PollFailure::CaFile))
+            .unwrap_or_else(|panic| resume_unwind(panic.into_panic()))
     }
 
     fn pace(&self) -> &Pace {
         &self.pace
-    }
-}
-
-/// Files that may be on a disk that hangs. While a read hangs, no other one begins, so that polls
-/// do not pile up threads.
-#[derive(Debug, Clone, Default)]
-struct Files(Arc<Mutex<()>>);
-
-impl Files {
-    async fn read<T: Send + 'static>(
-        &self,
-        name: &str,
-        limit: Duration,
-        read: impl FnOnce() -> Result<T, SetupError> + Send + 'static,
-    ) -> Result<T, SetupError> {
-        let read = async {
-            let guard = Arc::clone(&self.0).lock_owned().await;
-            let read = spawn_blocking(move || {
-                let _guard = guard;
-                read()
-            });
-            read.await
-                .unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))
-        };
-        timeout(limit, read).await.unwrap_or_else(|_| {
-            let what = format!("{name} could not be read within api.timeout");
-            Err(SetupError::new(what, "check why the disk does not respond"))
-        })
     }
 }

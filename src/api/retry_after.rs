@@ -2,7 +2,7 @@
 
 use crate::support::clock::{Clock, Timestamp};
 use jiff::fmt::rfc2822::DateTimeParser;
-use reqwest::header::{AGE, DATE, HeaderMap, HeaderName, RETRY_AFTER};
+use reqwest::header::{DATE, HeaderMap, HeaderName, RETRY_AFTER};
 use std::time::Duration;
 
 /// The longest wait that is obeyed.
@@ -14,21 +14,14 @@ const LONGEST: Duration = Duration::from_secs(3600);
 /// A date counts from the Date header of the same response, because the clocks of both sides may
 /// differ. It counts from the exporter's clock only without such a header.
 pub fn wait(headers: &HeaderMap) -> Option<Duration> {
-    let text = text(headers, RETRY_AFTER)?;
-    if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
+    let wait = text(headers, RETRY_AFTER)?;
+    if !wait.is_empty() && wait.bytes().all(|byte| byte.is_ascii_digit()) {
         // A number that does not fit is a very long time.
-        return Some(Duration::from_secs(text.parse().unwrap_or(u64::MAX)).min(LONGEST));
+        return Some(Duration::from_secs(wait.parse().unwrap_or(u64::MAX)).min(LONGEST));
     }
-    let sent_at = date(headers).unwrap_or_else(|| Clock::system().now());
-    Some(parse_date(text)?.since(sent_at).min(LONGEST))
-}
-
-/// Returns the time at which a response arrived by the API's clock: its Date header, and the Age
-/// that it had in a cache.
-fn date(headers: &HeaderMap) -> Option<Timestamp> {
-    let age = text(headers, AGE).and_then(|age| age.parse().ok());
-    let age = Duration::from_secs(age.unwrap_or_default());
-    Some(parse_date(text(headers, DATE)?)?.saturating_add(age))
+    let sent_at = text(headers, DATE).and_then(parse_date);
+    let sent_at = sent_at.unwrap_or_else(|| Clock::system().now());
+    Some(parse_date(wait)?.since(sent_at).min(LONGEST))
 }
 
 fn text(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
@@ -48,25 +41,6 @@ mod tests {
         let mut headers = HeaderMap::from_iter([(RETRY_AFTER, retry_after.parse().unwrap())]);
         headers.extend(date.map(|date| (DATE, date.parse().unwrap())));
         wait(&headers).map(|wait| wait.as_secs())
-    }
-
-    #[test]
-    fn the_age_of_a_cached_response_counts() {
-        let aged = |date: &str, age: &str| {
-            super::date(&HeaderMap::from_iter([
-                (DATE, date.parse().unwrap()),
-                (AGE, age.parse().unwrap()),
-            ]))
-        };
-        for (age, seconds) in [("90", 90), ("soon", 0)] {
-            let at = Timestamp::from_millis(784_111_777_000 + seconds * 1000);
-            assert_eq!(
-                aged("Sun, 06 Nov 1994 08:49:37 GMT", age),
-                Some(at),
-                "{age}"
-            );
-        }
-        assert_eq!(aged("yesterday", "90"), None);
     }
 
     #[test]

@@ -2,37 +2,29 @@
 
 use super::{
     Client, Session,
-    error::{Refused, RequestFailure, quoted},
-    tls, wire,
+    error::{RequestFailure, quoted, refused},
+    proxy, tls, wire,
 };
 use crate::{
     domain::{LanguageList, Operation, Page, Reason, RepositoryId},
     support::{hint::SetupError, lock::lock},
 };
-use flate2::read::MultiGzDecoder;
 use reqwest::{
     Response, StatusCode, Url,
-    header::{ACCEPT, ACCEPT_ENCODING, CONTENT_ENCODING, HeaderMap, HeaderValue},
+    header::{ACCEPT, CONTENT_ENCODING},
 };
 use rustls::ClientConfig;
 use secrecy::{ExposeSecret, SecretString};
-use std::{
-    io::{ErrorKind, Read},
-    sync::Mutex,
-    time::Duration,
-};
-use tokio::time::{Instant, timeout};
+use std::sync::Mutex;
+use tokio::time::Instant;
 use tracing::{Instrument as _, error_span};
 
 /// The maximum size in bytes of a page of the listing.
-const LARGEST_PAGE: u64 = 16 << 20;
+const LARGEST_PAGE: usize = 16 << 20;
 
 /// The maximum size in bytes of the languages of a repository: thousands of languages. The requests
 /// for them run concurrently, so that the memory is bounded by `api.concurrency` times this.
-const LARGEST_LANGUAGES: u64 = 1 << 20;
-
-/// The maximum size in bytes of the body of an error to read.
-const BEGINNING: u64 = 256 << 10;
+const LARGEST_LANGUAGES: usize = 1 << 20;
 
 /// A session of a [`Client`]: the requests of one poll.
 #[derive(Debug)]
@@ -46,11 +38,7 @@ pub struct PollSession {
 
 impl PollSession {
     pub fn new(client: Client, key: SecretString, tls: ClientConfig) -> Result<Self, SetupError> {
-        let http = Mutex::new(tls::http_client(
-            &client.config,
-            &tls,
-            client.proxy.as_ref(),
-        )?);
+        let http = Mutex::new(tls::http_client(&client.config, &tls)?);
         Ok(Self {
             client,
             key,
@@ -83,7 +71,7 @@ impl PollSession {
             );
             result.map_err(|mut failure: RequestFailure| {
                 if let Some(proxy) = &client.proxy {
-                    proxy.blame(&mut failure);
+                    proxy::blame(proxy, &mut failure);
                 }
                 failure.what = format!("GET {url}: {}", failure.what);
                 failure
@@ -98,7 +86,7 @@ impl PollSession {
             // Other idle connections may be as dead as the one that timed out. If no new client can
             // be built, the next request uses the old one.
             if failure.reason == Reason::Timeout
-                && let Ok(http) = tls::http_client(&client.config, &self.tls, client.proxy.as_ref())
+                && let Ok(http) = tls::http_client(&client.config, &self.tls)
             {
                 *lock(&self.http) = http;
             }
@@ -123,79 +111,45 @@ impl PollSession {
         let request = http
             .get(url.clone())
             .header(ACCEPT, "application/json")
-            .header(ACCEPT_ENCODING, "gzip")
             .bearer_auth(self.key.expose_secret())
             .timeout(*config.timeout);
-        let mut response = request.send().await?;
-        let code = response.status();
+        let response = request.send().await?;
+        let (code, headers) = (response.status(), response.headers().clone());
         *status = Some(code.as_u16());
-        let headers = response.headers().clone();
-        if !code.is_success() {
-            let body = beginning(response).await;
-            let body = inflated(&headers, body, BEGINNING).unwrap_or_default();
-            return Err(Refused {
-                operation,
-                url,
-                status: code,
-                headers: &headers,
-                body: &body,
-                key: self.key.expose_secret(),
-            }
-            .failure());
-        }
         let limit = match operation {
             Operation::ListRepositories => LARGEST_PAGE,
             Operation::ListLanguages => LARGEST_LANGUAGES,
         };
-        let mut body = Vec::new();
-        while let Some(chunk) = response.chunk().await? {
-            body.extend_from_slice(&chunk);
-            if body.len() as u64 > limit {
-                return Err(too_large(limit));
+        let body = body_of(response, limit).await;
+        if !code.is_success() {
+            let (body, key) = (body.unwrap_or_default(), self.key.expose_secret());
+            return Err(refused(url, code, &headers, &body, key));
+        }
+        match (body?, headers.get(CONTENT_ENCODING)) {
+            // reqwest removes the header of what it has inflated.
+            (_, Some(encoding)) if encoding != "identity" => {
+                let name = quoted(&String::from_utf8_lossy(encoding.as_bytes()));
+                let what = format!("the body has the Content-Encoding {name}, not gzip");
+                Err(RequestFailure::new(Reason::Decode, what)
+                    .hint("let the API, or the proxy in front of it, obey Accept-Encoding: gzip"))
             }
+            _ if code == StatusCode::NO_CONTENT => decode(b"[]"),
+            (body, _) => decode(&body),
         }
-        if code == StatusCode::NO_CONTENT {
-            return decode(b"[]");
-        }
-        decode(&inflated(&headers, body, limit)?)
     }
 }
 
-fn too_large(limit: u64) -> RequestFailure {
-    let what = format!("the body is larger than {limit} bytes");
-    RequestFailure::new(Reason::TooLarge, what)
-}
-
-/// Inflates a body of at most `limit` bytes.
-fn inflated(headers: &HeaderMap, body: Vec<u8>, limit: u64) -> Result<Vec<u8>, RequestFailure> {
-    let encoding = headers.get(CONTENT_ENCODING).map(HeaderValue::as_bytes);
-    let encoding = encoding.unwrap_or(b"identity").to_ascii_lowercase();
-    match &*encoding {
-        b"identity" => return Ok(body),
-        b"gzip" | b"x-gzip" => {}
-        other => {
-            let name = quoted(&String::from_utf8_lossy(other));
-            let what = format!("the body has the Content-Encoding {name}, which nobody asked for");
-            return Err(RequestFailure::new(Reason::Decode, what)
-                .hint("let the API, or the proxy in front of it, obey Accept-Encoding: gzip"));
+/// Reads a body of at most `limit` bytes, inflated.
+async fn body_of(mut response: Response, limit: usize) -> Result<Vec<u8>, RequestFailure> {
+    let mut body = Vec::new();
+    while let Some(chunk) = response.chunk().await? {
+        body.extend_from_slice(&chunk);
+        if body.len() > limit {
+            let what = format!("the body is larger than {limit} bytes");
+            return Err(RequestFailure::new(Reason::TooLarge, what));
         }
     }
-    let mut inflated = Vec::new();
-    let read = MultiGzDecoder::new(&*body)
-        .take(limit + 1)
-        .read_to_end(&mut inflated);
-    match read {
-        Ok(_) if inflated.len() as u64 > limit => Err(too_large(limit)),
-        Ok(_) => Ok(inflated),
-        Err(error) => {
-            let reason = match error.kind() {
-                ErrorKind::UnexpectedEof => Reason::Truncated,
-                _ => Reason::NotJson,
-            };
-            let what = "the body breaks off, or is not the gzip that its Content-Encoding says";
-            Err(RequestFailure::new(reason, what))
-        }
-    }
+    Ok(body)
 }
 
 impl Session for PollSession {
@@ -220,54 +174,5 @@ impl Session for PollSession {
         let decode = |body: &[u8]| wire::decode_languages(body, omits_zeros);
         self.get(Operation::ListLanguages, Some(id), url, decode)
             .await
-    }
-}
-
-/// Reads the beginning of the body of an error, and usually all of it, so that the next request can
-/// reuse the connection.
-async fn beginning(mut response: Response) -> Vec<u8> {
-    let mut body = Vec::new();
-    let read = async {
-        while (body.len() as u64) < BEGINNING
-            && let Ok(Some(chunk)) = response.chunk().await
-        {
-            body.extend_from_slice(&chunk);
-        }
-    };
-    // A new connection is cheaper than a longer wait.
-    let _ = timeout(Duration::from_millis(200), read).await;
-    body
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use flate2::{Compression, write::GzEncoder};
-    use std::io::Write as _;
-
-    fn gzip(text: &[u8]) -> Vec<u8> {
-        let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
-        encoder.write_all(text).unwrap();
-        encoder.finish().unwrap()
-    }
-
-    fn inflate(encoding: &'static str, body: &[u8]) -> Result<Vec<u8>, Reason> {
-        let encoding = encoding.parse().unwrap();
-        let headers = HeaderMap::from_iter([(CONTENT_ENCODING, encoding)]);
-        inflated(&headers, body.to_vec(), 8).map_err(|failure| failure.reason)
-    }
-
-    #[test]
-    fn gzip_comes_in_members_and_under_any_of_its_names() {
-        let members = [gzip(b"[1,"), gzip(b"2]")].concat();
-        for name in ["gzip", "GZIP", "x-gzip"] {
-            assert_eq!(inflate(name, &members), Ok(b"[1,2]".to_vec()), "{name}");
-        }
-        assert_eq!(inflate("Identity", b"[]"), Ok(b"[]".to_vec()));
-        assert_eq!(inflate("br", b"[]"), Err(Reason::Decode));
-        let cut = &members[..members.len() - 3];
-        assert_eq!(inflate("gzip", cut), Err(Reason::Truncated));
-        assert_eq!(inflate("gzip", b"no gzip at all"), Err(Reason::NotJson));
-        assert_eq!(inflate("gzip", &gzip(&[0; 1000])), Err(Reason::TooLarge));
     }
 }

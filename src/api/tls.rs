@@ -4,7 +4,6 @@
 //! trusted without a restart. Connections use HTTP/1.1 only: over HTTP/2 all requests share one
 //! connection, and a dead connection would fail every retry.
 
-use super::proxy::Proxy;
 use crate::{config::ApiConfig, support::hint::SetupError};
 use reqwest::redirect::Policy;
 use rustls::{
@@ -24,12 +23,8 @@ const MAX_HEADERS: usize = 1000;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Creates an HTTP client without open connections.
-pub fn http_client(
-    config: &ApiConfig,
-    tls: &ClientConfig,
-    proxy: Option<&Proxy>,
-) -> Result<reqwest::Client, SetupError> {
-    let builder = reqwest::Client::builder()
+pub fn http_client(config: &ApiConfig, tls: &ClientConfig) -> Result<reqwest::Client, SetupError> {
+    let mut builder = reqwest::Client::builder()
         .tls_backend_preconfigured(tls.clone())
         .http1_only()
         .http1_max_headers(MAX_HEADERS)
@@ -43,18 +38,11 @@ pub fn http_client(
         .connect_timeout(CONNECT_TIMEOUT)
         .pool_idle_timeout(LONGEST_IDLE)
         .pool_max_idle_per_host(*config.concurrency as usize);
-    // `Proxy` has decided already.
-    let client = proxy
-        .map(|proxy| reqwest::Proxy::all(proxy.url.clone()))
-        .transpose();
-    let client = client.and_then(|proxy| {
-        let builder = builder.no_proxy();
-        match proxy {
-            Some(proxy) => builder.proxy(proxy).build(),
-            None => builder.build(),
-        }
-    });
-    client.map_err(|error| {
+    if !is_https(config) {
+        // A proxy for plain HTTP would see the key.
+        builder = builder.no_proxy();
+    }
+    builder.build().map_err(|error| {
         let what = format!("the HTTP client cannot be set up: {error:?}");
         SetupError::new(what, "report this: it is a bug")
     })

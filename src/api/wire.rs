@@ -5,7 +5,7 @@
 //! A response is an array of objects (API specification 2.1, 2.2). Any other JSON fails as a whole.
 //! A bad entry costs only that entry, and a bad field only the data that depend on it:
 //!
-//! - Entries and fields are separated before their bytes are judged.
+//! - Entries are separated before their bytes are judged.
 //! - Unknown fields are ignored at any depth.
 //! - A null field counts as missing.
 //! - `null` in place of the array is an empty list, as servers written in Go send it.
@@ -13,8 +13,6 @@
 //! # Memory
 //!
 //! Entries are parsed one by one, so that the bounds below also bound the memory of any response.
-
-mod parts;
 
 use super::{RequestFailure, error::quoted};
 use crate::{
@@ -24,9 +22,12 @@ use crate::{
     },
     support::clock::Timestamp,
 };
-use parts::Parts;
-use serde::de::IgnoredAny;
-use std::{collections::BTreeMap, sync::Arc};
+use serde::{
+    Deserialize, Deserializer,
+    de::{DeserializeOwned, IgnoredAny},
+};
+use serde_json::value::RawValue;
+use std::sync::Arc;
 
 /// The maximum length of a name or code, in bytes. A longer one is bad.
 const MAX_TEXT: usize = 1000;
@@ -35,48 +36,95 @@ const MAX_REPOSITORIES: usize = 100_000;
 /// The maximum number of languages of a repository.
 const MAX_LANGUAGES: usize = 1000;
 
-/// The maximum number of keys that a message names.
-const MAX_NAMED: usize = 5;
+/// An entry of the listing (API specification 2.1).
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct RepositoryEntry<'a> {
+    #[serde(borrow)]
+    id: Option<&'a RawValue>,
+    name: Field<String>,
+    private: Field<bool>,
+    created_at: Field<String>,
+}
 
-/// The times that stand for none: the zero of Go's and .NET's times, and their largest one.
-const NO_TIME: [&str; 2] = ["0001-01-01", "9999-12-31"];
+/// An entry of the languages of a repository (API specification 2.2).
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct LanguageEntry {
+    code: Field<String>,
+    name: Field<String>,
+    completion: Field<f64>,
+}
 
-const FIELDS: [&str; 6] = ["id", "name", "private", "created_at", "code", "completion"];
+/// A field of an entry, which may have any JSON.
+#[derive(Default)]
+enum Field<T> {
+    #[default]
+    Absent,
+    Null,
+    Bad,
+    Good(T),
+}
 
-/// The known fields of an entry, as raw JSON. A repeated field has its last value.
-struct Fields<'a>(BTreeMap<&'static str, &'a [u8]>);
-
-impl<'a> Fields<'a> {
-    /// Returns `None` if the entry is no object.
-    fn of(entry: &'a [u8]) -> Option<Self> {
-        let mut parts = Parts::of(entry, b'{')?;
-        let fields = parts.by_ref().filter_map(|part| {
-            let (name, value) = field(part)?;
-            let known = FIELDS.iter().find(|known| **known == name)?;
-            Some((*known, value))
-        });
-        let fields = fields.collect();
-        parts.after()?.is_empty().then_some(Self(fields))
-    }
-
-    fn get(&self, name: &str) -> Option<&'a [u8]> {
-        self.0.get(name).copied()
-    }
-
-    /// Returns whether an optional field is present, but has no usable value.
-    fn is_bad(&self, name: &str, has_value: bool) -> bool {
-        !has_value && !matches!(self.get(name), None | Some(b"null"))
+impl<'de, T: DeserializeOwned> Deserialize<'de> for Field<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let json = <&RawValue>::deserialize(deserializer)?.get();
+        Ok(match serde_json::from_str(json) {
+            Ok(Some(value)) => Self::Good(value),
+            Ok(None) => Self::Null,
+            Err(_) => Self::Bad,
+        })
     }
 }
 
-/// Splits a field into its name and its value.
-fn field(part: &[u8]) -> Option<(String, &[u8])> {
-    let mut names = serde_json::Deserializer::from_slice(part).into_iter();
-    let name = names.next()?.ok()?;
-    let value = part[names.byte_offset()..]
-        .trim_ascii()
-        .strip_prefix(b":")?;
-    Some((name, value.trim_ascii()))
+impl<T> Field<T> {
+    /// Converts the value of the field, which is bad if that fails.
+    fn and_then<U>(self, convert: impl FnOnce(T) -> Option<U>) -> Field<U> {
+        match self {
+            Self::Absent => Field::Absent,
+            Self::Null => Field::Null,
+            Self::Bad => Field::Bad,
+            Self::Good(value) => convert(value).map_or(Field::Bad, Field::Good),
+        }
+    }
+
+    fn is_bad(&self) -> bool {
+        matches!(self, Self::Bad)
+    }
+
+    fn value(self) -> Option<T> {
+        match self {
+            Self::Good(value) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// Returns the value. If the field is absent, it is `zero` if the API omits zeros, and unknown
+    /// otherwise.
+    fn or_zero(self, zero: T, omits_zeros: bool, zeros: &mut ZeroCount) -> Option<T>
+    where
+        T: PartialEq,
+    {
+        if matches!(self, Self::Absent) {
+            zeros.absent += usize::from(!omits_zeros);
+            return omits_zeros.then_some(zero);
+        }
+        let value = self.value();
+        zeros.spelled_out += usize::from(value.as_ref() == Some(&zero));
+        value
+    }
+}
+
+impl Field<String> {
+    /// Returns the field with a text of acceptable length.
+    fn text(self) -> Self {
+        self.and_then(|text| (text.len() <= MAX_TEXT).then_some(text))
+    }
+
+    /// Returns a text that is not empty.
+    fn nonempty(self) -> Option<String> {
+        self.text().value().filter(|text| !text.is_empty())
+    }
 }
 
 /// Reads a page of the listing. With `omits_zeros`, an absent `private` is false.
@@ -87,38 +135,32 @@ fn field(part: &[u8]) -> Option<(String, &[u8])> {
 pub fn decode_page(body: &[u8], omits_zeros: bool) -> Result<Page, RequestFailure> {
     let mut page = Page::default();
     let listing = &mut page.listing;
-    let hint = "report it to the API's operators: it has to obey `limit`, which is api.page_size";
-    for (place, entry) in (1..).zip(entries(body, MAX_REPOSITORIES, hint)?) {
+    for (place, entry) in (1..).zip(entries(body, MAX_REPOSITORIES)?) {
         page.next = Next::Unreadable;
-        let Some(fields) = Fields::of(entry) else {
+        let Some(entry) = parse::<RepositoryEntry>(entry) else {
             listing.bad.add(Defect::NotAnObject, Some(place), "");
             continue;
         };
-        let id = fields.get("id").and_then(parse_id);
-        let name = fields.get("name").and_then(parse_nonempty);
-        let private = or_zero(
-            fields.get("private"),
-            false,
-            omits_zeros,
-            &mut ZeroCount::default(),
-            |raw| serde_json::from_slice(raw).ok(),
-        );
-        let created_at = fields.get("created_at").map_or(Ok(None), parse_time);
+        let written = entry.id.map_or("none", RawValue::get);
+        let id = parse_id(written);
+        let name = entry.name.nonempty();
+        let created_at = entry.created_at.and_then(|text| parse_time(&text));
         for (defect, is_found) in [
-            (Defect::Private, fields.is_bad("private", private.is_some())),
-            (
-                Defect::CreatedAt,
-                fields.is_bad("created_at", created_at.is_ok()),
-            ),
+            (Defect::Private, entry.private.is_bad()),
+            (Defect::CreatedAt, created_at.is_bad()),
             (Defect::Id, id.is_none()),
             (Defect::Name, name.is_none()),
         ] {
             if is_found {
-                let id = String::from_utf8_lossy(fields.get("id").unwrap_or(b"none"));
-                let identity = format_args!("id {id:.20}, {:?}", name.as_deref().unwrap_or(""));
+                let identity =
+                    format_args!("id {written:.20}, {:?}", name.as_deref().unwrap_or(""));
                 listing.bad.add(defect, Some(place), identity);
             }
         }
+        let private = match entry.private {
+            Field::Absent => omits_zeros.then_some(false),
+            private => private.value(),
+        };
         let Some(id) = id else { continue };
         page.next = Next::After(id);
         match name {
@@ -126,7 +168,8 @@ pub fn decode_page(body: &[u8], omits_zeros: bool) -> Result<Page, RequestFailur
                 id,
                 name: name.into(),
                 private,
-                created_at: created_at.unwrap_or_default(),
+                // The zero of Go's and .NET's times stands for none.
+                created_at: created_at.value().filter(|at| at.as_millis() > 0),
             })),
             None => drop(listing.nameless.insert(id)),
         }
@@ -146,14 +189,13 @@ pub fn decode_languages(body: &[u8], omits_zeros: bool) -> Result<LanguageList, 
         zeros,
         bad,
     } = &mut list;
-    let hint = "report it to the API's operators, or leave the repository out with filter.exclude";
-    for (place, entry) in (1..).zip(entries(body, MAX_LANGUAGES, hint)?) {
+    for (place, entry) in (1..).zip(entries(body, MAX_LANGUAGES)?) {
         let place = Some(place);
-        let Some(fields) = Fields::of(entry) else {
+        let Some(entry) = parse::<LanguageEntry>(entry) else {
             bad.add(Defect::NotAnObject, place, "");
             continue;
         };
-        let Some(code) = fields.get("code").and_then(parse_nonempty) else {
+        let Some(code) = entry.code.nonempty() else {
             bad.add(Defect::Code, place, "");
             continue;
         };
@@ -162,130 +204,108 @@ pub fn decode_languages(body: &[u8], omits_zeros: bool) -> Result<LanguageList, 
             bad.add(Defect::DuplicateCode, place, identity);
             continue;
         };
-        let name = fields.get("name").and_then(parse_string);
-        if fields.is_bad("name", name.is_some()) {
+        let name = entry.name.text();
+        if name.is_bad() {
             bad.add(Defect::Name, place, identity);
         }
-        let (raw, zero) = (fields.get("completion"), Completion::ZERO);
-        let completion = or_zero(raw, zero, omits_zeros, zeros, parse_completion);
-        if fields.is_bad("completion", completion.is_some()) {
+        let completion = entry.completion.and_then(Completion::new);
+        if completion.is_bad() {
             bad.add(Defect::Completion, place, identity);
         }
-        let language = Arc::new(Language {
-            name: name.unwrap_or_default().into(),
-            code: code.into(),
-        });
-        languages.insert(
-            at,
-            ReportedLanguage {
-                language,
-                completion,
-            },
-        );
+        let reported = ReportedLanguage {
+            completion: completion.or_zero(Completion::ZERO, omits_zeros, zeros),
+            language: Arc::new(Language {
+                name: name.value().unwrap_or_default().into(),
+                code: code.into(),
+            }),
+        };
+        languages.insert(at, reported);
     }
     Ok(list)
 }
 
-/// Parses a field. If it is absent, it is `zero` if the API omits zeros, and unknown otherwise.
-fn or_zero<T: Copy + PartialEq>(
-    raw: Option<&[u8]>,
-    zero: T,
-    omits_zeros: bool,
-    zeros: &mut ZeroCount,
-    parse: impl Fn(&[u8]) -> Option<T>,
-) -> Option<T> {
-    let Some(raw) = raw else {
-        zeros.absent += usize::from(!omits_zeros);
-        return omits_zeros.then_some(zero);
-    };
-    let value = parse(raw);
-    zeros.spelled_out += usize::from(value == Some(zero));
-    value
+/// Parses an object. serde would take an array for one.
+fn parse<'a, T: Deserialize<'a>>(entry: &'a [u8]) -> Option<T> {
+    let object = entry.starts_with(b"{").then_some(entry)?;
+    serde_json::from_slice(object).ok()
 }
 
 /// Parses an id: an integer, or a string with one (API specification 2.1).
-fn parse_id(raw: &[u8]) -> Option<RepositoryId> {
-    let digits = parse_string(raw).or_else(|| String::from_utf8(raw.into()).ok())?;
-    RepositoryId::new(digits.parse().ok()?)
+fn parse_id(json: &str) -> Option<RepositoryId> {
+    RepositoryId::new(json.trim_matches('"').parse().ok()?)
 }
 
-fn parse_completion(raw: &[u8]) -> Option<Completion> {
-    Completion::new(serde_json::from_slice(raw).ok()?)
+/// Parses a time in the format of RFC 3339.
+fn parse_time(text: &str) -> Option<Timestamp> {
+    let time: jiff::Timestamp = text.parse().ok()?;
+    Some(Timestamp::from_millis(time.as_millisecond()))
 }
 
-fn parse_nonempty(raw: &[u8]) -> Option<String> {
-    parse_string(raw).filter(|text| !text.is_empty())
-}
-
-/// Parses a JSON string of at most [`MAX_TEXT`] bytes, which may be empty. Returns `None` for other
-/// values, and for strings that are not text, such as half a surrogate pair.
-fn parse_string(raw: &[u8]) -> Option<String> {
-    let text: String = serde_json::from_slice(raw).ok()?;
-    Some(text).filter(|text| text.len() <= MAX_TEXT)
-}
-
-/// Parses a time in the format of RFC 3339; `None` if it is one that stands for none.
-fn parse_time(raw: &[u8]) -> Result<Option<Timestamp>, ()> {
-    let text = parse_string(raw).ok_or(())?;
-    if NO_TIME.iter().any(|none| text.starts_with(none)) {
-        return Ok(None);
-    }
-    let time: jiff::Timestamp = text.parse().map_err(drop)?;
-    Ok(Some(Timestamp::from_millis(time.as_millisecond())))
-}
-
-/// Returns the entries of a JSON array. More than `most` are a failure with this hint.
-fn entries<'a>(
-    body: &'a [u8],
-    most: usize,
-    hint: &'static str,
-) -> Result<Vec<&'a [u8]>, RequestFailure> {
+/// Separates the entries of a JSON array, before anybody judges their bytes: an entry that is
+/// broken, or not UTF-8, costs itself alone.
+fn entries(body: &[u8], most: usize) -> Result<Vec<&[u8]>, RequestFailure> {
     // RFC 8259 allows readers to ignore a byte order mark.
-    let body = body
-        .strip_prefix(b"\xef\xbb\xbf")
-        .unwrap_or(body)
-        .trim_ascii();
+    let body = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body);
+    let body = body.trim_ascii();
     if body == b"null" {
         return Ok(Vec::new());
     }
-    let Some(mut parts) = Parts::of(body, b'[') else {
-        return Err(no_array(body));
-    };
-    let entries: Vec<_> = parts.by_ref().take(most + 1).collect();
-    if entries.len() > most {
-        let what = format!("the body has more than {most} entries");
-        return Err(RequestFailure::new(Reason::TooLarge, what).hint(hint));
+    let array = body.strip_prefix(b"[").ok_or_else(|| no_array(body))?;
+    let (mut entries, mut start, mut depth) = (Vec::new(), 0, 0_usize);
+    let (mut in_string, mut is_escaped) = (false, false);
+    for (at, byte) in array.iter().enumerate() {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' if in_string => is_escaped = true,
+            b'"' => in_string = !in_string,
+            _ if in_string => {}
+            b'[' | b'{' => depth += 1,
+            b',' | b']' if depth == 0 => {
+                let entry = array[start..at].trim_ascii();
+                start = at + 1;
+                if !entry.is_empty() {
+                    entries.push(entry);
+                }
+                if entries.len() > most {
+                    let what = format!("the body has more than {most} entries");
+                    return Err(RequestFailure::new(Reason::TooLarge, what));
+                }
+                if *byte == b']' {
+                    break;
+                }
+            }
+            b']' | b'}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
     }
-    match parts.after() {
-        Some([]) => Ok(entries),
-        Some(_) => Err(RequestFailure::new(
-            Reason::Decode,
-            "text follows the JSON array",
-        )),
-        None => Err(RequestFailure::new(
-            Reason::Truncated,
-            "the body breaks off",
-        )),
+    match &array[..start] {
+        [.., b']'] if start == array.len() => Ok(entries),
+        [.., b']'] => {
+            let what = "text follows the JSON array";
+            Err(RequestFailure::new(Reason::Decode, what))
+        }
+        _ => Err(breaks_off()),
     }
+}
+
+fn breaks_off() -> RequestFailure {
+    RequestFailure::new(Reason::Truncated, "the body breaks off")
 }
 
 /// Returns the failure of a body that is no array.
 fn no_array(body: &[u8]) -> RequestFailure {
-    if body.starts_with(b"<") {
-        return RequestFailure::new(Reason::NotJson, "the body is HTML instead of JSON");
-    }
     match serde_json::from_slice::<IgnoredAny>(body) {
-        Err(error) if error.is_eof() => {
-            RequestFailure::new(Reason::Truncated, "the body breaks off")
+        Err(error) if error.is_eof() => breaks_off(),
+        Err(_) => {
+            let is_html = body.starts_with(b"<");
+            let what = if is_html { "HTML instead of" } else { "not" };
+            RequestFailure::new(Reason::NotJson, format!("the body is {what} JSON"))
         }
-        Err(_) => RequestFailure::new(Reason::NotJson, "the body is not JSON"),
         Ok(_) => {
-            let keys = Parts::of(body, b'{').into_iter().flatten();
-            let keys = keys.filter_map(|part| Some(quoted(&field(part)?.0)));
-            let keys: Vec<_> = keys.take(MAX_NAMED).collect();
-            let what = match body[0] {
-                b'{' if keys.is_empty() => "an empty object".to_owned(),
-                b'{' => format!("an object with the keys {}", keys.join(", ")),
+            let mut texts = serde_json::Deserializer::from_slice(&body[1..]).into_iter::<String>();
+            let what = match (body[0], texts.next()) {
+                (b'{', Some(Ok(key))) => format!("an object whose first key is {}", quoted(&key)),
+                (b'{', _) => "an empty object".to_owned(),
                 _ => "a single value".to_owned(),
             };
             let what = format!("the body is {what} in place of an array");

@@ -245,7 +245,7 @@ impl<'a, A: Api> Poll<'a, A> {
                 Ok(page) => return Ok(page),
                 Err(failure) => failure,
             };
-            let is_final = !failure.is_momentary || self.stop_for(operation, &failure).is_err();
+            let is_final = !failure.is_momentary() || self.stop_for(operation, &failure).is_err();
             if is_final || attempt >= self.settings.max_attempts {
                 return Err(failure);
             }

@@ -136,7 +136,7 @@ impl Queue {
         } else {
             self.max_attempts
         };
-        if failure.is_momentary && fetch.attempt < attempts {
+        if failure.is_momentary() && fetch.attempt < attempts {
             let place = self.next_place;
             self.next_place += 1;
             self.fetches.insert(Fetch {

@@ -80,7 +80,7 @@ fn an_api_that_refuses_or_fails_is_reported_with_a_hint() {
     ];
     let forbidden = [
         "403",
-        "give the key's account access to the API, or use the key of another account",
+        "give the key's account access, use the key of another account",
     ];
     let failing = ["answered 503", "the API itself fails", "wait"];
     for (target, reply, words) in [
@@ -114,22 +114,19 @@ fn a_wrong_address_is_reported_with_a_hint() {
             format!("{}/v1", api.base_url()),
             [
                 "answered 404",
-                "set api.base_url to the part before /v1 in the API's addresses",
+                "check the host of api.base_url, and its path, which ends before /v1",
             ],
         ),
         (
             format!("https://{}", api.address),
             [
-                "the server at this address does not speak TLS",
-                "check the scheme and the port of api.base_url",
+                "no TLS with the API",
+                "check the scheme and the port of api.base_url: no TLS is spoken there",
             ],
         ),
         (
             with_tls.base_url(),
-            [
-                "the API's certificate is of an unknown issuer",
-                "put the certificate of its issuer into api.ca_file",
-            ],
+            ["UnknownIssuer", "a private CA belongs in api.ca_file"],
         ),
         (
             format!("http://{}", http::refusing_address()),

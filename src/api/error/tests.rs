@@ -8,29 +8,17 @@ const LISTING: &str = "https://api.example.com/base/v1/repositories?limit=1000";
 
 /// Returns the failure of a response to a request for the listing.
 fn refused(status: u16, headers: &[(&'static str, &str)], body: &str) -> RequestFailure {
-    of(Operation::ListRepositories, LISTING, status, headers, body)
-}
-
-fn of(
-    operation: Operation,
-    url: &str,
-    status: u16,
-    headers: &[(&'static str, &str)],
-    body: &str,
-) -> RequestFailure {
     let headers = headers.iter().map(|(name, value)| {
         let value = HeaderValue::from_bytes(value.as_bytes()).unwrap();
         (HeaderName::from_static(name), value)
     });
-    Refused {
-        operation,
-        url: &url.parse().unwrap(),
-        status: StatusCode::from_u16(status).unwrap(),
-        headers: &headers.collect(),
-        body: body.as_bytes(),
-        key: KEY,
-    }
-    .failure()
+    super::refused(
+        &LISTING.parse().unwrap(),
+        StatusCode::from_u16(status).unwrap(),
+        &headers.collect(),
+        body.as_bytes(),
+        KEY,
+    )
 }
 
 #[test]
@@ -51,7 +39,7 @@ fn a_status_says_whether_another_attempt_may_succeed() {
     ] {
         let failure = refused(status, &[], "{}");
         assert_eq!(
-            (failure.reason, failure.is_momentary),
+            (failure.reason, failure.is_momentary()),
             (reason, is_momentary),
             "{status}"
         );
@@ -85,8 +73,6 @@ fn the_message_of_a_4xx_is_quoted_without_the_key() {
     assert!(hostile.chars().count() < 260, "{hostile}");
     let hint = refused(400, &[], "").hint;
     assert!(hint.contains("api.page_size"), "{hint}");
-    let hint = of(Operation::ListLanguages, LISTING, 400, &[], "").hint;
-    assert!(!hint.contains("api.page_size"), "{hint}");
 }
 
 #[test]
@@ -97,7 +83,7 @@ fn a_403_that_tells_of_a_quota_is_a_429() {
     ] {
         let failure = refused(403, headers, "<html>");
         assert_eq!(failure.reason, Reason::RateLimited);
-        assert!(failure.is_momentary && failure.is_refusal());
+        assert!(failure.is_momentary() && failure.is_refusal());
         assert_eq!(failure.hold, hold.map(Duration::from_secs));
         assert!(failure.what.contains("403"), "{}", failure.what);
     }
@@ -108,12 +94,7 @@ fn a_403_that_tells_of_a_quota_is_a_429() {
 
 #[test]
 fn a_page_of_html_is_not_of_the_api() {
-    for (status, hint) in [
-        (401, "if it is the API, check the key"),
-        (403, "if it is the API, check the key"),
-        (404, "check that api.base_url is the address of the API"),
-        (400, "check that api.base_url is the address of the API"),
-    ] {
+    for status in [400, 401, 403, 404] {
         let failure = refused(status, &[], "\r\n <!doctype html>");
         assert_eq!(failure.reason, Reason::NotJson, "{status}");
         assert!(
@@ -121,48 +102,35 @@ fn a_page_of_html_is_not_of_the_api() {
             "{}",
             failure.what
         );
-        assert!(failure.hint.contains(hint), "{status}: {}", failure.hint);
+        assert!(failure.hint.ends_with("if it is the API, check the key"));
     }
     let failure = refused(503, &[("retry-after", "5")], "<html>");
     assert_eq!(failure.reason, Reason::ServerError);
     assert_eq!(failure.hold, Some(Duration::from_secs(5)));
-    let plain = "http://api.example.com/v1/repositories";
-    let hint = of(Operation::ListLanguages, plain, 400, &[], "<html>").hint;
-    assert!(hint.contains("https://"), "{hint}");
 }
 
 #[test]
-fn a_redirect_says_where_to_and_names_a_remedy_that_works() {
-    for (location, shown, remedy) in [
+fn a_redirect_says_where_to_without_secrets() {
+    for (location, shown) in [
         (
             "https://new.example.com/base/v1/repositories?limit=1000",
             "https://new.example.com/base/v1/repositories",
-            "set api.base_url to https://new.example.com/base",
-        ),
-        (
-            "/v2/v1/repositories",
-            "https://api.example.com/v2/v1/repositories",
-            "set api.base_url to https://api.example.com/v2",
         ),
         (
             "/base/v1/repositories/",
             "https://api.example.com/base/v1/repositories/",
-            "redirects are not followed",
         ),
         (
             "https://user:secret@login.example.com/?state=secret",
             "https://login.example.com/",
-            "redirects are not followed",
         ),
     ] {
         let failure = refused(307, &[("location", location)], "");
         assert_eq!(failure.reason, Reason::Redirect);
         let end = format!("307 Temporary Redirect, which points to \"{shown}\"");
         assert!(failure.what.ends_with(&end), "{}", failure.what);
-        assert!(failure.hint.starts_with(remedy), "{}", failure.hint);
     }
-    let hint = refused(304, &[], "").hint;
-    assert!(hint.contains("such as a cache"), "{hint}");
     let echoed = refused(302, &[("location", &format!("/{KEY}/v1/repositories"))], "");
-    assert!(!(echoed.what + &echoed.hint).contains(KEY));
+    assert!(!echoed.what.contains(KEY));
+    assert!(refused(304, &[], "").what.ends_with("304 Not Modified"));
 }
