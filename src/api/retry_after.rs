@@ -30,7 +30,7 @@ fn text(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
 
 fn parse_date(text: &str) -> Option<Timestamp> {
     let date = DateTimeParser::new().parse_timestamp(text).ok()?;
-    Some(Timestamp::from_millis(date.as_millisecond()))
+    Some(date.into())
 }
 
 #[cfg(test)]

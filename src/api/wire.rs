@@ -144,7 +144,7 @@ pub fn decode_page(body: &[u8], omits_zeros: bool) -> Result<Page, RequestFailur
         let written = entry.id.map_or("none", RawValue::get);
         let id = parse_id(written);
         let name = entry.name.nonempty();
-        let created_at = entry.created_at.and_then(|text| parse_time(&text));
+        let created_at = entry.created_at.and_then(|text| Timestamp::parse(&text));
         for (defect, is_found) in [
             (Defect::Private, entry.private.is_bad()),
             (Defect::CreatedAt, created_at.is_bad()),
@@ -233,12 +233,6 @@ fn parse<'a, T: Deserialize<'a>>(entry: &'a [u8]) -> Option<T> {
 /// Parses an id: an integer, or a string with one (API specification 2.1).
 fn parse_id(json: &str) -> Option<RepositoryId> {
     RepositoryId::new(json.trim_matches('"').parse().ok()?)
-}
-
-/// Parses a time in the format of RFC 3339.
-fn parse_time(text: &str) -> Option<Timestamp> {
-    let time: jiff::Timestamp = text.parse().ok()?;
-    Some(Timestamp::from_millis(time.as_millisecond()))
 }
 
 /// Separates the entries of a JSON array, before anybody judges their bytes: an entry that is

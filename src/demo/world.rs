@@ -41,15 +41,6 @@ pub struct DemoRepository {
 }
 
 impl DemoRepository {
-    /// Encodes the repository for a listing. Odd ids are strings.
-    pub fn json(&self) -> Value {
-        let mut repository = json!(self);
-        if !self.id.is_multiple_of(2) {
-            repository["id"] = self.id.to_string().into();
-        }
-        repository
-    }
-
     /// Encodes the languages at a second since the start.
     pub fn languages_json(&self, second: i64) -> Value {
         let language = |(code, name, completion): (&str, &str, Option<u32>)| {

@@ -43,12 +43,9 @@ impl Target {
 /// Parses a day such as `2026-12-24`, which means its end in UTC, or an RFC 3339 time. Returns
 /// `None` if `text` is neither.
 pub fn parse_due(text: &str) -> Option<Timestamp> {
-    if text.len() == "2026-12-24".len() {
-        let day: jiff::civil::Date = text.parse().ok()?;
-        return Some(Timestamp::at_civil(day.at(23, 59, 59, 0)));
-    }
-    let time: jiff::Timestamp = text.parse().ok()?;
-    Some(Timestamp::from_millis(time.as_millisecond()))
+    let is_day = text.len() == "2026-12-24".len();
+    let end = if is_day { "T23:59:59Z" } else { "" };
+    Timestamp::parse(&format!("{text}{end}"))
 }
 
 /// One entry of `targets`.

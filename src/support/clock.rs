@@ -3,18 +3,12 @@
 //! The wall clock is for timestamps, which are shown and compared across restarts. Durations are
 //! measured with tokio's monotonic clock.
 
-use jiff::{
-    SignedDuration,
-    civil::{DateTime, datetime},
-};
 use serde::{Deserialize, Serialize};
 use std::{fmt, time::Duration};
 use tokio::time::Instant;
 
 pub const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 pub const WEEK: Duration = Duration::from_secs(7 * 24 * 60 * 60);
-
-const UNIX_EPOCH: DateTime = datetime(1970, 1, 1, 0, 0, 0, 0);
 
 /// A point in wall-clock time: milliseconds since the Unix epoch, also in the state file.
 #[derive(
@@ -28,11 +22,10 @@ impl Timestamp {
         Self(millis)
     }
 
-    /// Converts a date and time in UTC. `jiff::Timestamp` would refuse the last day of the year
-    /// 9999, by which people mean "never".
-    pub fn at_civil(time: DateTime) -> Self {
-        let since_1970 = time.duration_since(UNIX_EPOCH);
-        Self::from_millis(i64::try_from(since_1970.as_millis()).unwrap_or(i64::MAX))
+    /// Parses a time in the format of RFC 3339.
+    pub fn parse(text: &str) -> Option<Self> {
+        let time: jiff::Timestamp = text.parse().ok()?;
+        Some(time.into())
     }
 
     pub const fn as_millis(self) -> i64 {
@@ -62,19 +55,15 @@ impl Timestamp {
         Self((self.0 - monday).div_euclid(week) * week + monday)
     }
 
-    /// Returns the date and time in UTC; `None` outside the years -9999 to 9999.
-    fn civil(self) -> Option<DateTime> {
-        let since_1970 = SignedDuration::from_secs(self.0.div_euclid(1000));
-        UNIX_EPOCH.checked_add(since_1970).ok()
+    /// Returns the time as jiff has it, which ends with the year 9999.
+    fn jiff(self) -> jiff::Timestamp {
+        let latest = jiff::Timestamp::MAX;
+        jiff::Timestamp::from_millisecond(self.0).unwrap_or(latest)
     }
 
     /// Formats the time in UTC as C's `strftime` does.
     pub fn strftime(self, format: &str) -> String {
-        let time = self.civil();
-        time.map_or_else(
-            || self.to_string(),
-            |time| time.strftime(format).to_string(),
-        )
+        self.jiff().strftime(format).to_string()
     }
 
     /// Subtracts `duration`, down to the smallest timestamp.
@@ -92,13 +81,16 @@ fn millis(duration: Duration) -> i64 {
     i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
 }
 
+impl From<jiff::Timestamp> for Timestamp {
+    fn from(time: jiff::Timestamp) -> Self {
+        Self::from_millis(time.as_millisecond())
+    }
+}
+
 /// Formats RFC 3339 in UTC, to the second.
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.civil() {
-            Some(time) => write!(f, "{time:.0}Z"),
-            None => write!(f, "{} ms after 1970", self.0),
-        }
+        write!(f, "{:.0}", self.jiff())
     }
 }
 
@@ -114,7 +106,7 @@ impl fmt::Debug for Clock {
 
 impl Clock {
     pub fn system() -> Self {
-        Self(&|| Timestamp::from_millis(jiff::Timestamp::now().as_millisecond()))
+        Self(&|| jiff::Timestamp::now().into())
     }
 
     pub fn now(self) -> Timestamp {

@@ -3,7 +3,7 @@
 use std::{
     fs::{self, File, Permissions},
     io::{self, ErrorKind, Write},
-    os::unix::fs::{MetadataExt as _, PermissionsExt as _},
+    os::unix::fs::PermissionsExt as _,
     path::Path,
 };
 use tempfile::Builder;
@@ -35,26 +35,15 @@ pub fn replace_file(
     })
 }
 
-/// Returns whether two paths lead to one regular file, which need not exist, however they are spelt.
+/// Returns whether two paths lead to one file, which need not exist, however they are spelt.
 pub fn is_same_file(one: &Path, other: &Path) -> bool {
-    let identity = |path: &Path| fs::metadata(path).ok().map(|file| (file.dev(), file.ino()));
-    let is_device = fs::metadata(one).is_ok_and(|file| !file.is_file());
     let located = |path: &Path| {
         let folder = fs::canonicalize(folder_of(path)).ok()?;
         fs::canonicalize(path)
             .ok()
             .or(Some(folder.join(path.file_name()?)))
     };
-    let is_one = identity(one).is_some_and(|it| Some(it) == identity(other))
-        || located(one).is_some_and(|it| Some(it) == located(other));
-    is_one && !is_device
-}
-
-/// Returns whether a file is mounted alone, as into a container, so that it cannot be replaced.
-fn is_mounted(path: &Path) -> bool {
-    let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
-    let mut points = mounts.lines().filter_map(|line| line.split(' ').nth(4));
-    points.any(|point| Path::new(&point.replace("\\040", " ")) == path)
+    located(one).is_some_and(|one| Some(one) == located(other))
 }
 
 /// Checks that [`replace_file`] can write a file, and leaves none.
@@ -66,10 +55,6 @@ pub fn check_replace(path: &Path) -> io::Result<()> {
     match fs::metadata(&path) {
         Ok(found) if found.is_dir() => Err(ErrorKind::IsADirectory.into()),
         Ok(found) if !found.is_file() => Ok(()),
-        Ok(_) if is_mounted(&path) => Err(io::Error::new(
-            ErrorKind::ResourceBusy,
-            "the file is mounted alone; mount its folder",
-        )),
         _ => tempfile::tempfile_in(folder_of(&path)).map(drop),
     }
 }

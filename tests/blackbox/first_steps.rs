@@ -342,7 +342,7 @@ fn a_proxy_that_refuses_or_does_not_work_is_reported_with_a_hint() {
             "proxy authorization required",
         ),
         (refusing, "refused"),
-        (format!("https://{}", api.address), "does not speak TLS"),
+        (format!("https://{}", api.address), "no TLS is spoken there"),
     ] {
         each_command_says(
             || Setup::for_url("https://api.example.com").variable("HTTPS_PROXY", &proxy),
