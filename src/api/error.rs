@@ -134,7 +134,7 @@ pub fn refused(
     } else if let Some((words, said)) = said
         && !said.contains(key)
     {
-        failure.what += &format!("{words}{}", quoted(&said));
+        failure.what = failure.what + words + &quoted(&said);
     }
     let is_of_api = !matches!(
         failure.reason,

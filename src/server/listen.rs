@@ -1,7 +1,6 @@
 //! Listeners, bound before the first request to the API: an address in use is reported at once.
 
 use crate::support::hint::SetupError;
-use rustix::io::Errno;
 use std::{
     io::{self, ErrorKind},
     net::{self, SocketAddr, ToSocketAddrs},
@@ -16,18 +15,11 @@ use tokio::net::TcpListener;
 /// # Panics
 /// Panics outside a tokio runtime.
 pub fn bind(addresses: &[String]) -> Result<Vec<TcpListener>, SetupError> {
-    let mut listeners = Vec::new();
-    for address in addresses {
-        let bound = resolve(address).and_then(|resolved| {
-            if address.starts_with(':') {
-                listen_on_all(resolved)
-            } else {
-                Ok(vec![listen(&resolved)?])
-            }
-        });
-        listeners.extend(bound.map_err(|error| cannot_listen(address, &error))?);
-    }
-    Ok(listeners)
+    let bound = addresses.iter().map(|address| {
+        let bound = resolve(address).and_then(|resolved| listen(&resolved));
+        bound.map_err(|error| cannot_listen(address, &error))
+    });
+    bound.collect()
 }
 
 /// Checks that each of `addresses` resolves.
@@ -40,35 +32,12 @@ pub fn check<'a>(addresses: impl IntoIterator<Item = &'a str>) -> Result<(), Set
 
 fn resolve(address: &str) -> io::Result<Vec<SocketAddr>> {
     if address.starts_with(':') {
+        // The IPv6 wildcard takes IPv4 connections, too. A machine without IPv6 takes the other.
         let both = ["[::]", "0.0.0.0"].map(|host| format!("{host}{address}").to_socket_addrs());
         let [v6, v4] = both;
         return Ok(v6?.chain(v4?).collect());
     }
     Ok(address.to_socket_addrs()?.collect())
-}
-
-/// Listens on the wildcards of IPv6 and IPv4, of which a machine may lack one.
-fn listen_on_all(wildcards: Vec<SocketAddr>) -> io::Result<Vec<TcpListener>> {
-    let mut listeners: Vec<TcpListener> = Vec::new();
-    let mut lacking = io::Error::from(ErrorKind::AddrNotAvailable);
-    for mut address in wildcards {
-        if let Some(first) = listeners.first() {
-            address.set_port(first.local_addr()?.port());
-        }
-        match listen(&[address]) {
-            Ok(listener) => listeners.push(listener),
-            Err(error) => match Errno::from_io_error(&error) {
-                // The IPv6 wildcard takes IPv4 connections too, unless net.ipv6.bindv6only is set.
-                Some(Errno::ADDRINUSE) if !listeners.is_empty() => {}
-                Some(Errno::ADDRNOTAVAIL | Errno::AFNOSUPPORT) => lacking = error,
-                _ => return Err(error),
-            },
-        }
-    }
-    if listeners.is_empty() {
-        return Err(lacking);
-    }
-    Ok(listeners)
 }
 
 fn listen(addresses: &[SocketAddr]) -> io::Result<TcpListener> {
@@ -126,13 +95,6 @@ mod tests {
         if address(&listeners[0]).is_ipv6() {
             TcpStream::connect((Ipv6Addr::LOCALHOST, port)).unwrap();
         }
-    }
-
-    #[tokio::test]
-    async fn a_port_that_is_taken_on_one_half_is_refused() {
-        let other = net::TcpListener::bind((Ipv6Addr::LOCALHOST, 0)).unwrap();
-        let address = format!(":{}", other.local_addr().unwrap().port());
-        bind_to(&[&address]).unwrap_err();
     }
 
     #[tokio::test]

@@ -2,8 +2,8 @@
 //! [exporter-toolkit].
 //!
 //! Loading is strict: an unknown key or value is an error that names the key, its line if the file
-//! itself is wrong, and what to do. Names of suites and curves that rustls lacks have no effect, as
-//! long as others remain.
+//! itself is wrong, and what to do. Lists of suites and curves have no effect: those of rustls are
+//! secure.
 //!
 //! [exporter-toolkit]:
 //!     https://github.com/prometheus/exporter-toolkit/blob/master/docs/web-configuration.md
@@ -29,7 +29,6 @@ use std::{
     path::{Path, PathBuf},
 };
 use tls::Tls;
-use yaml::or_default;
 
 /// The headers that the exporter-toolkit lets the file set.
 const HEADERS: [&str; 5] = [
@@ -69,9 +68,8 @@ struct Sections {
 #[derive(Deserialize, Default)]
 #[serde(deny_unknown_fields, default)]
 struct HttpSection {
-    #[serde(rename = "http2", deserialize_with = "or_default")]
+    #[serde(rename = "http2")]
     _http2: bool,
-    #[serde(deserialize_with = "or_default")]
     headers: HashMap<String, Option<String>>,
 }
 
@@ -251,7 +249,7 @@ mod tests {
             let file = folder.path().join(format!("{name}.yml"));
             let message = WebConfigFile::load(Some(&file)).err().unwrap().to_string();
             let hint = "give a chain that begins with the certificate of the key, an ECDSA or RSA \
-                        key, and versions, suites and curves that fit together";
+                        key, and versions that fit together";
             assert!(message.ends_with(hint), "{message}");
         }
         let absent = WebConfigFile::load(Some(Path::new("absent/web.yml")));

@@ -160,19 +160,6 @@ async fn a_head_larger_than_32_kib_is_refused() {
     assert_eq!(&answer, b"HTTP/1.1 431");
 }
 
-#[tokio::test]
-async fn a_refused_request_ends_its_connection() {
-    let mut stream = connected_through(duplex(1024), Fixture::new().server).stream;
-    let request = b"GET /-/healthy HTTP/1.1\r\nhost: a b\r\n\r\n";
-    stream.write_all(request).await.unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).await.unwrap();
-    assert!(
-        answer.starts_with("HTTP/1.1 400 Bad Request\r\n"),
-        "{answer}"
-    );
-}
-
 #[tokio::test(start_paused = true)]
 async fn a_request_with_an_unread_body_ends_its_connection() {
     let pipe = duplex(64 * 1024);

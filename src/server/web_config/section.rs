@@ -1,35 +1,27 @@
 //! `tls_server_config`, as the file spells it.
 
-use super::yaml::or_default;
-use serde::Deserialize;
+use serde::{Deserialize, de::IgnoredAny};
 
 #[derive(Deserialize, Default)]
 #[serde(deny_unknown_fields, default)]
 pub struct TlsSection {
-    #[serde(deserialize_with = "or_default")]
     pub cert: String,
-    #[serde(deserialize_with = "or_default")]
     pub key: String,
-    #[serde(deserialize_with = "or_default")]
     pub client_ca: String,
-    #[serde(deserialize_with = "or_default")]
     pub cert_file: String,
-    #[serde(deserialize_with = "or_default")]
     pub key_file: String,
-    #[serde(deserialize_with = "or_default")]
     pub client_ca_file: String,
-    #[serde(deserialize_with = "or_default")]
     pub client_auth_type: Policy,
-    #[serde(deserialize_with = "or_default")]
     pub client_allowed_sans: Vec<String>,
     pub min_version: Option<Version>,
     pub max_version: Option<Version>,
-    #[serde(deserialize_with = "or_default")]
-    pub cipher_suites: Vec<String>,
-    #[serde(deserialize_with = "or_default")]
-    pub prefer_server_cipher_suites: bool,
-    #[serde(deserialize_with = "or_default")]
-    pub curve_preferences: Vec<String>,
+    /// The three keys below have no effect: all suites and curves of rustls are secure.
+    #[serde(rename = "cipher_suites")]
+    pub _cipher_suites: IgnoredAny,
+    #[serde(rename = "prefer_server_cipher_suites")]
+    pub _prefer_server_cipher_suites: IgnoredAny,
+    #[serde(rename = "curve_preferences")]
+    pub _curve_preferences: IgnoredAny,
 }
 
 /// The policy for client certificates.

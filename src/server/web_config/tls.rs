@@ -6,10 +6,10 @@ use super::{
     section::{TlsSection, Version},
 };
 use crate::support::clock::Timestamp;
-use anyhow::{anyhow, ensure};
+use anyhow::anyhow;
 use rustls::{
-    NamedGroup, ServerConfig,
-    crypto::{CryptoProvider, ring::default_provider},
+    ServerConfig,
+    crypto::ring::default_provider,
     pki_types::{CertificateDer, PrivateKeyDer},
     server::NoServerSessionStorage,
     version::{TLS12, TLS13},
@@ -53,14 +53,7 @@ impl Tls {
             })
             .map(|(_, version)| version)
             .collect();
-        let provider = provider(section);
-        let suites = &provider.cipher_suites;
-        ensure!(
-            !versions.contains(&&TLS12) || suites.iter().any(|suite| suite.tls13().is_none()),
-            "tls_server_config.cipher_suites names no secure suite of TLS 1.2; add one, such as \
-             TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256 and its RSA sibling, or set min_version: TLS13"
-        );
-        let mut config = ServerConfig::builder_with_provider(provider.into())
+        let mut config = ServerConfig::builder_with_provider(default_provider().into())
             .with_protocol_versions(&versions)
             .and_then(|config| {
                 config
@@ -70,8 +63,7 @@ impl Tls {
             .map_err(|error| {
                 anyhow!(
                     "tls_server_config cannot be used: {error}; give a chain that begins with the \
-                     certificate of the key, an ECDSA or RSA key, and versions, suites and curves \
-                     that fit together"
+                     certificate of the key, an ECDSA or RSA key, and versions that fit together"
                 )
             })?;
         if section.client_auth_type.verifies() {
@@ -79,34 +71,12 @@ impl Tls {
             config.session_storage = Arc::new(NoServerSessionStorage {});
             config.send_tls13_tickets = 0;
         }
-        config.ignore_client_order = section.prefer_server_cipher_suites;
         config.alpn_protocols.push(b"http/1.1".to_vec());
         Ok(Self {
             acceptor: Arc::new(config).into(),
             expires,
         })
     }
-}
-
-/// Returns rustls' cryptography without the suites and curves that the file leaves out. Suites
-/// and curves that only Go has are insecure or slow, and naming them has no effect.
-fn provider(section: &TlsSection) -> CryptoProvider {
-    let mut provider = default_provider();
-    let (suites, curves) = (&section.cipher_suites, &section.curve_preferences);
-    // As in Go, the list restricts only TLS 1.2, and its order has no meaning.
-    provider.cipher_suites.retain(|suite| {
-        let name = format!("{:?}", suite.suite());
-        suites.is_empty() || suite.tls13().is_some() || suites.contains(&name)
-    });
-    provider.kx_groups.retain(|group| {
-        let name = match group.name() {
-            NamedGroup::secp256r1 => "CurveP256",
-            NamedGroup::secp384r1 => "CurveP384",
-            _ => "X25519",
-        };
-        curves.is_empty() || curves.iter().any(|curve| curve == name)
-    });
-    provider
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use crate::support::{
     yaml,
 };
 use anyhow::anyhow;
-use serde::{Deserialize, Deserializer, de::DeserializeOwned};
+use serde::de::DeserializeOwned;
 use serde_saphyr::{Error, from_slice};
 
 /// Parses the file. An error shows its line and key, and no other content: that could be a secret.
@@ -22,13 +22,6 @@ pub fn parse<T: DeserializeOwned>(text: &[u8]) -> anyhow::Result<T> {
         );
         anyhow!("{place}: {}", message(&error))
     })
-}
-
-/// Reads a key without a value as its default, as Go does.
-pub fn or_default<'de, T: Deserialize<'de> + Default, D: Deserializer<'de>>(
-    yaml: D,
-) -> Result<T, D::Error> {
-    Option::deserialize(yaml).map(Option::unwrap_or_default)
 }
 
 /// Returns the mistake and what to do about it.
