@@ -39,7 +39,6 @@ pub fn csv(
         .iter()
         .map(|(name, _)| (*name).to_owned());
     let head = "\u{feff}".to_owned() + &lines([names.collect()]);
-    let selection = selection.resolved(&document);
     let rows = (0..document.rows.len()).filter_map(move |index| {
         let row = selection.of_row(&document.rows[index])?;
         let repository = json::repository(&document, &row, since.as_deref());

@@ -19,14 +19,13 @@ use serde_json::{Value, json};
 use std::{iter::once, mem::replace, sync::Arc};
 
 /// Encodes the chosen repositories and languages piece by piece, with the changes since earlier
-/// data. Between two pieces it holds no globs, whose matchers are large.
+/// data.
 pub fn json(
     document: Arc<Document>,
     selection: Selection,
     since: Option<Arc<Since>>,
 ) -> impl Iterator<Item = String> + Send + use<> {
     let head = head(&selection.of(&document));
-    let selection = selection.resolved(&document);
     let mut separator = "";
     let rows = (0..document.rows.len()).filter_map(move |index| {
         let row = selection.of_row(&document.rows[index])?;

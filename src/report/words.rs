@@ -15,7 +15,7 @@ use std::time::Duration;
 const DAY: u64 = 24 * 3600;
 
 /// The maximum number of repositories or translations that a sentence names.
-const MOST_NAMED: usize = 5;
+const MOST_NAMED: usize = 3;
 
 /// Formats the day of a time as `24 December`, with its year unless that is the current one.
 pub fn date(at: Timestamp, now: Timestamp) -> String {

@@ -15,7 +15,7 @@ use crate::{
 use axum::{
     extract::{Query, State},
     http::header,
-    response::{Html, IntoResponse, Response, Result},
+    response::{Html, IntoResponse, Response},
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
 use ring::digest::{SHA256, digest};
@@ -36,30 +36,30 @@ fn policy() -> String {
 pub async fn show(
     State(state): State<Arc<AppState>>,
     Query(parameters): Query<BTreeMap<String, String>>,
-) -> Result<Response> {
-    let query = html::Query(parameters);
+) -> Response {
+    let query = html::Query(parameters.clone());
     // A minute, for a page on a wall.
     let refresh = (query.get("refresh") == "1").then_some([(header::REFRESH, "60")]);
-    let policy = policy();
+    let page = render(
+        parameters.into_iter().collect(),
+        move |selection: Selection| {
+            let current = state.current();
+            let page = Page {
+                now: state.clock.now(),
+                telemetry_path: Some(&state.telemetry_path),
+                api: &state.api,
+                view: &selection.of(&current.document),
+                findings: &current.findings,
+                since: None,
+                query: &query,
+            };
+            page.html()
+        },
+    );
     let headers = [
-        (header::REFERRER_POLICY, "no-referrer"),
-        (header::CONTENT_SECURITY_POLICY, &*policy),
+        (header::REFERRER_POLICY, "no-referrer".to_owned()),
+        (header::CONTENT_SECURITY_POLICY, policy()),
     ];
-    let globs: Vec<_> = query.0.clone().into_iter().collect();
-    let body = render(&globs, move |selection: Selection| {
-        let current = state.current();
-        let page = Page {
-            now: state.clock.now(),
-            telemetry_path: Some(&state.telemetry_path),
-            api: &state.api,
-            view: &selection.of(&current.document),
-            findings: &current.findings,
-            since: None,
-            query: &query,
-        };
-        page.html()
-    });
-    let body = body.await;
-    let body = body.map_err(|(status, message)| (status, refresh.clone(), message))?;
-    Ok((headers, refresh, Html(body)).into_response())
+    let page = page.await.map(|page| (headers, Html(page)));
+    (refresh, page).into_response()
 }

@@ -25,7 +25,7 @@ pub async fn json(
 ) -> Result<Response> {
     let document = Arc::clone(&state.current().document);
     let json = move |selection| report::json(document, selection, None);
-    let pieces = render(&parameters, json).await?;
+    let pieces = render(parameters, json).await?;
     let content_type = [(header::CONTENT_TYPE, "application/json")];
     Ok((content_type, body(pieces)).into_response())
 }
@@ -36,7 +36,7 @@ pub async fn csv(
 ) -> Result<Response> {
     let document = Arc::clone(&state.current().document);
     let csv = move |selection| report::csv(document, selection, None);
-    let pieces = render(&parameters, csv).await?;
+    let pieces = render(parameters, csv).await?;
     let headers = [
         (header::CONTENT_TYPE, "text/csv; charset=utf-8"),
         (
@@ -109,9 +109,9 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_query_may_have_16_globs_of_1_kb_together() {
+    async fn a_query_may_have_16_globs_of_512_bytes_together() {
         let fixture = fixture();
-        for (count, size, code) in [(16, 64, 200), (17, 1, 400), (1, 1025, 400)] {
+        for (count, size, code) in [(16, 32, 200), (17, 1, 400), (1, 513, 400)] {
             let glob = "a".repeat(size);
             let query = vec![format!("repo={glob}"); count].join("&");
             let response = fixture
@@ -119,11 +119,11 @@ mod tests {
                 .await;
             assert_eq!(status(&response), code, "{query}");
             if code == 400 {
-                let message = "a query may have 16 globs of 1024 bytes together\n";
+                let message = "a query may have 16 globs of 512 bytes together\n";
                 assert_eq!(body(response).await, message);
             }
         }
-        let long = format!("GET /?language={}", "a".repeat(1025));
+        let long = format!("GET /?language={}", "a".repeat(513));
         assert_eq!(status(&fixture.ask(&long).await), 400);
     }
 

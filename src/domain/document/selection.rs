@@ -3,7 +3,6 @@
 use super::{Document, Row, Totals, View};
 use crate::{domain::targets::is_literal, support::glob::glob_set};
 use globset::{Glob, GlobSet};
-use std::{collections::BTreeSet, sync::Arc};
 
 /// Globs that choose repositories and languages.
 #[derive(Debug, Clone, Default)]
@@ -19,8 +18,6 @@ pub struct Selection {
 pub struct Globs {
     each: Vec<Glob>,
     set: GlobSet,
-    /// The chosen ones of all names, once they are resolved.
-    names: Option<BTreeSet<Arc<str>>>,
 }
 
 impl Globs {
@@ -28,25 +25,11 @@ impl Globs {
         Ok(Self {
             set: glob_set(globs)?,
             each: globs.to_vec(),
-            names: None,
         })
     }
 
-    /// Replaces the globs by the names that they choose, which take less memory.
-    fn resolved(self, names: impl Iterator<Item = Arc<str>>) -> Self {
-        if self.is_all() {
-            return self;
-        }
-        let mut names: BTreeSet<_> = names.collect();
-        names.retain(|name| self.matches(name));
-        Self {
-            names: Some(names),
-            ..Self::default()
-        }
-    }
-
     fn is_all(&self) -> bool {
-        self.each.is_empty() && self.names.is_none()
+        self.each.is_empty()
     }
 
     /// Returns the compiled globs; an empty set matches all.
@@ -55,10 +38,7 @@ impl Globs {
     }
 
     pub fn matches(&self, name: &str) -> bool {
-        match &self.names {
-            Some(names) => names.contains(name),
-            None => self.set.is_empty() || self.set.is_match(name),
-        }
+        self.is_all() || self.set.is_match(name)
     }
 
     /// Returns the globs that match none of these names.
@@ -92,16 +72,6 @@ impl Selection {
             repositories: Globs::new(repositories)?,
             languages: Globs::new(languages)?,
         })
-    }
-
-    /// Returns the selection that chooses the same of this document, without globs.
-    pub fn resolved(self, document: &Document) -> Self {
-        let rows = document.rows.iter();
-        let codes = rows.clone().flat_map(|row| row.known.iter());
-        Self {
-            repositories: (self.repositories).resolved(rows.map(|row| row.repository.name.clone())),
-            languages: (self.languages).resolved(codes.map(|one| one.language.code.clone())),
-        }
     }
 
     /// Returns the row with its chosen languages, or `None` if it is not chosen.
