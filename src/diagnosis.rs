@@ -12,7 +12,7 @@ mod kind;
 mod log;
 mod polling;
 
-pub use data::{nothing_selected, scale};
+use data::{nothing_selected, scale};
 pub use kind::{ProblemKind, Severity};
 pub use log::{ProblemLog, log};
 pub use polling::{headline, progress};

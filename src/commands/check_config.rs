@@ -11,7 +11,8 @@ use std::io::Write as _;
 
 pub async fn check(options: &Options, is_online: bool) -> Result<(), RunError> {
     let (config, web_config) = load(options, Uses::All)?;
-    let client = Client::new(&config.api, Instruments::new(None))?;
+    // This checks the certificates and the proxy.
+    Client::new(&config.api, Instruments::new(None))?;
     print_text(&config.yaml)?;
     let description = &web_config.description;
     if !description.is_empty() {
@@ -22,7 +23,7 @@ pub async fn check(options: &Options, is_online: bool) -> Result<(), RunError> {
     }
     if is_online {
         let mut found = Vec::new();
-        let checked = online::check(&config, &client, &mut found).await;
+        let checked = online::check(&config, &mut found).await;
         if !found.is_empty() {
             print_text(&format!("# online:\n#   {}\n", found.join("\n#   ")))?;
         }

@@ -132,7 +132,7 @@ fn progress_bar() -> anyhow::Result<ProgressBar> {
 }
 
 /// Returns the settings of the log without info lines, because the result says the same.
-fn log_settings(config: &Config) -> LogSettings {
+pub fn log_settings(config: &Config) -> LogSettings {
     LogSettings {
         level: match config.log.level {
             Level::INFO => Level::WARN,
@@ -170,7 +170,7 @@ fn new_poller(
 }
 
 /// Returns the findings of the poll, and records them for the metrics.
-fn diagnose(chosen: &View<'_>, instruments: &Instruments) -> Vec<Finding> {
+pub fn diagnose(chosen: &View<'_>, instruments: &Instruments) -> Vec<Finding> {
     let now = chosen.document.taken_at;
     let mut findings = diagnosis::findings(chosen, &instruments.facts(), now);
     // No poll follows, so that none can start late.
@@ -234,16 +234,22 @@ fn check(results: &Results, signal: Option<&str>) -> anyhow::Result<()> {
     }
     let worst = usize::from(!document.is_complete()).min(findings.len());
     findings[worst..].iter().for_each(diagnosis::log);
+    check_read(document, findings)?;
+    if let Some(failure) = results.instruments.facts().state_not_saved {
+        let what = failure.what;
+        bail!("the result was printed, but the state was not saved: {what}");
+    }
+    Ok(())
+}
+
+/// Fails if the poll did not read everything, or nothing that is readable.
+pub fn check_read(document: &Document, findings: &[Finding]) -> anyhow::Result<()> {
     if !document.is_complete() {
         let worst = findings.first().map(Finding::line);
         bail!(worst.unwrap_or_else(|| "not every repository was read".to_owned()));
     }
     if let Some(nothing) = nothing_readable(document) {
         bail!("{nothing}; report the bad entries in the log to the API's operators");
-    }
-    if let Some(failure) = results.instruments.facts().state_not_saved {
-        let what = failure.what;
-        bail!("the result was printed, but the state was not saved: {what}");
     }
     Ok(())
 }
