@@ -111,27 +111,21 @@ STALLED = [
 ]
 STALLED_TITLE = "3 translations have stalled"
 STALLED_TEXT = f"""\
-acme/webshop https://translations.example.com/7
-- de is not ready.
-- pt-BR is not ready.
-
-acme/ !channel  x (y)
-- es is not ready.
-
+The translation of acme/webshop into de is not ready. https://translations.example.com/7
+The translation of acme/ !channel  x (y) into es is not ready.
+The translation of acme/webshop into pt-BR is not ready. https://translations.example.com/7
 Exporter: l10n
 What to do: {RUNBOOK}
 """
 MISSED = about("TranslationTargetMissed", "acme/app", "fr", "is overdue", dashboard_url="https://grafana.example.com/d/x")
 MISSED_TITLE = "The translation of acme/app into fr is overdue"
 MISSED_TEXT = f"""\
-acme/app
-- fr is not ready.
-
+The translation of acme/app into fr is not ready.
 Exporter: l10n
 Dashboard: https://grafana.example.com/d/x
 What to do: {RUNBOOK}
 """
-MISSED_OVER = "This is over:\n\nacme/app\n- fr\n\nExporter: l10n\n"
+MISSED_OVER = f"This is over:\n{MISSED_TITLE}\nExporter: l10n\n"
 STALE = {
     "labels": {"alertname": "TranslationDataStale", "job": "l10n", "namespace": "tools", "severity": "warning"},
     "annotations": {"summary": "Data are stale", "description": "7 of 12 repositories have not been read.", "runbook_url": RUNBOOK},
