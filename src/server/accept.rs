@@ -1,7 +1,7 @@
 //! Accepts a bounded number of connections, until the server stops.
 
 use crate::server::{Server, connection, follower::follow};
-use std::time::Duration;
+use std::{io, time::Duration};
 use tokio::{
     net::TcpListener,
     time::{sleep, timeout},
@@ -14,10 +14,6 @@ const DRAIN_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// The pause after a failed accept. Its cause, such as too many open files, may last.
 const RETRY_DELAY: Duration = Duration::from_secs(1);
-
-/// The number of connections that are accepted in a row, before other tasks have their turn.
-/// Evicted connections close in between, whose files the supervisor reserves.
-const IN_A_ROW: u32 = 16;
 
 /// Accepts connections until `server.stop` is cancelled, then drains for up to 3 seconds.
 /// Connections that are still open after that end with the runtime.
@@ -43,11 +39,15 @@ async fn accept(listener: TcpListener, server: Server, tasks: TaskTracker) {
             Ok((stream, peer)) => {
                 let connection = server.supervisor.open(peer);
                 tasks.spawn(connection::handle(stream, server.clone(), connection));
-                in_a_row = (in_a_row + 1) % IN_A_ROW;
+                // A crowd is let in at once, so that nobody waits behind it. Those that it evicts
+                // close before it goes on.
+                in_a_row = (in_a_row + 1) % server.supervisor.max_connections;
                 if in_a_row == 0 {
                     tokio::task::yield_now().await;
                 }
             }
+            // The client left before its connection was accepted.
+            Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
             Err(error) => {
                 tracing::warn!(%error, "cannot accept a connection; trying again in a second");
                 sleep(RETRY_DELAY).await;

@@ -43,7 +43,7 @@ const PIECE: usize = 128 * 1024;
 
 /// The time after which a response gives way to other connections. A round of 128 then
 /// takes less than 0.1 s on half a core.
-const TURN: Duration = Duration::from_micros(200);
+const TURN: Duration = Duration::from_micros(100);
 
 /// Serves a connection until it ends, expires or is evicted.
 pub async fn handle(stream: TcpStream, server: Server, connection: Arc<Connection>) {

@@ -35,12 +35,12 @@ const REQUEST_TIMEOUT: Duration = Duration::from_secs(300);
 /// Maximum number of connections over all listeners, where the limit of open files allows it.
 const MAX_CONNECTIONS: u64 = 128;
 
-/// The file descriptors reserved for listeners, closing connections and the rest of the process.
-const RESERVED_FILES: u64 = 40;
+/// The file descriptors reserved for listeners and the rest of the process.
+const RESERVED_FILES: u64 = 24;
 
 /// The connections of a server.
 pub struct Supervisor {
-    max_connections: u64,
+    pub max_connections: u64,
     /// Locked for each look, which removes those that have ended.
     connections: Mutex<Vec<Arc<Connection>>>,
 }
@@ -57,7 +57,8 @@ pub struct Connection {
 /// Returns as many connections as the limit of open files allows.
 pub fn max_connections() -> u64 {
     let files = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
-    let connections = files.saturating_sub(RESERVED_FILES);
+    // Each may be closing while its successor is open.
+    let connections = files.saturating_sub(RESERVED_FILES) / 2;
     connections.clamp(8, MAX_CONNECTIONS)
 }
 
