@@ -84,14 +84,15 @@ impl Report<'_> {
 
     /// Returns the repositories with data, the furthest behind first.
     fn rows(&self) -> Vec<&Row> {
-        let mut rows: Vec<_> = self.view.rows.iter().filter(|row| row.is_read()).collect();
-        Order::Gap.sort(&mut rows, |row| &row.totals);
-        rows
+        let rows = self.view.rows.iter().filter(|row| row.is_read());
+        let mut rows: Vec<_> = rows.map(|row| (row, row.totals())).collect();
+        Order::Gap.sort(&mut rows, |(_, totals)| totals);
+        rows.into_iter().map(|(row, _)| row).collect()
     }
 
     /// Returns the date of a repository that is not ready.
     fn due(&self, row: &Row) -> Option<String> {
-        let (at, now) = (row.totals.due?, self.view.document.taken_at);
+        let (at, now) = (row.totals().due?, self.view.document.taken_at);
         Some(format!("due {}, {}", due(at, now), days(at, now)))
     }
 

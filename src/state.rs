@@ -71,8 +71,6 @@ pub struct SavedState {
     pub missed: BTreeSet<RepositoryId>,
     /// The records of repositories that left.
     pub gone: BTreeMap<RepositoryId, Arc<[Record]>>,
-    /// The names of those that the listing lacked; the filters leave out the others.
-    pub unlisted: BTreeMap<RepositoryId, Arc<str>>,
 }
 
 /// The result of [`StateFile::open`].

@@ -3,7 +3,7 @@
 use crate::{
     domain::{
         Completion, Defects, Failure, Language, Reason, Repository, RepositoryId, Scale, Settings,
-        State, Thresholds, ZeroCount,
+        State, Thresholds,
         document::{Departed, Document, Judge},
         filter::Filter,
         links::Links,
@@ -154,7 +154,7 @@ pub struct Snapshot {
     pub unnamed: usize,
     pub unconfirmed: usize,
     pub defects: Defects,
-    pub zeros: ZeroCount,
+    pub omitted_zeros: usize,
     pub departed: Vec<Departed>,
     pub settings: Settings,
 }
@@ -173,8 +173,8 @@ impl Snapshot {
         };
         let languages = self.repositories.iter().filter_map(|shown| parts(shown).1);
         let languages: Vec<_> = languages.collect();
-        let records = languages.iter().flat_map(|languages| &*languages.records);
-        let completions = records.filter_map(Record::completion);
+        let records = languages.iter().flat_map(|languages| languages.listed());
+        let completions = records.filter_map(|record| record.reported);
         let judge = Judge::new(&self.settings, self.taken_at, completions, previous);
         let rows = self.repositories.iter().map(|shown| {
             let (state, languages, failure) = parts(shown);
@@ -195,7 +195,7 @@ impl Snapshot {
             unnamed: self.unnamed,
             unconfirmed: self.unconfirmed,
             defects: self.defects.clone(),
-            zeros: self.zeros,
+            omitted_zeros: self.omitted_zeros,
             departed: self.departed.clone(),
             is_scale_suspect: judge.is_scale_suspect,
             settings: Arc::new(self.settings.clone()),
@@ -234,7 +234,7 @@ pub fn snapshot(repositories: Vec<Shown>) -> Snapshot {
         unnamed: 0,
         unconfirmed: 0,
         defects: Defects::default(),
-        zeros: ZeroCount::default(),
+        omitted_zeros: 0,
         departed: Vec::new(),
         settings: settings(),
     }

@@ -32,7 +32,6 @@ pub fn state() -> SavedState {
         last_attempt: 0,
         failing_since: None,
         languages: Some(Arc::new(languages)),
-        departed: Arc::default(),
     };
     SavedState {
         repositories: demo::history(now).map(saved).collect(),

@@ -55,12 +55,12 @@ fn stalled_and_regressed(history: &[Languages], now: Timestamp) -> (usize, usize
     let week = Duration::from_secs(7 * 24 * 3600);
     let records = || history.iter().flat_map(|one| one.records.iter());
     let is_stalled = |one: &&Record| {
-        one.completion().is_some_and(|one| one.get() < 100.0)
+        one.reported.is_some_and(|one| one.get() < 100.0)
             && now.since(one.last_progress(now).unwrap()) >= week
     };
     let has_regressed = |one: &&Record| {
         one.fall(now)
-            .is_some_and(|fall| fall.completion.get() - one.completion().unwrap().get() >= 20.0)
+            .is_some_and(|fall| fall.completion.get() - one.reported.unwrap().get() >= 20.0)
     };
     let stalled = records().filter(is_stalled).count();
     (stalled, records().filter(has_regressed).count())

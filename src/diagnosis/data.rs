@@ -175,11 +175,11 @@ pub(super) fn shape(view: &View<'_>) -> Option<Finding> {
 /// Returns a finding if the API seems to leave out completions of 0, as protobuf's JSON does.
 /// Before the end of a poll that requested everything, a first absent completion says nothing.
 pub(super) fn omitted_zeros(document: &Document) -> Option<Finding> {
-    let (zeros, last) = (document.zeros, document.status.last.as_ref()?);
-    if last.stop.is_some() || !zeros.suggests_omission() {
+    let last = document.status.last.as_ref()?;
+    if last.stop.is_some() || document.omitted_zeros == 0 {
         return None;
     }
-    let translations = counted(zeros.absent, "translation", "translations");
+    let translations = counted(document.omitted_zeros, "translation", "translations");
     let what = format!(
         "The API seems to leave out zeros: completion is missing from {translations}, and none \
          reports 0"
@@ -191,7 +191,7 @@ pub(super) fn omitted_zeros(document: &Document) -> Option<Finding> {
 /// Returns a finding if languages have left repositories that are still listed.
 pub(super) fn languages_gone(view: &View<'_>) -> Option<Finding> {
     let mut gone = BTreeMap::<_, Vec<_>>::new();
-    for one in view.departed().filter(|one| !one.with_repository) {
+    for one in view.departed() {
         let codes = gone.entry(&one.repository).or_default();
         codes.push(&*one.language);
     }

@@ -21,7 +21,6 @@ pub use view::{Cause, View, furthest_first, languages, translations};
 
 use super::{
     Completion, Defects, Failure, Language, Repository, Settings, State, TranslationProblem,
-    ZeroCount,
     polling::{PollOutcome, PollStatus},
     targets::{Target, TargetEntry},
 };
@@ -45,8 +44,8 @@ pub struct Document {
     pub unconfirmed: usize,
     /// The defects of the last complete listing.
     pub defects: Defects,
-    /// The completions that the API omits, and the zeros that it spells out.
-    pub zeros: ZeroCount,
+    /// The number of absent completions, if the API has never spelled out a zero; otherwise 0.
+    pub omitted_zeros: usize,
     /// The translations that left within a day, by repository and code.
     pub departed: Vec<Departed>,
     /// True if `api.completion_scale` seems wrong, so that no ratio is known.
@@ -71,17 +70,13 @@ pub struct Row {
     /// The translations of the last good read, shown or stale, sorted by code. They are shared with
     /// the documents before and after, as long as nothing changes.
     pub known: Arc<[Translation]>,
-    /// The totals of the shown translations.
-    pub totals: Totals,
 }
 
-/// A translation that left within a day, alone or with its repository.
+/// A translation that left its repository within a day.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Departed {
     pub repository: Arc<str>,
     pub language: Arc<str>,
-    /// True if the repository is listed no longer.
-    pub with_repository: bool,
     /// True if it was at or above its target, or rested.
     pub was_ready: bool,
 }
@@ -220,6 +215,11 @@ impl Row {
     /// Returns the shown translations, sorted by code; the slice is empty while none are known.
     pub fn translations(&self) -> &[Translation] {
         if self.is_read() { &self.known } else { &[] }
+    }
+
+    /// Returns the totals of the shown translations.
+    pub fn totals(&self) -> Totals {
+        Totals::of(self.translations())
     }
 
     /// Returns the languages that the API lists for the repository; `None` if they are not shown.

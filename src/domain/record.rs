@@ -90,11 +90,6 @@ impl Record {
         }
     }
 
-    /// Returns the completion as the last response reported it, perhaps outside the scale.
-    pub fn completion(&self) -> Option<Completion> {
-        self.reported
-    }
-
     /// Returns the progress clock, or `None` if the completion is unknown.
     pub fn last_progress(&self, now: Timestamp) -> Option<Timestamp> {
         Some(self.current()?.progress_at.min(now))
@@ -168,13 +163,13 @@ impl Record {
         self.known.is_some() && now.since(left_at) < KEPT_FOR
     }
 
-    /// Returns the record of a language that is gone at `now`; `None` if there is nothing to keep,
-    /// or no longer.
-    pub fn departed(&self, now: Timestamp) -> Option<Self> {
-        self.is_kept(now).then(|| Self {
+    /// Returns the record of a language that is gone at `now`.
+    #[must_use]
+    pub fn departed(&self, now: Timestamp) -> Self {
+        Self {
             left_at: self.left_at.or(Some(now)),
             ..self.clone()
-        })
+        }
     }
 }
 
@@ -270,21 +265,27 @@ impl Peaks {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Languages {
     pub read_at: Timestamp,
-    /// Sorted by code, each code once.
+    /// Sorted by code, each code once; also those of languages that have left.
     pub records: Arc<[Record]>,
 }
 
 impl Languages {
+    /// Returns the records of the languages that the repository has.
+    pub fn listed(&self) -> impl Iterator<Item = &Record> + Clone {
+        self.records
+            .iter()
+            .filter(|record| record.left_at.is_none())
+    }
+
     /// Returns the records of a repository after a response of `now`, as a continuation of
-    /// `before`, and those of its departed languages, as a continuation of `departed`.
+    /// `before`.
     pub fn after(
         before: Arc<[Record]>,
-        departed: Arc<[Record]>,
         reported: Vec<ReportedLanguage>,
         scale: Scale,
         now: Timestamp,
-    ) -> (Self, Arc<[Record]>) {
-        let known = departed.iter().chain(&*before);
+    ) -> Self {
+        let known = before.iter().filter(|record| record.is_kept(now));
         let known = known.map(|record| (&*record.language.code, record));
         let mut known: BTreeMap<&str, &Record> = known.collect();
         let mut records = Vec::with_capacity(reported.len());
@@ -303,13 +304,12 @@ impl Languages {
             record.observe(completion, scale, now);
             records.push(record);
         }
-        let gone = known.into_values().filter_map(|gone| gone.departed(now));
-        let gone = gone.collect();
-        let languages = Self {
+        records.extend(known.into_values().map(|gone| gone.departed(now)));
+        records.sort_unstable_by(|one, other| one.language.code.cmp(&other.language.code));
+        Self {
             read_at: now,
             records: continued(before, records),
-        };
-        (languages, continued(departed, gone))
+        }
     }
 }
 
@@ -334,8 +334,6 @@ pub struct SavedRepository {
     /// The time since which reads fail; `None` after a success.
     pub failing_since: Option<Timestamp>,
     pub languages: Option<Arc<Languages>>,
-    /// The records of languages that left the repository.
-    pub departed: Arc<[Record]>,
 }
 
 #[cfg(test)]
@@ -459,7 +457,7 @@ mod tests {
             let before = polled.record.clone();
             polled.read(DAY, outside);
             let Polled { record, now } = &mut polled;
-            assert_eq!(record.completion(), Completion::new(outside));
+            assert_eq!(record.reported, Completion::new(outside));
             assert_eq!(
                 (record.last_progress(*now), record.earlier(*now)),
                 (None, None)
@@ -541,7 +539,7 @@ mod tests {
         let known = polled.record.clone();
         polled.record.observe(None, Scale::PERCENT, polled.now);
         let Polled { record, now } = &mut polled;
-        assert_eq!(record.completion(), None);
+        assert_eq!(record.reported, None);
         assert_eq!(record.last_progress(*now), None);
         assert_eq!(record.fall(*now), None);
         assert_eq!(record.earlier(now.saturating_add(DAY)), None);
@@ -595,14 +593,13 @@ mod tests {
         let both = || vec![reported("de", 10.0), reported("fr", 20.0)];
         for (days, is_kept) in [(27, true), (31, false)] {
             let mut at = START;
-            let (mut records, mut departed) = (Arc::default(), Arc::default());
+            let mut records = Arc::default();
             let mut gone = Vec::new();
             let mut read = |after, reported| {
                 at = at.saturating_add(after);
-                let before = (Arc::clone(&records), Arc::clone(&departed));
-                let after = Languages::after(before.0, before.1, reported, Scale::PERCENT, at);
-                (records, departed) = (after.0.records, after.1);
-                gone.push(departed.len());
+                let after = Languages::after(Arc::clone(&records), reported, Scale::PERCENT, at);
+                gone.push(after.records.len() - after.listed().count());
+                records = after.records;
             };
             read(DAY, both());
             read(DAY, vec![reported("de", 10.0)]);

@@ -93,7 +93,7 @@ impl Named {
 }
 
 /// Returns whether a glob matches its own text alone.
-pub fn is_literal(glob: &str) -> bool {
+fn is_literal(glob: &str) -> bool {
     !glob.contains(['*', '?', '[', ']', '{', '}', '\\'])
 }
 
@@ -117,18 +117,9 @@ impl Targets {
         })])
     }
 
-    /// Returns the repositories that entries name, apart from resting ones and from those that name
-    /// other languages alone. Each is required.
-    pub fn required_repositories(
-        &self,
-        has_language: impl Fn(&str) -> bool,
-    ) -> impl Iterator<Item = &str> {
-        let entries = self.0.iter().filter(move |entry| {
-            let (all, named) = (&entry.languages, &entry.named.languages);
-            let are_literal = !all.is_empty() && named.len() == all.len();
-            let is_other = are_literal && !named.iter().any(|code| has_language(code));
-            !entry.target.rests() && !is_other
-        });
+    /// Returns the repositories that entries name, apart from resting ones. Each is required.
+    pub fn required_repositories(&self) -> impl Iterator<Item = &str> {
+        let entries = self.0.iter().filter(|entry| !entry.target.rests());
         let names = entries.flat_map(|entry| &entry.named.repositories);
         names.map(String::as_str)
     }

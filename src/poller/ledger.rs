@@ -11,8 +11,8 @@ mod listing;
 use super::log::PollLog;
 use crate::{
     domain::{
-        Completion, Defects, Failure, LanguageList, ReportedLanguage, Repository, RepositoryId,
-        Scale, Settings, State, ZeroCount,
+        Completion, Defects, Failure, LanguageList, Repository, RepositoryId, Scale, Settings,
+        State,
         document::{Departed, Document, Judge, Row},
         polling::PollStatus,
         record::{Languages, Record, SavedRepository},
@@ -23,14 +23,10 @@ use crate::{
 use globset::GlobSet;
 use std::{
     collections::{BTreeMap, BTreeSet},
-    mem::take,
     sync::Arc,
     time::Duration,
 };
 use tokio::time::Instant;
-
-/// The maximum number of translations in the ledger, departed ones included.
-pub const MOST_LANGUAGES: usize = 1_000_000;
 
 /// A repository that is polled.
 #[derive(Debug)]
@@ -63,13 +59,8 @@ pub struct Ledger {
     defects: Defects,
     /// The records of repositories that left. A repository that comes back continues them.
     gone: BTreeMap<RepositoryId, Arc<[Record]>>,
-    /// The names of those that the listing lacked; the filters leave out the others.
-    unlisted: BTreeMap<RepositoryId, Arc<str>>,
-    /// The number of completions of 0 that were read or restored.
-    zero_completions: usize,
-    /// An upper bound of the records, departed ones included: exact when a poll begins to read
-    /// languages.
-    languages: usize,
+    /// True once a completion of 0 was read or restored.
+    has_zeros: bool,
     /// The number of the last attempt to read a repository.
     attempts: u64,
     /// The start of the last poll of this process that has ended.
@@ -86,15 +77,14 @@ impl Ledger {
             has_data: !saved.repositories.is_empty(),
             missed: saved.missed,
             gone: saved.gone,
-            unlisted: saved.unlisted,
             ..Self::default()
         };
         for kept in saved.repositories {
             let repository = Arc::clone(&kept.repository);
             let languages = kept.languages.iter();
             let records = languages.flat_map(|languages| &*languages.records);
-            let completions = records.filter_map(Record::completion);
-            ledger.zero_completions += completions.filter(|it| *it == Completion::ZERO).count();
+            let mut completions = records.filter_map(|record| record.reported);
+            ledger.has_zeros |= completions.any(|completion| completion == Completion::ZERO);
             ledger.attempts = ledger.attempts.max(kept.last_attempt);
             let failure = kept.failing_since.map(|since| {
                 let what = "its last read before the restart failed";
@@ -118,7 +108,6 @@ impl Ledger {
             repositories: polled.map(|known| known.kept.clone()).collect(),
             missed: self.missed.clone(),
             gone: self.gone.clone(),
-            unlisted: self.unlisted.clone(),
             ..SavedState::default()
         }
     }
@@ -141,8 +130,7 @@ impl Ledger {
 
     /// Returns the repositories to read, the oldest attempt first. `only` selects them by name, and
     /// an empty set selects all.
-    pub fn order(&mut self, only: &GlobSet) -> Vec<&SavedRepository> {
-        self.languages = self.count_languages();
+    pub fn order(&self, only: &GlobSet) -> Vec<&SavedRepository> {
         let polled = self.polled.values().map(|known| &known.kept);
         let mut chosen: Vec<_> = polled
             .filter(|kept| only.is_empty() || only.is_match(&*kept.repository.name))
@@ -158,22 +146,6 @@ impl Ledger {
         if let Some(known) = self.polled.get_mut(&id) {
             known.kept.last_attempt = self.attempts;
         }
-    }
-
-    /// Returns whether the ledger has room for the languages of a repository. A language with a
-    /// record needs no more room, so that a full ledger is still updated.
-    pub fn has_room(&self, id: RepositoryId, languages: &[ReportedLanguage]) -> bool {
-        let known = self.polled.get(&id).into_iter().flat_map(Polled::records);
-        let known: BTreeSet<_> = known.map(|record| &record.language.code).collect();
-        let languages = languages.iter();
-        let new = languages.filter(|one| !known.contains(&one.language.code));
-        self.languages + new.count() <= MOST_LANGUAGES
-    }
-
-    fn count_languages(&self) -> usize {
-        let polled = self.polled.values().map(|known| known.records().count());
-        let gone = self.gone.values().map(|records| records.len());
-        polled.chain(gone).sum()
     }
 
     /// Records the languages read from a repository. Logs the end of its failure.
@@ -200,18 +172,12 @@ impl Ledger {
         }
         known.defects = bad;
         known.absent_completions = zeros.absent;
-        self.zero_completions = self.zero_completions.saturating_add(zeros.spelled_out);
+        self.has_zeros |= zeros.spelled_out > 0;
         let before = known.kept.languages.take();
         let before = before.map(|before| Arc::clone(&before.records));
-        let departed = take(&mut known.kept.departed);
-        let departed = self.gone.remove(&id).unwrap_or(departed);
-        self.unlisted.remove(&id);
-        let before = before.unwrap_or_default();
-        let held = before.len() + departed.len();
-        let (languages, departed) = Languages::after(before, departed, languages, scale, now);
-        self.languages = self.languages + languages.records.len() + departed.len() - held;
+        let before = before.or_else(|| self.gone.remove(&id)).unwrap_or_default();
+        let languages = Languages::after(before, languages, scale, now);
         known.kept.languages = Some(Arc::new(languages));
-        known.kept.departed = departed;
         known.read_at = Some(Instant::now());
         known.kept.failing_since = None;
     }
@@ -246,8 +212,8 @@ impl Ledger {
         previous: Option<&Document>,
     ) -> Document {
         let languages = self.polled.values().flat_map(|known| &known.kept.languages);
-        let records = languages.flat_map(|languages| &*languages.records);
-        let completions = records.filter_map(Record::completion);
+        let records = languages.flat_map(|languages| languages.listed());
+        let completions = records.filter_map(|record| record.reported);
         let judge = Judge::new(settings, now, completions, previous);
         let polled = self.polled.values();
         let mut rows: Vec<_> = polled
@@ -262,10 +228,7 @@ impl Ledger {
             unnamed: self.unnamed,
             unconfirmed: self.missed.len(),
             defects: self.defects.clone(),
-            zeros: ZeroCount {
-                absent: absent.sum(),
-                spelled_out: self.zero_completions,
-            },
+            omitted_zeros: if self.has_zeros { 0 } else { absent.sum() },
             departed: self.departed(&judge, settings, now),
             is_scale_suspect: judge.is_scale_suspect,
             settings: Arc::clone(settings),
@@ -291,26 +254,23 @@ impl Ledger {
         judge.row(repository, state, languages, is_current, trouble)
     }
 
-    /// Returns the translations that left within a day, with their repositories or alone. A
-    /// repository that returned and was not read yet lacks all of them.
+    /// Returns the translations that left their repositories within a day. A repository that
+    /// returned and was not read yet lacks none.
     fn departed(&self, judge: &Judge<'_>, settings: &Settings, now: Timestamp) -> Vec<Departed> {
         let excluded = &settings.excluded_languages;
         let is_recent = |record: &&Record| {
             let left_within_a_day = record.left_at.is_some_and(|at| now.since(at) < DAY);
             left_within_a_day && !excluded.is_match(&*record.language.code)
         };
-        let alone = self.polled.values().flat_map(|known| {
-            let departed = known.kept.departed.iter().filter(is_recent);
-            departed.map(|record| judge.departed(&known.kept.repository.name, record, false))
+        let departed = self.polled.values().flat_map(|known| {
+            let languages = known.kept.languages.iter();
+            let departed = languages.flat_map(|languages| languages.records.iter());
+            let name = &known.kept.repository.name;
+            departed
+                .filter(is_recent)
+                .map(|record| judge.departed(name, record))
         });
-        let unlisted = self.unlisted.iter();
-        let unlisted = unlisted.filter(|(id, _)| !self.polled.contains_key(id));
-        let with_repository = unlisted.flat_map(|(id, name)| {
-            let records = self.gone.get(id).into_iter().flat_map(|records| &**records);
-            let departed = records.filter(is_recent);
-            departed.map(|record| judge.departed(name, record, true))
-        });
-        alone.chain(with_repository).collect()
+        departed.collect()
     }
 }
 
@@ -322,7 +282,6 @@ impl Polled {
                 last_attempt: 0,
                 failing_since: None,
                 languages: None,
-                departed: Arc::default(),
             },
             read_at: None,
             failure: None,
@@ -334,12 +293,5 @@ impl Polled {
     fn age(&self, now: Timestamp) -> Option<Duration> {
         let languages = self.kept.languages.as_ref()?;
         Some(now.since(languages.read_at))
-    }
-
-    /// Returns all records, also those of departed languages.
-    fn records(&self) -> impl Iterator<Item = &Record> {
-        let languages = self.kept.languages.iter();
-        let records = languages.flat_map(|languages| &*languages.records);
-        records.chain(&*self.kept.departed)
     }
 }

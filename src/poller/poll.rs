@@ -2,7 +2,6 @@
 
 use super::{
     Poller,
-    ledger::MOST_LANGUAGES,
     log::{self, PollLog},
     queue::{Queue, backoff},
 };
@@ -306,7 +305,6 @@ impl<'a, A: Api> Poll<'a, A> {
             if let Some((fetch, result)) = completed {
                 self.poller.progress.send_modify(|poll| poll.requests += 1);
                 self.poller.ledger.attempted(fetch.id);
-                let result = result.and_then(|list| self.admit(fetch.id, list));
                 let is_lowest = self.poller.api.pace().is_lowest();
                 queue.completed(fetch, result.as_ref().err(), is_lowest);
                 self.take_in(fetch.id, result)?;
@@ -320,12 +318,15 @@ impl<'a, A: Api> Poll<'a, A> {
         id: RepositoryId,
         result: Result<LanguageList, RequestFailure>,
     ) -> Result<(), Stop> {
-        let poller = &mut *self.poller;
-        let now = poller.clock.now();
+        let now = self.poller.clock.now();
         let failure = match result {
             Ok(list) => {
+                for (defect, found) in &list.bad.0 {
+                    self.count_defects(Operation::ListLanguages, *defect, found.count);
+                }
                 self.failures.remove(&id);
                 let failed = self.failures.len();
+                let poller = &mut *self.poller;
                 poller.progress.send_modify(|poll| {
                     poll.read += 1;
                     poll.failed = failed;
@@ -397,23 +398,6 @@ impl<'a, A: Api> Poll<'a, A> {
             PollFailure::Listing
         };
         Err(Stop { reason, failure })
-    }
-
-    /// Fails if the ledger has no room for the languages.
-    fn admit(&self, id: RepositoryId, list: LanguageList) -> Result<LanguageList, RequestFailure> {
-        let operation = Operation::ListLanguages;
-        for (defect, found) in &list.bad.0 {
-            self.count_defects(operation, *defect, found.count);
-        }
-        if self.poller.ledger.has_room(id, &list.languages) {
-            return Ok(list);
-        }
-        let what = format!(
-            "with it, the repositories have more than {MOST_LANGUAGES} translations, those that \
-             left within 30 days included"
-        );
-        let hint = "leave out some with filter.exclude, or poll them with another process";
-        Err(self.unusable(operation, Reason::TooLarge, what, hint))
     }
 
     /// Returns, and counts, the failure of a response that was decoded but cannot be used.

@@ -24,7 +24,8 @@ pub fn answer(view: &View<'_>, findings: &[Finding]) -> (String, Option<Severity
     let totals = &view.totals;
     let overdue = totals.count(TranslationProblem::Overdue);
     let left = view.departed().filter(|one| !one.was_ready);
-    let left: BTreeSet<_> = left.map(|one| &*one.repository).collect();
+    let left = left.map(|one| format!("{} of {}", one.language, one.repository));
+    let left: BTreeSet<_> = left.collect();
     let (verdict, news) = match view.verdict() {
         Verdict::NotReady if overdue > 0 => ("Not ready to ship", Some(Severity::Error)),
         Verdict::NotReady => ("Not ready to ship", Some(Severity::Info)),
@@ -35,7 +36,8 @@ pub fn answer(view: &View<'_>, findings: &[Finding]) -> (String, Option<Severity
     };
     let overdue = (overdue > 0).then(|| format!("{} overdue", grouped(overdue)));
     let doubts = view.doubts().into_iter().map(|doubt| doubt.to_string());
-    let left = named(left).map(|left| format!("{left} was not ready and left within a day"));
+    let left = named(left.iter().map(String::as_str))
+        .map(|left| format!("{left} was not ready and left within a day"));
     let clauses = once(ready(totals)).chain(overdue).chain(doubts).chain(left);
     let clauses: Vec<_> = clauses.collect();
     (format!("{verdict}: {}", clauses.join(", ")), news)

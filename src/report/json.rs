@@ -87,7 +87,7 @@ pub(super) fn repository(document: &Document, row: &Row, since: Option<&Since>) 
         "state": row.state.label(),
         "error": row.failure.as_ref().map(failure),
         "read_at": time(row.read_at),
-        "summary": summary(&row.totals),
+        "summary": summary(&row.totals()),
         "languages": row.is_read().then(|| languages.collect::<Value>()),
     })
 }

@@ -46,7 +46,8 @@ pub fn table(report: &Report<'_>, terminal: Terminal) -> String {
 fn line(report: &Report<'_>, row: &Row, terminal: Terminal) -> String {
     let width = usize::from(terminal.width);
     let indent = if width < WIDE { 2 } else { INDENT };
-    let (completion, ready) = (completion(&row.totals, terminal), fraction(&row.totals));
+    let totals = row.totals();
+    let (completion, ready) = (completion(&totals, terminal), fraction(&totals));
     let due = report.due(row).unwrap_or_default();
     let mut line = format!("{completion}  {ready:7}  {}  {due}\n", cell(row.name()));
     let unready = report.unready(row, |one| cell(one.code()));

@@ -437,19 +437,6 @@ fn a_badge_is_green_only_if_everything_was_read_and_is_ready() {
     assert!(suspect.ends_with(expected), "{suspect}");
 }
 
-#[test]
-fn the_gate_asks_for_repositories_with_the_chosen_languages_alone() {
-    let mut snapshot = snapshot(vec![read(1, "acme/app", &[("fr", Some(100.0))])]);
-    snapshot.settings.targets = Targets(vec![entry(&["acme/gone"], &["de"], 1.0, "")]);
-    let report = report(&snapshot, &poll(0));
-    for (language, is_missing) in [("de", true), ("fr", false)] {
-        let selection = Selection::new(&[], &[globset::Glob::new(language).unwrap()]).unwrap();
-        let verdict = selection.of(report.view.document).verdict();
-        let is_unknown = matches!(verdict, Verdict::Unknown(_));
-        assert_eq!(is_unknown, is_missing, "{verdict:?}");
-    }
-}
-
 /// Returns a repository with these languages and one that rests.
 fn resting_and(others: &[(&str, Option<f64>)], resting: f64) -> Snapshot {
     let all = [others, &[("eo", Some(resting))]].concat();

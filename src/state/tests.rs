@@ -72,7 +72,6 @@ fn saved_repository(id: u64, name: &str, languages: Option<Vec<Record>>) -> Save
         last_attempt: 0,
         failing_since: None,
         languages,
-        departed: Arc::default(),
     }
 }
 
@@ -98,7 +97,6 @@ fn small() -> SavedState {
         ],
         missed: [RepositoryId::new(7).unwrap()].into(),
         gone: [(RepositoryId::new(9).unwrap(), [left].into())].into(),
-        unlisted: [(RepositoryId::new(9).unwrap(), "owner/gone".into())].into(),
         failing_since: Some(time(7)),
     }
 }

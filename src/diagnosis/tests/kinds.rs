@@ -120,7 +120,7 @@ pub fn each_kind() -> Vec<Case> {
         ),
         (
             ProblemKind::OmittedZeros,
-            Known::with(|known| known.snapshot.zeros.absent = 5),
+            Known::with(|known| known.snapshot.omitted_zeros = 5),
             &[
                 "leave out zeros",
                 "completion is missing from 5 translations, and none reports 0",
@@ -164,7 +164,6 @@ pub fn each_kind() -> Vec<Case> {
                 let gone = gone.map(|(repository, language)| Departed {
                     repository: repository.into(),
                     language: language.into(),
-                    with_repository: false,
                     was_ready: true,
                 });
                 known.snapshot.departed = gone.into();

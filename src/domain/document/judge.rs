@@ -10,7 +10,7 @@
 //! unknown until a reading is a day old, and the time is shown once one is three days old.
 
 use super::{
-    Departed, Document, NotJudged, Problem, Readiness, Reading, Row, Totals, Translation,
+    Departed, Document, NotJudged, Problem, Readiness, Reading, Row, Translation,
     TranslationProblem,
 };
 use crate::{
@@ -79,7 +79,7 @@ impl<'a> Judge<'a> {
         let known = known.unwrap_or_default();
         let before = self.previous.binary_search_by(|row| row.name().cmp(name));
         let before = before.map(|index| &self.previous[index].known);
-        let mut row = Row {
+        Row {
             repository: Arc::clone(repository),
             state,
             read_at: languages.map(|languages| languages.read_at),
@@ -90,24 +90,20 @@ impl<'a> Judge<'a> {
                 Ok(before) if **before == *known => Arc::clone(before),
                 _ => known.into(),
             },
-            totals: Totals::default(),
-        };
-        row.totals = Totals::of_translations(row.translations());
-        row
+        }
     }
 
     /// Judges a translation that has left the repository `name`.
-    pub fn departed(&self, name: &Arc<str>, record: &Record, with_repository: bool) -> Departed {
+    pub fn departed(&self, name: &Arc<str>, record: &Record) -> Departed {
         let targets = self.settings.targets.of_repository(name);
         let language = &record.language.code;
         let entry = targets.entry(language);
         let target = entry.map(|entry| entry.target).unwrap_or_default();
-        let ratio = record.completion().and_then(|it| self.ratio(it));
+        let ratio = record.reported.and_then(|it| self.ratio(it));
         let readiness = readiness(ratio, target);
         Departed {
             repository: Arc::clone(name),
             language: Arc::clone(language),
-            with_repository,
             was_ready: matches!(readiness, Readiness::Ready | Readiness::Resting),
         }
     }
@@ -115,7 +111,7 @@ impl<'a> Judge<'a> {
     fn translations(&self, name: &str, languages: &Languages) -> Vec<Translation> {
         let read_at = languages.read_at;
         let targets = self.settings.targets.of_repository(name);
-        let listed = languages.records.iter();
+        let listed = languages.listed();
         let excluded = &self.settings.excluded_languages;
         let listed = listed.filter(|record| !excluded.is_match(&*record.language.code));
         let mut translations: Vec<_> = listed
@@ -144,7 +140,7 @@ impl<'a> Judge<'a> {
     ) -> Translation {
         let now = self.now;
         let target = entry.map(|entry| entry.target).unwrap_or_default();
-        let completion = record.completion();
+        let completion = record.reported;
         let ratio = completion.and_then(|completion| self.ratio(completion));
         let readiness = readiness(ratio, target);
         let reading = |reading: record::Reading| {

@@ -1,7 +1,7 @@
 //! Selections: globs that choose repositories and languages.
 
-use super::{Document, Row, Totals, View};
-use crate::{domain::targets::is_literal, support::glob::glob_set};
+use super::{Document, Row, Totals, View, translations};
+use crate::support::glob::glob_set;
 use globset::{Glob, GlobSet};
 
 /// Globs that choose repositories and languages.
@@ -52,14 +52,6 @@ impl Globs {
         });
         unmatched.map(Glob::glob)
     }
-
-    /// Returns whether a name that nobody could read may be one of those that are chosen, besides
-    /// the known ones: not if the globs have no wildcards, and are all known.
-    pub fn may_match_another<'a>(&self, known: &(impl Iterator<Item = &'a str> + Clone)) -> bool {
-        let mut globs = self.each.iter().map(Glob::glob);
-        let is_known = |glob: &str| is_literal(glob) && known.clone().any(|name| name == glob);
-        globs.len() == 0 || !globs.all(is_known)
-    }
 }
 
 impl Selection {
@@ -91,7 +83,6 @@ impl Selection {
         if row.is_read() && row.known.is_empty() {
             return None;
         }
-        row.totals = Totals::of_translations(row.translations());
         Some(row)
     }
 
@@ -105,7 +96,7 @@ impl Selection {
         View {
             document,
             selection: Some(self),
-            totals: Totals::of(&rows),
+            totals: Totals::of(translations(&rows).map(|(_, one)| one)),
             rows: rows.into(),
         }
     }

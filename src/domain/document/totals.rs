@@ -1,6 +1,6 @@
 //! Counts and means of several translations.
 
-use super::{NotJudged, Readiness, Row, Translation};
+use super::{NotJudged, Readiness, Translation};
 use crate::{domain::TranslationProblem, support::clock::Timestamp};
 use std::collections::BTreeMap;
 
@@ -17,11 +17,6 @@ impl Mean {
             self.sum += ratio;
             self.count += 1;
         }
-    }
-
-    fn append(&mut self, other: Self) {
-        self.sum += other.sum;
-        self.count += other.count;
     }
 
     /// Returns the mean, or `None` if no ratio was added.
@@ -53,17 +48,8 @@ pub struct Totals {
 }
 
 impl Totals {
-    /// Sums up the totals of these rows.
-    pub fn of<'a>(rows: impl IntoIterator<Item = &'a Row>) -> Self {
-        let mut totals = Self::default();
-        for row in rows {
-            totals.append(&row.totals);
-        }
-        totals
-    }
-
     /// Sums up these translations.
-    pub fn of_translations(translations: &[Translation]) -> Self {
+    pub fn of<'a>(translations: impl IntoIterator<Item = &'a Translation>) -> Self {
         let mut totals = Self::default();
         for translation in translations {
             totals.add(translation);
@@ -91,28 +77,9 @@ impl Totals {
             *self.not_judged.entry(why).or_default() += 1;
         }
         if translation.is_unready() {
-            self.is_due(translation.target().due);
+            let dates = [self.due, translation.target().due];
+            self.due = dates.into_iter().flatten().min();
         }
-    }
-
-    fn append(&mut self, other: &Self) {
-        self.counted += other.counted;
-        self.ready += other.ready;
-        self.unknown += other.unknown;
-        self.resting += other.resting;
-        for (kind, count) in &other.problems {
-            *self.problems.entry(*kind).or_default() += count;
-        }
-        for (why, count) in &other.not_judged {
-            *self.not_judged.entry(*why).or_default() += count;
-        }
-        self.mean.append(other.mean);
-        self.gap.append(other.gap);
-        self.is_due(other.due);
-    }
-
-    fn is_due(&mut self, due: Option<Timestamp>) {
-        self.due = [self.due, due].into_iter().flatten().min();
     }
 
     /// Counts the translations with a problem.

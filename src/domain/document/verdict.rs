@@ -1,11 +1,8 @@
 //! The verdict: whether everything that a view shows is ready. Gate, headline, `languages`, badge
 //! and the CI action read it here.
 
-use super::{Row, Selection, Translation, View};
-use crate::{
-    domain::targets::Targets,
-    support::humanize::{counted, repositories},
-};
+use super::View;
+use crate::support::humanize::{counted, repositories};
 use std::fmt;
 
 /// The readiness of a view as a whole.
@@ -53,7 +50,7 @@ impl View<'_> {
     /// Returns the reasons why more may be behind than is known, the causes first.
     pub fn doubts(&self) -> Vec<Doubt> {
         let document = self.document;
-        let unlisted: Vec<_> = self.unlisted(&document.settings.targets).collect();
+        let unlisted: Vec<_> = self.unlisted().collect();
         let missing = self.translations().filter(|(_, one)| one.is_missing);
         let missing = missing.map(|(row, one)| format!("{} of {}", one.code(), row.name()));
         let missing: Vec<_> = missing.collect();
@@ -77,8 +74,8 @@ impl View<'_> {
     }
 
     /// Returns the chosen repositories that `targets` requires, and that the document lacks.
-    fn unlisted(&self, targets: &Targets) -> impl Iterator<Item = String> {
-        let required = targets.required_repositories(|code| self.has_language(code));
+    fn unlisted(&self) -> impl Iterator<Item = String> {
+        let required = self.document.settings.targets.required_repositories();
         let rows = &self.document.rows;
         let unlisted = required.filter(|name| {
             let is_listed = rows.binary_search_by(|row| row.name().cmp(name)).is_ok();
@@ -90,25 +87,8 @@ impl View<'_> {
     /// Counts the entries of the listing and of the chosen repositories that could not be read, and
     /// may be chosen too.
     fn unreadable(&self) -> usize {
-        let document = self.document;
-        let names = document.rows.iter().map(Row::name);
-        let may_be_chosen = |chosen: &Selection| chosen.repositories.may_match_another(&names);
-        let entries = document.unnamed + document.defects.unreadable();
-        let of_listing = if self.selection.is_none_or(may_be_chosen) {
-            entries
-        } else {
-            0
-        };
-        let of_rows = self.rows.iter().filter(|row| row.defects.unreadable() > 0);
-        let of_rows = of_rows.map(|row| {
-            let codes = row.known.iter().map(Translation::code);
-            let may_be_chosen = |chosen: &Selection| chosen.languages.may_match_another(&codes);
-            if self.selection.is_none_or(may_be_chosen) {
-                row.defects.unreadable()
-            } else {
-                0
-            }
-        });
+        let of_listing = self.document.unnamed + self.document.defects.unreadable();
+        let of_rows = self.rows.iter().map(|row| row.defects.unreadable());
         of_listing + of_rows.sum::<usize>()
     }
 }

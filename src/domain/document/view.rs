@@ -38,7 +38,7 @@ impl<'a> View<'a> {
             document,
             selection: None,
             rows: Cow::Borrowed(&document.rows),
-            totals: Totals::of(&document.rows),
+            totals: Totals::of(translations(&document.rows).map(|(_, one)| one)),
         }
     }
 

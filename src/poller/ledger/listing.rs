@@ -49,15 +49,7 @@ impl Ledger {
         self.has_data = true;
         self.unnamed = nameless.len();
         self.filtered = 0;
-        let polled = self.polled.values_mut().map(|one| &mut one.kept.departed);
-        for departed in self.gone.values_mut().chain(polled) {
-            if !departed.iter().all(|record| record.is_kept(now)) {
-                let kept = departed.iter().filter(|record| record.is_kept(now));
-                *departed = kept.cloned().collect();
-            }
-        }
-        self.gone.retain(|_, departed| !departed.is_empty());
-        self.unlisted.retain(|id, _| self.gone.contains_key(id));
+        (self.gone).retain(|_, records| records.iter().any(|record| record.is_kept(now)));
         let duplicates = self.select(&repositories, filter, now, log);
         for repository in &duplicates {
             bad.add_duplicate(Defect::DuplicateName, repository);
@@ -128,13 +120,8 @@ impl Ledger {
         for (id, known) in before {
             log.removed(&known.kept.repository.name);
             if let Some(languages) = known.kept.languages {
-                let gone = languages.records.iter().chain(&*known.kept.departed);
-                let gone = gone.filter_map(|one| one.departed(now));
+                let gone = languages.records.iter().map(|record| record.departed(now));
                 self.gone.insert(id, gone.collect());
-                if !repositories.contains_key(&id) {
-                    let name = Arc::clone(&known.kept.repository.name);
-                    self.unlisted.insert(id, name);
-                }
             }
         }
         duplicates

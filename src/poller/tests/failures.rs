@@ -1,12 +1,6 @@
 //! Failing repositories and outages: a poll reads every repository that can be read.
 
 use super::*;
-use crate::{
-    domain::{Completion, LanguageList, ReportedLanguage, RepositoryId},
-    poller::{ledger::Ledger, log::PollLog},
-    testing,
-};
-use globset::GlobSet;
 
 #[tokio::test(start_paused = true)]
 async fn a_repository_that_ends_each_poll_keeps_no_other_from_being_read() {
@@ -74,44 +68,6 @@ async fn a_hold_of_the_first_poll_is_waited_for() {
     let api = FakeApi::new();
     api.responses().end = Some(EndOfPoll::Number(1, PollFailure::Held));
     assert_eq!(ends_of_polls(api, None).await, [0]);
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_million_translations_are_too_many_departed_ones_included() {
-    let mut bench = Bench::new();
-    bench.poll().await;
-    let mut saved = bench.saved();
-    let record = testing::record_of("nl", "Dutch", Some(1.0), START);
-    let gone = vec![record; 1_000_000 - 3 - 1];
-    saved.gone = [(RepositoryId::new(9).unwrap(), gone.into())].into();
-    let mut ledger = Ledger::restore(saved);
-    ledger.order(&GlobSet::empty());
-    let id = RepositoryId::new(1).unwrap();
-    let list = |codes: &[&str]| -> Vec<_> {
-        let reported = |code: &&str| ReportedLanguage {
-            language: testing::record(code, None).language,
-            completion: Some(Completion::ZERO),
-        };
-        codes.iter().map(reported).collect()
-    };
-    assert!(ledger.has_room(id, &list(&["de", "fr"])));
-    assert!(!ledger.has_room(id, &list(&["de", "fr", "it"])));
-    let languages = LanguageList {
-        languages: list(&["fr"]),
-        ..LanguageList::default()
-    };
-    ledger.succeeded(
-        id,
-        languages,
-        crate::domain::Scale::PERCENT,
-        START,
-        &mut PollLog::default(),
-    );
-    assert!(!ledger.has_room(id, &list(&["it"])), "de departed");
-    assert!(
-        ledger.has_room(id, &list(&["de", "fr"])),
-        "a full ledger is still updated"
-    );
 }
 
 #[tokio::test(start_paused = true)]

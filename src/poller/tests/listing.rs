@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::{
-    domain::{Defects, Listing, RepositoryId},
+    domain::{Defects, LanguageList, Listing, RepositoryId, ZeroCount},
     poller::log::PollLog,
     testing,
 };
@@ -179,7 +179,7 @@ async fn an_entry_without_a_name_hides_no_name_of_the_same_id() {
 /// Names the languages that left listed repositories.
 fn gone(bench: &Bench) -> Vec<String> {
     let document = bench.poller.document();
-    let gone = document.departed.iter().filter(|one| !one.with_repository);
+    let gone = document.departed.iter();
     gone.map(|one| format!("{} of {}", one.language, one.repository))
         .collect()
 }
@@ -205,29 +205,12 @@ async fn languages_that_left_listed_repositories_are_named_for_a_day() {
     assert_eq!(gone(&bench).len(), 0);
 }
 
-#[tokio::test(start_paused = true)]
-async fn a_listing_forgets_departed_languages_of_a_repository_that_cannot_be_read() {
-    for (days, kept) in [(29, 1), (30, 0)] {
-        let mut bench = Bench::new();
-        bench.poll().await;
-        bench.change(|api| api.without_languages = true);
-        bench.poll().await;
-        bench.change(|api| api.completions.clear());
-        bench.restart(START.saturating_add(24 * days * HOUR));
-        bench.poll().await;
-        let departed = &bench.saved().repositories[0].departed;
-        assert_eq!(departed.len(), kept, "{days} days");
-    }
-}
-
 /// Names what left within a day, and was not ready.
 fn unready(bench: &Bench) -> Vec<String> {
     let document = bench.poller.document();
     let whole = document.whole();
     let unready = whole.departed().filter(|one| !one.was_ready);
-    unready
-        .map(|one| format!("{} {}", one.repository, one.with_repository))
-        .collect()
+    unready.map(|one| one.repository.to_string()).collect()
 }
 
 #[tokio::test(start_paused = true)]
@@ -235,19 +218,11 @@ async fn what_was_not_ready_and_left_is_known_for_a_day_and_across_restarts() {
     let mut bench = Bench::new();
     bench.change(|api| api.completions = vec![(1, 100.0), (2, 20.0), (3, 30.0)]);
     bench.poll().await;
-    bench.change(|api| api.pages = vec![vec![(2, "o/b")]]);
-    for _ in 0..2 {
-        bench.poll().await;
-    }
-    assert_eq!(unready(&bench), ["o/c true"], "o/a was ready");
     bench.change(|api| api.without_languages = true);
     bench.poll().await;
-    assert_eq!(unready(&bench), ["o/b false", "o/c true"]);
+    assert_eq!(unready(&bench), ["o/b", "o/c"], "o/a was ready");
     bench.restart(bench.poller.clock.now());
-    assert_eq!(unready(&bench), ["o/b false", "o/c true"]);
-    bench.change(|api| api.pages = vec![vec![(2, "o/b"), (3, "o/c")]]);
-    bench.poll().await;
-    assert_eq!(unready(&bench), ["o/b false", "o/c false"], "o/c is back");
+    assert_eq!(unready(&bench), ["o/b", "o/c"]);
     pass(24 * 60).await;
     assert_eq!(unready(&bench).len(), 0);
 }
@@ -289,12 +264,23 @@ async fn recreated_repositories_replace_the_old_ones_once_that_is_confirmed() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn restored_zeros_count_as_spelled_out() {
-    for (restored, spelled_out) in [(0.0, 1), (10.0, 0)] {
+async fn a_restored_zero_shows_that_zeros_are_spelled_out() {
+    for (restored, omitted) in [(0.0, 0), (10.0, 5)] {
         let mut bench = Bench::new();
         bench.change(|api| api.completions = vec![(1, restored), (2, 20.0), (3, 30.0)]);
         bench.poll().await;
         bench.restart(START);
-        assert_eq!(bench.poller.document().zeros.spelled_out, spelled_out);
+        let zeros = ZeroCount {
+            absent: 5,
+            spelled_out: 0,
+        };
+        let list = LanguageList {
+            zeros,
+            ..LanguageList::default()
+        };
+        let id = RepositoryId::new(2).unwrap();
+        let (ledger, log) = (&mut bench.poller.ledger, &mut PollLog::default());
+        ledger.succeeded(id, list, crate::domain::Scale::PERCENT, START, log);
+        assert_eq!(bench.poller.document().omitted_zeros, omitted);
     }
 }

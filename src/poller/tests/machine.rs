@@ -379,7 +379,7 @@ impl Exporter {
                     let name = kept.repository.name.to_string();
                     let languages = kept.languages.as_ref();
                     let languages =
-                        languages.map(|it| (it.read_at, invariants::completions(&it.records)));
+                        languages.map(|it| (it.read_at, invariants::completions(it.listed())));
                     (kept.repository.id.get(), (name, languages))
                 });
                 self.world().model.lose(&kept.collect());

@@ -30,7 +30,7 @@ impl<'a> Grid<'a> {
         let all = rows
             .iter()
             .filter(|row| row.name().to_lowercase().contains(&wanted));
-        let all = all.map(|row| (row, Totals::of_translations(&row.known)));
+        let all = all.map(|row| (row, Totals::of(&*row.known)));
         let found = all.filter(|(_, totals)| {
             let only = query.only();
             only.is_none_or(|kinds| kinds.iter().any(|kind| totals.count(*kind) > 0))

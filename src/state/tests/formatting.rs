@@ -19,7 +19,6 @@ fn the_format_and_the_seed_of_the_fuzzer_are_generated_from_the_types_of_the_led
     let mut saved = small();
     let repository = &mut saved.repositories[0];
     repository.failing_since = Some(time(16));
-    repository.departed = saved.gone.values().next().map(Arc::clone).unwrap();
     let path = "tests/fuzz/corpus/state_file/whole";
     testing::assert_generated(path, &String::from_utf8(encoded(&saved)).unwrap());
     assert_eq!(decode(&encoded(&saved)).unwrap(), saved);
@@ -192,20 +191,14 @@ fn any_repository() -> impl Strategy<Value = SavedRepository> {
     );
     let languages = option::of(any_languages());
     let failing_since = option::of(any_time());
-    let departed = collection::vec(any_record(), 0..3);
-    (repository, any::<u64>(), failing_since, languages, departed).prop_map(
-        |(repository, last_attempt, failing_since, languages, departed)| SavedRepository {
+    (repository, any::<u64>(), failing_since, languages).prop_map(
+        |(repository, last_attempt, failing_since, languages)| SavedRepository {
             repository: Arc::new(repository),
             last_attempt,
             failing_since,
             languages,
-            departed: departed.into(),
         },
     )
-}
-
-fn missed_names(ids: &BTreeSet<RepositoryId>) -> BTreeMap<RepositoryId, Arc<str>> {
-    ids.iter().map(|id| (*id, "owner/gone".into())).collect()
 }
 
 fn any_state() -> impl Strategy<Value = SavedState> {
@@ -218,12 +211,11 @@ fn any_state() -> impl Strategy<Value = SavedState> {
             last_success_at,
             failing_since,
             repositories,
-            missed: missed.clone(),
+            missed,
             gone: gone
                 .into_iter()
                 .map(|(id, languages)| (id, Arc::clone(&languages.records)))
                 .collect(),
-            unlisted: missed_names(&missed),
         },
     )
 }

@@ -16,12 +16,12 @@ const STALE_AFTER: Duration = HOUR;
 const SHOWN_WITHIN: Duration = Duration::from_secs(61);
 
 /// Returns the languages of a repository with their completions.
-pub fn completions(records: &[Record]) -> Languages {
+pub fn completions<'a>(records: impl Iterator<Item = &'a Record>) -> Languages {
     let completion = |record: &Record| {
-        let completion = record.completion().map(Completion::get);
+        let completion = record.reported.map(Completion::get);
         (code(&record.language.code), completion)
     };
-    records.iter().map(completion).collect()
+    records.map(completion).collect()
 }
 
 fn code(shown: &str) -> &'static str {

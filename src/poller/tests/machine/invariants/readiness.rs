@@ -13,8 +13,6 @@ use std::sync::LazyLock;
 
 /// The repository that a selection names.
 const NAMED: &str = "o/1";
-/// A repository and language that globs match, and names do not.
-const OTHER: &str = "o/_3";
 
 /// The selections that are checked: everything, and parts of it.
 static SELECTIONS: LazyLock<Vec<Selection>> = LazyLock::new(|| {
@@ -89,15 +87,11 @@ impl World {
         let mut count = 0;
         let are_ready = chosen.all(|(id, known)| {
             let said = known.said.last().map(|said| &said.languages);
-            // A language that is named, and known, is no entry that could not be read.
-            let mut codes = said.into_iter().flatten().map(|(code, _)| *code);
-            let is_named = !view.is_whole()
-                && codes.any(|code| !view.has_language(OTHER) && view.has_language(code));
             let said = said.into_iter().flatten();
             let mut said = said
                 .filter(|(code, _)| view.has_language(code) && self.model.excluded != Some(**code));
             let is_read = self.poll.reads.contains_key(id);
-            let is_unreadable = self.bad_said.contains(id) && !is_named;
+            let is_unreadable = self.bad_said.contains(id);
             is_read
                 && !is_unreadable
                 && said.all(|(_, completion)| {
@@ -105,9 +99,7 @@ impl World {
                     completion.is_some_and(|it| it >= scale - 1e-9 && is_within(it, scale))
                 })
         });
-        let mut names = self.model.polled.values().map(|known| &known.name);
-        let is_named = !view.has_repository(OTHER) && names.any(|name| name == NAMED);
-        let is_whole = self.poll.is_listed && (!self.is_listing_bad || is_named);
+        let is_whole = self.poll.is_listed && !self.is_listing_bad;
         let is_open = self.model.unclear.is_empty() && count > 0;
         let is_ready = are_ready && is_whole;
         (!is_ready || is_open).then_some(is_ready)
