@@ -4,7 +4,7 @@ use crate::testing::{Condition, Shown, Snapshot};
 use crate::{
     domain::{
         Failure, PollFailure, Stop,
-        document::{Document, Selection, Verdict},
+        document::{Document, Selection},
         links::{Links, Template},
         polling::{PollOutcome, PollStatus},
         record::Languages,
