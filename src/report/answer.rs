@@ -36,8 +36,7 @@ pub fn answer(view: &View<'_>, findings: &[Finding]) -> (String, Option<Severity
     };
     let overdue = (overdue > 0).then(|| format!("{} overdue", grouped(overdue)));
     let doubts = view.doubts().into_iter().map(|doubt| doubt.to_string());
-    let left = named(&left)
-        .map(|left| format!("{left} was not ready and left within a day"));
+    let left = named(&left).map(|left| format!("{left} was not ready and left within a day"));
     let clauses = once(ready(totals)).chain(overdue).chain(doubts).chain(left);
     let clauses: Vec<_> = clauses.collect();
     (format!("{verdict}: {}", clauses.join(", ")), news)

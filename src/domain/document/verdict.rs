@@ -93,13 +93,6 @@ impl View<'_> {
     }
 }
 
-impl Doubt {
-    /// Returns whether the poll failed to read something.
-    pub fn is_of_poll(&self) -> bool {
-        matches!(self, Self::Listing | Self::Unread(_))
-    }
-}
-
 /// Formats the doubt as a clause for people.
 impl fmt::Display for Doubt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
