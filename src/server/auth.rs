@@ -9,7 +9,7 @@
 //! times do not reveal which users exist.
 
 use crate::support::lock::lock;
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{HeaderMap, header};
 use base64::{Engine, engine::general_purpose::STANDARD};
 use ring::digest::{SHA256, digest};
 use serde::Deserialize;
@@ -19,15 +19,7 @@ use std::{
     sync::{Arc, Mutex, Weak},
     time::Duration,
 };
-use tokio::{
-    sync,
-    task::spawn_blocking,
-    time::{Instant, timeout},
-};
-
-/// The longest wait for a verification. Together with the verification it stays below the usual
-/// scrape timeout of 10 s.
-const WAIT_TIMEOUT: Duration = Duration::from_secs(6);
+use tokio::{sync, task::spawn_blocking, time::Instant};
 
 /// The shortest time between two log lines about refusals: a scraper with an outdated password
 /// would flood the log.
@@ -83,15 +75,17 @@ impl Users {
         self.hashes.keys().cloned().collect::<Vec<_>>().join(", ")
     }
 
-    /// Verifies the credentials in `headers`, which `client` sent. Fails with 401, or with 503
-    /// after a wait of 6 seconds.
+    /// Returns whether `headers`, which `client` sent, have the credentials of a user. A request
+    /// waits for its turn for as long as its connection lasts.
     ///
     /// Cancel safe: a client that leaves no longer waits.
-    pub async fn verify(&self, headers: &HeaderMap, client: SocketAddr) -> Result<(), StatusCode> {
+    pub async fn admit(&self, headers: &HeaderMap, client: SocketAddr) -> bool {
         let Some(first) = self.hashes.values().next() else {
-            return Ok(());
+            return true;
         };
-        let (user, password) = credentials(headers).ok_or(StatusCode::UNAUTHORIZED)?;
+        let Some((user, password)) = credentials(headers) else {
+            return false;
+        };
         let known = self.hashes.get(&user);
         let PasswordHash(hash) = known.unwrap_or(first).clone();
         let both = digest(&SHA256, format!("{hash}:{password}").as_bytes());
@@ -100,19 +94,17 @@ impl Users {
             known.is_some() && verified.get(&user).is_some_and(|one| one == both.as_ref())
         };
         if is_verified() {
-            return Ok(());
+            return true;
         }
-        let busy = StatusCode::SERVICE_UNAVAILABLE;
         let of_address = self.turn_of(client.ip().to_canonical());
-        let verification = Arc::clone(&self.verification);
-        let turn = async {
-            let of_address = of_address.lock_owned().await;
-            (of_address, verification.lock_owned().await)
-        };
-        let turn = timeout(WAIT_TIMEOUT, turn).await.map_err(|_| busy)?;
+        let of_address = of_address.lock_owned().await;
+        let turn = (
+            of_address,
+            Arc::clone(&self.verification).lock_owned().await,
+        );
         // Another request with the same credentials may have been verified in the meantime.
         if is_verified() {
-            return Ok(());
+            return true;
         }
         let verified = spawn_blocking(move || {
             // The turn lasts until the work is done, even if the client has left.
@@ -120,12 +112,13 @@ impl Users {
             bcrypt::verify(password, &hash)
         });
         // Unknown users wait for the verification too, so that timing does not reveal them.
-        if matches!(verified.await, Ok(Ok(true))) && known.is_some() {
+        let is_right = matches!(verified.await, Ok(Ok(true))) && known.is_some();
+        if is_right {
             lock(&self.verified).insert(user, both.as_ref().to_vec());
-            return Ok(());
+        } else {
+            self.log_refusal(client);
         }
-        self.log_refusal(client);
-        Err(StatusCode::UNAUTHORIZED)
+        is_right
     }
 
     /// Returns the lock of an address, which lives as long as a request holds or awaits it.
@@ -168,10 +161,10 @@ mod tests {
     use super::*;
     use futures_util::future::join_all;
     use std::sync::atomic::{AtomicUsize, Ordering};
+    use tokio::time::timeout;
 
     const HERE: SocketAddr =
         SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 1);
-    const REFUSED: Result<(), StatusCode> = Err(StatusCode::UNAUTHORIZED);
 
     /// Hashes a password at the lowest cost.
     fn hash_of(password: &str) -> String {
@@ -190,28 +183,19 @@ mod tests {
     }
 
     impl Users {
-        async fn ask(&self, user: &str, password: &str) -> Result<(), StatusCode> {
+        async fn ask(&self, user: &str, password: &str) -> bool {
             self.ask_from(HERE, user, password).await
         }
 
-        async fn ask_from(
-            &self,
-            client: SocketAddr,
-            user: &str,
-            password: &str,
-        ) -> Result<(), StatusCode> {
+        async fn ask_from(&self, client: SocketAddr, user: &str, password: &str) -> bool {
             let encoded = STANDARD.encode(format!("{user}:{password}"));
             self.ask_with(&format!("Basic {encoded}"), client).await
         }
 
-        async fn ask_with(
-            &self,
-            authorization: &str,
-            client: SocketAddr,
-        ) -> Result<(), StatusCode> {
+        async fn ask_with(&self, authorization: &str, client: SocketAddr) -> bool {
             let value = authorization.parse().unwrap();
             let headers = HeaderMap::from_iter([(header::AUTHORIZATION, value)]);
-            self.verify(&headers, client).await
+            self.admit(&headers, client).await
         }
     }
 
@@ -219,8 +203,8 @@ mod tests {
     async fn only_the_right_password_of_a_known_user_is_admitted() {
         let users = users(&[("alice", hash_of("correct")), ("bob", hash_of("b:ob"))]);
         for _ in 0..2 {
-            assert_eq!(users.ask("alice", "correct").await, Ok(()));
-            assert_eq!(users.ask("bob", "b:ob").await, Ok(()));
+            assert!(users.ask("alice", "correct").await);
+            assert!(users.ask("bob", "b:ob").await);
             for (user, password) in [
                 ("alice", "wrong"),
                 ("alice", ""),
@@ -230,7 +214,7 @@ mod tests {
                 ("ALICE", "correct"),
             ] {
                 let asked = users.ask(user, password).await;
-                assert_eq!(asked, REFUSED, "{user} {password}");
+                assert!(!asked, "{user} {password}");
             }
         }
     }
@@ -238,7 +222,7 @@ mod tests {
     #[tokio::test]
     async fn malformed_credentials_are_refused() {
         let users = users(&[("alice", hash_of("correct"))]);
-        assert_eq!(users.verify(&HeaderMap::new(), HERE).await, REFUSED);
+        assert!(!users.admit(&HeaderMap::new(), HERE).await);
         for value in [
             "Basic",
             "Basic ",
@@ -246,7 +230,7 @@ mod tests {
             "Bearer YWxpY2U6Y29ycmVjdA==",
             "Basic YWxpY2U=",
         ] {
-            assert_eq!(users.ask_with(value, HERE).await, REFUSED, "{value}");
+            assert!(!users.ask_with(value, HERE).await, "{value}");
         }
     }
 
@@ -264,23 +248,13 @@ mod tests {
         drop(users.verification.lock().await);
     }
 
-    #[tokio::test(start_paused = true)]
-    async fn a_flood_refuses_new_passwords_before_a_scrape_times_out_and_no_verified_one() {
+    #[tokio::test]
+    async fn a_user_who_was_verified_before_does_not_wait() {
         let users = users(&[("alice", hash_of("correct"))]);
-        assert_eq!(users.ask("alice", "correct").await, Ok(()));
+        assert!(users.ask("alice", "correct").await);
         // Stands in for a verification that never ends.
         let _busy = users.verification.lock().await;
-        let begin = tokio::time::Instant::now();
-        let busy = Err(StatusCode::SERVICE_UNAVAILABLE);
-        let client = |number: usize| {
-            let last = u8::try_from(number).unwrap();
-            SocketAddr::from(([192, 0, 2, last], 1))
-        };
-        let asked = |number| users.ask_from(client(number), "alice", "wrong");
-        let flood = join_all((0..100).map(asked)).await;
-        assert!(flood.iter().all(|answer| *answer == busy));
-        assert_eq!(begin.elapsed().as_secs(), 6);
-        assert_eq!(users.ask("alice", "correct").await, Ok(()));
+        assert!(users.ask("alice", "correct").await);
     }
 
     #[tokio::test]
@@ -290,13 +264,13 @@ mod tests {
         let refused = AtomicUsize::new(0);
         let flood = join_all((0..100).map(|_| async {
             let answer = users.ask("alice", "wrong").await;
-            refused.fetch_add(usize::from(answer == REFUSED), Ordering::Relaxed);
+            refused.fetch_add(usize::from(!answer), Ordering::Relaxed);
         }));
         let login = async {
             let elsewhere = SocketAddr::from(([192, 0, 2, 1], 1));
             let login = users.ask_from(elsewhere, "alice", "correct");
             drop(busy);
-            assert_eq!(login.await, Ok(()));
+            assert!(login.await);
             let before = refused.load(Ordering::Relaxed);
             assert!(before <= 2, "after {before}");
         };

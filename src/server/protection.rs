@@ -32,23 +32,13 @@ async fn admit(
         let message = "too many requests (rate_limit of the web configuration file)\n";
         return (StatusCode::TOO_MANY_REQUESTS, headers, message).into_response();
     }
-    match file.users.verify(request.headers(), peer).await {
-        Ok(()) => next.run(request).await,
-        Err(status) => {
-            let challenge = "Basic realm=\"translation-exporter\", charset=\"UTF-8\"";
-            let (header, message) = match status {
-                StatusCode::UNAUTHORIZED => (
-                    (header::WWW_AUTHENTICATE, challenge),
-                    "this path requires a user name and a password\n",
-                ),
-                _ => (
-                    (header::RETRY_AFTER, "5"),
-                    "too many passwords are waiting to be verified; try again\n",
-                ),
-            };
-            (status, [header], message).into_response()
-        }
+    if file.users.admit(request.headers(), peer).await {
+        return next.run(request).await;
     }
+    let challenge = "Basic realm=\"translation-exporter\", charset=\"UTF-8\"";
+    let message = "this path requires a user name and a password\n";
+    let headers = [(header::WWW_AUTHENTICATE, challenge)];
+    (StatusCode::UNAUTHORIZED, headers, message).into_response()
 }
 
 async fn set_headers(

@@ -28,7 +28,6 @@ pub struct TlsSection {
 #[derive(Debug, Deserialize, Default, Clone, Copy, PartialEq, Eq)]
 pub enum Policy {
     #[default]
-    #[serde(alias = "")]
     NoClientCert,
     RequestClientCert,
     #[serde(alias = "RequireClientCert")]

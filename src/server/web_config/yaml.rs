@@ -38,15 +38,8 @@ fn message(error: &Error) -> String {
             ),
         },
         Error::SerdeUnknownVariant { expected, .. } => {
-            let named: Vec<_> = expected
-                .iter()
-                .copied()
-                .filter(|name| !name.is_empty())
-                .collect();
-            format!(
-                "this value is not supported; choose from {}",
-                named.join(", ")
-            )
+            let named = expected.join(", ");
+            format!("this value is not supported; choose from {named}")
         }
         Error::SerdeMissingField { field, .. } => format!("{field} is missing; add it"),
         Error::NullIntoString { .. }
