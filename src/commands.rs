@@ -14,16 +14,18 @@ mod stdio;
 mod stop;
 
 use crate::{
-    api::check_ca_file,
+    api::{Client, check_ca_file},
     cli::{Cli, Command},
     config::{self, Config, ConfigError, Options},
-    domain::Failure,
+    domain::{Failure, Settings},
     metrics::instruments::Instruments,
+    poller::{Poller, Saver},
     server::{listen, web_config::WebConfigFile},
     state::{DEMO, SavedState, StateFile},
     support::{clock::Clock, hint::SetupError, logging},
 };
 use anyhow::Context as _;
+use globset::GlobSet;
 use std::sync::Arc;
 use tokio::runtime::Builder;
 use url::Position;
@@ -81,7 +83,7 @@ pub fn run(cli: Cli) -> Result<(), RunError> {
     let result = runtime.block_on(async {
         stop::survive_large_files()?;
         match command {
-            Command::Serve => serve::serve(options, None).await,
+            Command::Serve => serve::serve(options, false).await,
             Command::Demo => demo::demo(options).await,
             Command::Once(arguments) => once::once(&options, arguments).await,
             Command::CheckConfig { online } => check_config::check(&options, online).await,
@@ -177,33 +179,23 @@ fn open_state(
     Ok((Some(opened.file), opened.saved))
 }
 
-/// Returns warnings about valid values that are probably mistakes.
-fn warnings(config: &Config) -> Vec<String> {
-    let (now, mut warnings) = (Clock::system().now(), Vec::new());
-    for entry in &config.settings.targets.0 {
-        if let Some(due) = entry.target.due.filter(|due| *due < now) {
-            warnings.push(format!(
-                "{}: targets.due is past: {due}; translations that are not ready are overdue; \
-                 set a later date, or remove it",
-                entry.source
-            ));
-        }
-    }
-    warnings
-}
-
-fn log_warnings(config: &Config) {
-    for warning in warnings(config) {
-        tracing::warn!("{warning}");
-    }
-}
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[tokio::test]
-    async fn a_panic_off_the_runtime_reaches_the_waiting_task() {
-        let waiting = tokio::spawn(off_the_runtime(|| panic!("as a bug would")));
-        assert!(waiting.await.is_err_and(|error| error.is_panic()));
-    }
+/// Makes the poller, and the task that saves its state, if there is a state file.
+fn poller(
+    client: Client,
+    settings: Settings,
+    only: GlobSet,
+    (file, state): (Option<StateFile>, Option<SavedState>),
+    instruments: &Arc<Instruments>,
+) -> (Poller<Client>, Option<impl Future<Output = ()> + use<>>) {
+    let saver = file.map(|file| Saver::new(file, Arc::clone(instruments)));
+    let (saver, saving) = saver.unzip();
+    let poller = Poller::new(
+        client,
+        Arc::new(settings),
+        only,
+        (state, saver),
+        Clock::system(),
+        Arc::clone(instruments),
+    );
+    (poller, saving)
 }

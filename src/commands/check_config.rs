@@ -1,11 +1,8 @@
 //! `check-config`: validates the configuration, prints it, and checks the API with `--online`.
 
-use super::{RunError, Uses, load, online, stdio::print, warnings};
+use super::{RunError, Uses, load, online, stdio::print};
 use crate::{
-    api::Client,
-    config::Options,
-    metrics::instruments::Instruments,
-    support::{escape::printable, logging},
+    api::Client, config::Options, metrics::instruments::Instruments, support::escape::printable,
 };
 use std::io::Write as _;
 
@@ -17,9 +14,6 @@ pub async fn check(options: &Options, is_online: bool) -> Result<(), RunError> {
     let description = &web_config.description;
     if !description.is_empty() {
         print_text(&format!("# web.config_file: {description}\n"))?;
-    }
-    for warning in warnings(&config) {
-        logging::print(&warning);
     }
     if is_online {
         let mut found = Vec::new();

@@ -21,7 +21,7 @@ pub async fn demo(mut options: Options) -> Result<(), RunError> {
     options
         .flags
         .extend([("api.base_url", base_url), ("api.key_file", String::new())]);
-    serve::serve(options, Some(announce)).await
+    serve::serve(options, true).await
 }
 
 /// Returns the state that a demo starts with, unless its state file has one.
@@ -39,7 +39,8 @@ pub fn state() -> SavedState {
     }
 }
 
-fn announce(config: &Config, web_file: &WebConfigFile, listeners: &[TcpListener]) {
+/// Prints the addresses of the demo.
+pub fn announce(config: &Config, web_file: &WebConfigFile, listeners: &[TcpListener]) {
     let scheme = if web_file.tls.is_some() {
         "https"
     } else {

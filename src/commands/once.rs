@@ -2,8 +2,9 @@
 //! targets that are not met.
 
 use super::{
-    RunError, Uses, api_host, load, log_warnings, off_the_runtime, open_state,
+    RunError, Uses, api_host, load, off_the_runtime, open_state,
     output::{self, Results},
+    poller,
     stop::StopSignals,
 };
 use crate::{
@@ -12,21 +13,15 @@ use crate::{
     config::{Config, Options, Text},
     diagnosis::{self, Finding, ProblemKind},
     domain::{
-        Settings,
-        document::{Document, Row, Selection, Translation, Verdict, View},
+        document::{Document, Row, Selection, Verdict, View},
         polling::PollOutcome,
         targets::Targets,
     },
     metrics::instruments::Instruments,
-    poller::{Poller, Saver},
     report::{Report, Since},
-    support::{
-        clock::Clock,
-        logging::{self, LogSettings},
-    },
+    support::logging::{self, LogSettings},
 };
 use anyhow::{Context as _, anyhow, bail};
-use globset::GlobSet;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::{
     path::{Path, PathBuf},
@@ -60,16 +55,16 @@ pub async fn once(options: &Options, arguments: Once) -> Result<(), RunError> {
     let bar = progress_bar()?;
     logging::init(&log_settings(&config), Some(bar.clone()));
     let instruments = Instruments::new(None);
-    log_warnings(&config);
     let mut settings = config.settings.clone();
     if let Some(Text(ratio)) = arguments.require {
         settings.targets = Targets::everything_at(ratio);
     }
     let only = selection.repositories.set().clone();
-    let (mut poller, saving) = new_poller(&config, settings, only, &instruments)?;
-    // A stalled terminal (Ctrl-S) blocks drawing, so that the bar has a separate thread.
-    let (runtime, progress) = (runtime::Handle::current(), poller.progress());
-    let drawn = spawn_blocking(move || runtime.block_on(draw(bar, progress)));
+    let client = Client::new(&config.api, Arc::clone(&instruments))?;
+    let state = open_state(&config, false, &instruments)?;
+    let (mut poller, saving) = poller(client, settings, only, state, &instruments);
+    let saving = spawn(saved(saving));
+    let drawn = start_drawing(bar, poller.progress());
     let mut signals = StopSignals::listen()?;
     let mut signal = None;
     let interrupt = async { signal = Some(signals.received().await) };
@@ -142,33 +137,6 @@ pub fn log_settings(config: &Config) -> LogSettings {
     }
 }
 
-/// Opens the state file and makes the poller. Also returns the task that saves.
-fn new_poller(
-    config: &Config,
-    settings: Settings,
-    only: GlobSet,
-    instruments: &Arc<Instruments>,
-) -> Result<(Poller<Client>, JoinHandle<()>), RunError> {
-    let client = Client::new(&config.api, Arc::clone(instruments))?;
-    let (file, state) = open_state(config, false, instruments)?;
-    let (saver, saving) = match file {
-        Some(file) => {
-            let (saver, saving) = Saver::new(file, Arc::clone(instruments));
-            (Some(saver), spawn(saving))
-        }
-        None => (None, spawn(async {})),
-    };
-    let poller = Poller::new(
-        client,
-        Arc::new(settings),
-        only,
-        (state, saver),
-        Clock::system(),
-        Arc::clone(instruments),
-    );
-    Ok((poller, saving))
-}
-
 /// Returns the findings of the poll, and records them for the metrics.
 pub fn diagnose(chosen: &View<'_>, instruments: &Instruments) -> Vec<Finding> {
     let now = chosen.document.taken_at;
@@ -224,13 +192,7 @@ fn check(results: &Results, signal: Option<&str>) -> anyhow::Result<()> {
         document, findings, ..
     } = results;
     if let Some(signal) = signal {
-        let last = document.status.last.as_ref();
-        let read = last.map_or(0, |poll| poll.read);
-        let all = last.and_then(|poll| poll.of).unwrap_or_default();
-        bail!(
-            "stopped by {signal} after {read} of {all} repositories were read; the result so far \
-             was printed"
-        );
+        bail!("stopped by {signal} before every repository was read; the result was printed");
     }
     let worst = usize::from(!document.is_complete()).min(findings.len());
     findings[worst..].iter().for_each(diagnosis::log);
@@ -281,9 +243,8 @@ fn nothing_readable(document: &Document) -> Option<&'static str> {
 /// Returns a clause that names the globs of the command line without a match.
 fn unmatched(selection: &Selection, document: &Document) -> Option<String> {
     let names = document.rows.iter().map(Row::name);
-    let rows = document.rows.iter();
-    let rows = rows.filter(|row| selection.repositories.matches(row.name()));
-    let codes = rows.flat_map(|row| row.translations().iter().map(Translation::code));
+    let chosen = selection.of(document);
+    let codes = chosen.translations().map(|(_, one)| one.code());
     let languages = selection.languages.unmatched(codes);
     let languages = languages.map(|glob| format!("--language {glob}"));
     let repositories = selection.repositories.unmatched(names).map(str::to_owned);
@@ -292,6 +253,19 @@ fn unmatched(selection: &Selection, document: &Document) -> Option<String> {
         let unmatched = unmatched.join(", ");
         format!("nothing matches {unmatched}; check the spelling and the filters")
     })
+}
+
+/// Waits until the newest state is saved, if there is a state file.
+async fn saved(saving: Option<impl Future<Output = ()>>) {
+    if let Some(saving) = saving {
+        saving.await;
+    }
+}
+
+/// Starts a thread for the progress bar: a stalled terminal (Ctrl-S) blocks drawing.
+fn start_drawing(bar: ProgressBar, progress: watch::Receiver<PollOutcome>) -> JoinHandle<()> {
+    let runtime = runtime::Handle::current();
+    spawn_blocking(move || runtime.block_on(draw(bar, progress)))
 }
 
 /// Draws the progress of the poll, on a terminal only: elsewhere each step would wake a thread for

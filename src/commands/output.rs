@@ -43,19 +43,16 @@ pub struct Results {
 /// Checks that each output can be written, before anything is read for it. None may be one of the
 /// files that the run uses, or another output.
 pub fn check(outputs: &[Destination], used: &[&Path]) -> Result<(), SetupError> {
-    let paths = outputs.iter().filter_map(|output| output.path.as_deref());
-    for (place, path) in paths.clone().enumerate() {
-        let checked = if used.iter().any(|used| is_same_file(used, path)) {
-            Err(io::Error::other("the run itself uses this file"))
-        } else if paths
-            .clone()
-            .take(place)
-            .any(|other| is_same_file(other, path))
-        {
-            Err(io::Error::other("another --output writes to it"))
+    let mut taken = used.to_vec();
+    for path in outputs.iter().filter_map(|output| output.path.as_deref()) {
+        let checked = if taken.iter().any(|taken| is_same_file(taken, path)) {
+            Err(io::Error::other(
+                "the run itself uses this file, or writes another output to it",
+            ))
         } else {
             check_replace(path)
         };
+        taken.push(path);
         checked.map_err(|error| {
             let what = format!("--output to {}: cannot be written: {error}", path.display());
             SetupError::new(
@@ -81,55 +78,50 @@ impl Results {
 
     /// Writes the result in one format to a file or stdout.
     pub fn output(&self, Destination { format, path }: &Destination) -> anyhow::Result<()> {
-        // The terminal of stdout says nothing about the readers of a file.
-        let terminal = path
-            .as_ref()
-            .map_or_else(Terminal::of_stdout, |_| Terminal::NONE);
-        let write = |out: &mut dyn Write| self.write(*format, terminal, out);
-        match path {
+        let Some(path) = path else {
+            let mut text = self.render(*format, Terminal::of_stdout());
             // The table has colours, and replaces such characters itself.
-            None if *format != Output::Table && io::stdout().is_terminal() => {
-                let mut text = Vec::new();
-                write(&mut text)?;
+            if *format != Output::Table && io::stdout().is_terminal() {
                 // CSV begins with a byte order mark, and its lines end in CRLF.
-                let text = String::from_utf8_lossy(&text).replace("\r\n", "\n");
-                let text = printable(text.trim_start_matches('\u{feff}'));
-                print(|stdout| stdout.write_all(text.as_bytes()))
+                text = printable(text.replace("\r\n", "\n").trim_start_matches('\u{feff}'));
             }
-            None => print(|stdout| write(stdout)),
-            Some(path) => replace_file(path, write)
-                .with_context(|| format!("cannot write the result to {}", path.display())),
-        }
+            return print(|stdout| stdout.write_all(text.as_bytes()));
+        };
+        // The terminal of stdout says nothing about the readers of a file.
+        let text = self.render(*format, Terminal::NONE);
+        replace_file(path, |file| file.write_all(text.as_bytes()))
+            .with_context(|| format!("cannot write the result to {}", path.display()))
     }
 
-    fn write(&self, format: Output, terminal: Terminal, out: &mut dyn Write) -> io::Result<()> {
+    fn render(&self, format: Output, terminal: Terminal) -> String {
         let report = &self.report();
+        let all = || {
+            let document = Arc::clone(&self.document);
+            (document, self.selection.clone(), self.since.clone())
+        };
         match format {
-            Output::Text => self.print(Format::Text, out),
-            Output::Openmetrics => self.print(Format::OpenMetrics, out),
-            Output::Table => out.write_all(report::table(report, terminal).as_bytes()),
-            Output::Markdown => out.write_all(report::markdown(report).as_bytes()),
-            Output::Csv => self.write_pieces(report::csv, out),
-            Output::Json => self.write_pieces(report::json, out),
-            Output::Languages => out.write_all(report::languages(report).as_bytes()),
-            Output::Badge => out.write_all(report::badge(report).as_bytes()),
-            Output::Html => out.write_all(report::html::page(report).as_bytes()),
+            Output::Text => self.exposition(Format::Text),
+            Output::Openmetrics => self.exposition(Format::OpenMetrics),
+            Output::Table => report::table(report, terminal),
+            Output::Markdown => report::markdown(report),
+            Output::Csv => {
+                let (document, selection, since) = all();
+                report::csv(document, selection, since).collect()
+            }
+            Output::Json => {
+                let (document, selection, since) = all();
+                report::json(document, selection, since).collect()
+            }
+            Output::Languages => report::languages(report),
+            Output::Badge => report::badge(report),
+            Output::Html => report::html::page(report),
         }
     }
 
-    fn write_pieces<P: Iterator<Item = String>>(
-        &self,
-        encode: impl Fn(Arc<Document>, Selection, Option<Arc<Since>>) -> P,
-        out: &mut dyn Write,
-    ) -> io::Result<()> {
-        let (document, since) = (Arc::clone(&self.document), self.since.clone());
-        let mut pieces = encode(document, self.selection.clone(), since);
-        pieces.try_for_each(|piece| out.write_all(piece.as_bytes()))
-    }
-
-    fn print(&self, format: Format, out: &mut dyn Write) -> io::Result<()> {
+    fn exposition(&self, format: Format) -> String {
         let exposition = Exposition::new(Arc::new(self.report().view.to_document()));
-        let (_, mut parts) = exposition.uncompressed(format, &self.instruments);
-        parts.try_for_each(|part| out.write_all(&part))
+        let (_, parts) = exposition.uncompressed(format, &self.instruments);
+        let bytes: Vec<_> = parts.flatten().collect();
+        String::from_utf8_lossy(&bytes).into_owned()
     }
 }

@@ -1,39 +1,34 @@
 //! `serve`: polls on an interval and serves the result until a signal stops the process.
 
 use super::{
-    RunError, Uses, api_host, demo, load, log_warnings, notify, off_the_runtime, open_state,
-    publish, stop::StopSignals,
+    RunError, Uses, api_host, demo, load, notify, off_the_runtime, open_state, poller, publish,
+    stop::StopSignals,
 };
 use crate::{
     api::Client,
-    config::{Config, Options},
+    config::Options,
     domain::Failure,
     metrics::instruments::Instruments,
-    poller::{Poller, Saver},
-    server::{self, Event, Server, listen, web_config::WebConfigFile},
-    state::{SavedState, StateFile},
+    server::{self, Event, Server, listen},
     support::{clock::Clock, logging},
     web::{self, AppState},
 };
 use anyhow::{Context as _, anyhow};
 use globset::GlobSet;
 use std::{sync::Arc, time::Duration};
-use tokio::{net::TcpListener, task::JoinSet, time::timeout};
+use tokio::{task::JoinSet, time::timeout};
 use tokio_util::sync::CancellationToken;
 
 /// The time limit for all tasks to end. With the flush of the log it is 4.7 s, below the promised
 /// 5 s.
 const SHUTDOWN: Duration = Duration::from_millis(4700).saturating_sub(logging::FLUSH);
 
-/// Prints the addresses of the demo.
-pub type Announce = fn(&Config, &WebConfigFile, &[TcpListener]);
-
-/// Runs the exporter until a signal stops it. `announce` makes it the demo.
-pub async fn serve(options: Options, announce: Option<Announce>) -> Result<(), RunError> {
+/// Runs the exporter or the demo until a signal stops it.
+pub async fn serve(options: Options, is_demo: bool) -> Result<(), RunError> {
     let mut signals = StopSignals::listen()?;
     // Reading a pipe or a network disk may block forever, so signals are handled on another thread.
     let (stop, mut tasks) = tokio::select! {
-        started = off_the_runtime(move || start(&options, announce)) => started?,
+        started = off_the_runtime(move || start(&options, is_demo)) => started?,
         _ = signals.received() => return Ok(()),
     };
     notify::ready();
@@ -56,30 +51,28 @@ pub async fn serve(options: Options, announce: Option<Announce>) -> Result<(), R
 
 /// Loads the configuration, opens the files and sockets that it names, and starts all tasks, which
 /// the returned token ends.
-fn start(
-    options: &Options,
-    announce: Option<Announce>,
-) -> Result<(CancellationToken, JoinSet<()>), RunError> {
+fn start(options: &Options, is_demo: bool) -> Result<(CancellationToken, JoinSet<()>), RunError> {
     let (config, web_file) = load(options, Uses::All)?;
     logging::init(&config.log, None);
     let instruments = Instruments::new(Some(&config.web.telemetry_path));
     // The state file comes before the listeners, so that a second process reports the file, not the
     // port.
-    let (state_file, mut state) = open_state(&config, announce.is_some(), &instruments)?;
-    if announce.is_some() {
+    let (state_file, mut state) = open_state(&config, is_demo, &instruments)?;
+    if is_demo {
         state.get_or_insert_with(demo::state);
-    } else {
-        log_warnings(&config);
     }
     let listeners = listen::bind(&config.web.listen_addresses).context("web.listen_addresses")?;
     let client = Client::new(&config.api, Arc::clone(&instruments))?;
-    if let Some(announce) = announce {
-        announce(&config, &web_file, &listeners);
+    if is_demo {
+        demo::announce(&config, &web_file, &listeners);
     }
 
     let (stop, mut tasks) = (CancellationToken::new(), JoinSet::new());
-    let kept = (state_file, state);
-    let poller = poller(&config, client, kept, &instruments, &mut tasks);
+    let (settings, kept) = (config.settings.clone(), (state_file, state));
+    let (poller, saving) = poller(client, settings, GlobSet::empty(), kept, &instruments);
+    if let Some(saving) = saving {
+        tasks.spawn(saving);
+    }
     let (current, alive) = publish::start(poller, &instruments, stop.clone(), &mut tasks)?;
     let state = Arc::new(AppState {
         current,
@@ -87,7 +80,11 @@ fn start(
         instruments: Arc::clone(&instruments),
         clock: Clock::system(),
         telemetry_path: config.web.telemetry_path.0.clone(),
-        api: announce.map_or_else(|| api_host(&config), |_| "the demo".into()),
+        api: if is_demo {
+            "the demo".into()
+        } else {
+            api_host(&config)
+        },
     });
     let description = &web_file.description;
     if !description.is_empty() {
@@ -119,27 +116,4 @@ fn observe(event: Event, instruments: &Instruments) {
             instruments.web_config_changed(Err(failure));
         }
     }
-}
-
-/// Makes the poller, and starts the task that saves its state.
-fn poller(
-    config: &Config,
-    client: Client,
-    (state_file, state): (Option<StateFile>, Option<SavedState>),
-    instruments: &Arc<Instruments>,
-    tasks: &mut JoinSet<()>,
-) -> Poller<Client> {
-    let saver = state_file.map(|file| {
-        let (saver, saving) = Saver::new(file, Arc::clone(instruments));
-        tasks.spawn(saving);
-        saver
-    });
-    Poller::new(
-        client,
-        Arc::new(config.settings.clone()),
-        GlobSet::empty(),
-        (state, saver),
-        Clock::system(),
-        Arc::clone(instruments),
-    )
 }

@@ -264,7 +264,7 @@ fn once_that_is_stopped_saves_and_prints_what_it_has_read() {
             printed.contains("translation_completion_ratio{repo=\"owner/repo-1\""),
             "{printed}"
         );
-        let said = format!("stopped by SIG{signal} after 1 of 2 repositories");
+        let said = format!("stopped by SIG{signal} before every repository was read");
         assert!(printed.contains(&said), "{printed}");
 
         api.heal();
