@@ -27,7 +27,7 @@ use crate::{
     diagnosis::Finding,
     domain::{
         TranslationProblem,
-        document::{Cause, Row, Translation, View},
+        document::{Row, Translation, View},
         polling::PollOutcome,
     },
     support::{clock::DAY, escape::is_unprintable},
@@ -37,7 +37,7 @@ use console::{Term, colors_enabled};
 use order::Order;
 use since::{changed, gain};
 use std::sync::Arc;
-use words::{days, due, expected, marks, moment, more, named, of_target, percent, span};
+use words::{due, expected, marks, moment, more, named, of_target, percent, span};
 
 /// The maximum number of translations to act on that are named.
 const MOST_ACTIONS: usize = 20;
@@ -61,7 +61,6 @@ impl Report<'_> {
     /// Says whether everything is ready, below the translations that are not.
     pub fn gate(&self) -> String {
         let (sentence, _) = answer(&self.view, self.findings);
-        let whose = |row: &Row, one: &Translation| format!("{} of {}", one.code(), row.name());
         let below = self.actions(&[], whose).into_iter();
         let below = below.map(|line| format!("    {line}\n"));
         format!("{}{sentence}", below.collect::<String>())
@@ -93,7 +92,7 @@ impl Report<'_> {
     /// Returns the date of a repository that is not ready.
     fn due(&self, row: &Row) -> Option<String> {
         let (at, now) = (row.totals().due?, self.view.document.taken_at);
-        Some(format!("due {}, {}", due(at, now), days(at, now)))
+        Some(format!("due {}", due(at, now)))
     }
 
     /// Describes the translations of a repository that are not ready. `whose` names them.
@@ -120,7 +119,7 @@ impl Report<'_> {
         actions.truncate(MOST_ACTIONS);
         let lines = actions.into_iter().map(|(row, one)| {
             let due = one.target().due;
-            let due = due.map(|at| format!(", due {}, {}", words::due(at, now), days(at, now)));
+            let due = due.map(|at| format!(", due {}", words::due(at, now)));
             let idle = one.known_progress().map(|at| now.since(at));
             let idle = idle.filter(|idle| *idle >= DAY);
             let idle = idle.map(|idle| format!(", no progress for {}", span(idle)));
@@ -141,17 +140,18 @@ impl Report<'_> {
         let cut_short = last.and_then(PollOutcome::cut_short);
         let cut_short = cut_short.map(|failure| format!("{}; {}", failure.what, failure.hint));
         let causes = self.view.causes().into_iter();
-        let causes = causes.map(
-            |Cause {
-                 repositories,
-                 failure,
-             }| {
-                let names = named(repositories).unwrap_or_default();
-                format!("{names}: {}; {}", failure.what, failure.hint)
-            },
-        );
+        let causes = causes.map(|cause| {
+            let (names, failure) = (named(cause.repositories), cause.failure);
+            let names = names.unwrap_or_default();
+            format!("{names}: {}; {}", failure.what, failure.hint)
+        });
         cut_short.into_iter().chain(causes).collect()
     }
+}
+
+/// Names a translation.
+fn whose(row: &Row, one: &Translation) -> String {
+    format!("{} of {}", one.code(), row.name())
 }
 
 /// Makes `text` safe for one line of a terminal or a document: replaces every character that a

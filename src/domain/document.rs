@@ -17,7 +17,7 @@ pub use judge::{ESTIMATE_NEEDS, Judge};
 pub use selection::Selection;
 pub use totals::Totals;
 pub use verdict::{Doubt, Verdict};
-pub use view::{Cause, View, furthest_first, languages, translations};
+pub use view::{Cause, View, languages, translations};
 
 use super::{
     Completion, Defects, Failure, Language, Repository, Settings, State, TranslationProblem,
@@ -25,7 +25,7 @@ use super::{
     targets::{Target, TargetEntry},
 };
 use crate::support::clock::Timestamp;
-use std::sync::Arc;
+use std::{cmp::Ordering, sync::Arc};
 
 /// The account as of one publication.
 #[derive(Debug, Clone)]
@@ -237,7 +237,10 @@ impl Row {
     pub fn unready(&self) -> Vec<&Translation> {
         let translations = self.translations().iter();
         let mut unready: Vec<_> = translations.filter(|one| one.is_unready()).collect();
-        furthest_first(&mut unready, |one| one.gap());
+        unready.sort_by(|one, other| {
+            let gaps = other.gap().partial_cmp(&one.gap());
+            gaps.unwrap_or(Ordering::Equal)
+        });
         unready
     }
 

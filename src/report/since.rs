@@ -3,6 +3,7 @@
 
 use super::{
     answer::counts,
+    whose,
     words::{date, named, percent, whole},
 };
 use crate::{
@@ -127,28 +128,30 @@ pub fn changed(view: &View<'_>, since: Option<&Since>) -> Option<String> {
         .filter_map(|(_, one)| Some(one.earlier?.at));
     let week = readings.min().filter(|at| now.since(*at) >= DAY);
     let at = since.map_or(week, |since| Some(since.taken_at))?;
-    let affected = |words, has: &dyn Fn(&Translation, Option<f64>) -> bool| {
+    let state = |row: &Row, one: &Translation| {
+        let became = one.became(earlier(since, row, one), at);
+        became.or_else(|| {
+            one.has(TranslationProblem::Regressed)
+                .then_some("regressed")
+        })
+    };
+    let affected = |words, wanted| {
         let affected = translations.clone();
-        let affected = affected.filter(|(row, one)| has(one, earlier(since, row, one)));
+        let affected = affected.filter(|(row, one)| state(row, one) == Some(wanted));
         let affected = affected.map(|(row, one)| {
             let (ratio, gain) = (percent(one.ratio), gain(since, row, one));
-            format!("{} of {} {ratio}{gain}", one.code(), row.name())
+            format!("{} {ratio}{gain}", whose(row, one))
         });
         let affected: Vec<_> = affected.collect();
         (affected.len(), words, named(affected))
     };
-    let became = |words, state| {
-        affected(words, &|one, earlier| {
-            one.became(earlier, at) == Some(state)
-        })
-    };
     let unlisted = since.map_or_else(Vec::new, |since| since.unlisted(view));
     let changes = counts([
-        affected("fell", &|one, _| one.has(TranslationProblem::Regressed)),
-        became("became overdue", "overdue"),
-        became("no longer ready", "unready"),
+        affected("fell", "regressed"),
+        affected("became overdue", "overdue"),
+        affected("no longer ready", "unready"),
         (unlisted.len(), "no longer listed", named(unlisted)),
-        became("became ready", "ready"),
+        affected("became ready", "ready"),
     ]);
     let changes = changes.unwrap_or_else(|| "nothing became ready or overdue, or fell".to_owned());
     Some(format!("Since {}: {changes}.", date(at, now)))

@@ -2,12 +2,12 @@
 //! answer, what to act on first, and the failures.
 
 use super::{
-    Report, Terminal, cell,
+    Report, Terminal, cell, whose,
     words::{fraction, percent},
 };
 use crate::domain::{
     TranslationProblem,
-    document::{Row, Totals, Translation},
+    document::{Row, Totals},
 };
 use console::{Color, measure_text_width, style};
 
@@ -28,7 +28,6 @@ pub fn table(report: &Report<'_>, terminal: Terminal) -> String {
         text += "\n";
     }
     text.extend(report.answer().iter().map(sentence));
-    let whose = |row: &Row, one: &Translation| format!("{} of {}", one.code(), row.name());
     let actions = report.actions(TranslationProblem::ALL, whose);
     for (heading, items) in [
         ("Act first", actions),

@@ -23,12 +23,9 @@ pub fn date(at: Timestamp, now: Timestamp) -> String {
     at.strftime(if is_this_year { "%-d %B" } else { "%-d %B %Y" })
 }
 
-/// Formats a date of a target, with the time of day if it is not the end of the day.
+/// Formats the date of a target as `24 December, 12 days left`.
 pub fn due(due: Timestamp, now: Timestamp) -> String {
-    match due.strftime("%T").as_str() {
-        "23:59:59" => date(due, now),
-        _ => format!("{} {}", date(due, now), due.strftime("%H:%M UTC")),
-    }
+    format!("{}, {}", date(due, now), days(due, now))
 }
 
 /// Formats a time as `2026-12-24 18:00 UTC`.
@@ -179,15 +176,10 @@ mod tests {
     }
 
     #[test]
-    fn a_date_names_its_year_and_its_time_only_where_they_say_something() {
+    fn a_date_names_its_year_unless_that_is_the_current_one() {
         let at = |text: &str| Timestamp::parse(text).unwrap();
         let now = at("2026-11-23T12:00:00Z");
-        for (time, expected) in [
-            ("2026-12-02T23:59:59Z", "2 December"),
-            ("2026-12-02T18:05:00Z", "2 December 18:05 UTC"),
-            ("2027-01-31T23:59:59Z", "31 January 2027"),
-        ] {
-            assert_eq!(due(at(time), now), expected);
-        }
+        assert_eq!(date(at("2026-12-02T23:59:59Z"), now), "2 December");
+        assert_eq!(date(at("2027-01-31T18:05:00Z"), now), "31 January 2027");
     }
 }

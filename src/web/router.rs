@@ -5,7 +5,7 @@ use crate::{diagnosis, server::protect, support::humanize::Rough};
 use axum::{
     Router,
     extract::{MatchedPath, Request, State},
-    http::{Method, StatusCode},
+    http::StatusCode,
     middleware::{Next, from_fn_with_state},
     response::{IntoResponse, Response},
     routing::get,
@@ -22,16 +22,14 @@ const LONGEST_SILENCE: Duration = Duration::from_secs(60);
 pub fn router(state: &Arc<AppState>) -> Router {
     let probes = Router::new()
         .route("/-/healthy", get(healthy))
-        .route("/-/ready", get(ready))
-        .method_not_allowed_fallback(method_not_allowed);
+        .route("/-/ready", get(ready));
     let covered = Router::new()
         .route("/", get(page::show))
         .route("/translations.json", get(translations::json))
         .route("/translations.csv", get(translations::csv))
         .layer(CompressionLayer::new().quality(CompressionLevel::Fastest))
         .route(&state.telemetry_path, get(scrape::scrape))
-        .fallback(not_found)
-        .method_not_allowed_fallback(method_not_allowed);
+        .fallback(not_found);
     protect(covered, probes)
         .layer(from_fn_with_state(Arc::clone(state), count))
         .with_state(Arc::clone(state))
@@ -54,12 +52,6 @@ async fn count(
 async fn not_found(State(state): State<Arc<AppState>>) -> Response {
     let message = format!("nothing here; see / and {}\n", state.telemetry_path);
     (StatusCode::NOT_FOUND, message).into_response()
-}
-
-/// Responds with 405. The router adds the Allow header.
-async fn method_not_allowed(method: Method) -> Response {
-    let message = format!("{method} is not allowed here; see the Allow header\n");
-    (StatusCode::METHOD_NOT_ALLOWED, message).into_response()
 }
 
 /// Responds according to the heartbeat that also feeds systemd's watchdog.

@@ -2,12 +2,7 @@
 
 use super::{Departed, Document, Row, Selection, Totals, Translation};
 use crate::domain::{Failure, Reason, targets::TargetEntry};
-use std::{
-    borrow::Cow,
-    cmp::{Ordering, Reverse},
-    collections::BTreeMap,
-    sync::Arc,
-};
+use std::{borrow::Cow, cmp::Reverse, collections::BTreeMap, sync::Arc};
 
 /// The chosen rows of a document with their chosen translations.
 ///
@@ -181,9 +176,4 @@ pub fn languages<'a>(
         totals.add(translation);
     }
     languages.into_iter().collect()
-}
-
-/// Sorts by the gap to the target, the largest first. Items without a completion come last.
-pub fn furthest_first<T>(items: &mut [T], gap: impl Fn(&T) -> Option<f64>) {
-    items.sort_by(|one, other| gap(other).partial_cmp(&gap(one)).unwrap_or(Ordering::Equal));
 }
