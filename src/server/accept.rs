@@ -4,7 +4,7 @@ use crate::server::{Server, connection, follower::follow};
 use std::{io, time::Duration};
 use tokio::{
     net::TcpListener,
-    time::{sleep, timeout},
+    time::{Instant, sleep, timeout},
 };
 use tokio_util::task::TaskTracker;
 
@@ -14,6 +14,9 @@ const DRAIN_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// The pause after a failed accept. Its cause, such as too many open files, may last.
 const RETRY_DELAY: Duration = Duration::from_secs(1);
+
+/// The shortest time between two log lines about failed accepts.
+const LOG_EVERY: Duration = Duration::from_secs(60);
 
 /// Accepts connections until `server.stop` is cancelled, then drains for up to 3 seconds.
 /// Connections that are still open after that end with the runtime.
@@ -34,6 +37,7 @@ pub async fn run(listeners: Vec<TcpListener>, server: Server) {
 
 async fn accept(listener: TcpListener, server: Server, tasks: TaskTracker) {
     let mut in_a_row = 0;
+    let mut logged: Option<Instant> = None;
     loop {
         match listener.accept().await {
             Ok((stream, peer)) => {
@@ -49,7 +53,10 @@ async fn accept(listener: TcpListener, server: Server, tasks: TaskTracker) {
             // The client left before its connection was accepted.
             Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
             Err(error) => {
-                tracing::warn!(%error, "cannot accept a connection; trying again in a second");
+                if logged.is_none_or(|at| at.elapsed() >= LOG_EVERY) {
+                    logged = Some(Instant::now());
+                    tracing::warn!(%error, "cannot accept connections; trying again each second");
+                }
                 sleep(RETRY_DELAY).await;
             }
         }
