@@ -1,5 +1,6 @@
 //! Files that are replaced in one step.
 
+use rustix::fs::{AtFlags, CWD, StatxAttributes, StatxFlags, statx};
 use std::{
     fs::{self, File, Permissions},
     io::{self, ErrorKind, Write},
@@ -55,6 +56,11 @@ pub fn check_replace(path: &Path) -> io::Result<()> {
     match fs::metadata(&path) {
         Ok(found) if found.is_dir() => Err(ErrorKind::IsADirectory.into()),
         Ok(found) if !found.is_file() => Ok(()),
+        // A container can have a file mounted alone.
+        Ok(_) if is_mounted(&path) => Err(io::Error::new(
+            ErrorKind::ResourceBusy,
+            "the file is mounted alone; mount its folder",
+        )),
         _ => tempfile::tempfile_in(folder_of(&path)).map(drop),
     }
 }
@@ -77,6 +83,11 @@ pub fn replace_by_way_of(
     // Some network and user-space filesystems cannot sync folders.
     let _ = File::open(folder_of(path)).and_then(|folder| folder.sync_all());
     Ok(())
+}
+
+fn is_mounted(path: &Path) -> bool {
+    let found = statx(CWD, path, AtFlags::empty(), StatxFlags::empty());
+    found.is_ok_and(|found| found.stx_attributes.contains(StatxAttributes::MOUNT_ROOT))
 }
 
 fn folder_of(path: &Path) -> &Path {
