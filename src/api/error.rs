@@ -62,10 +62,13 @@ impl RequestFailure {
             // Without a body, such as 101.
             _ => Reason::NotJson,
         };
-        let failure = Self {
+        let mut failure = Self {
             status: Some(status),
-            ..Self::new(reason, format!("the API answered {status}"))
+            ..Self::new(reason, answered(status))
         };
+        if reason == Reason::ClientError && failure.is_momentary() {
+            failure.hint = hint(Reason::ServerError).into();
+        }
         Self {
             hold: retry_after.filter(|_| failure.is_refusal()),
             ..failure
@@ -120,7 +123,7 @@ pub fn refused(
         }
         _ => RequestFailure::status(status, wait),
     };
-    failure.what = format!("the API answered {status}");
+    failure.what = answered(status);
     let is_html = body.trim_ascii_start().starts_with(b"<");
     let said = match location(url, headers).filter(|_| status.is_redirection()) {
         Some(to) => Some((", which points to ", to)),
@@ -146,6 +149,13 @@ pub fn refused(
         failure.hint = hint(Reason::NotJson).into();
     }
     failure
+}
+
+fn answered(status: StatusCode) -> String {
+    let reason = status.canonical_reason().unwrap_or_default();
+    format!("the API answered {} {reason}", status.as_u16())
+        .trim_end()
+        .to_owned()
 }
 
 /// Returns the address that the API redirects to, without the parts that may hold secrets.
