@@ -10,7 +10,7 @@ use crate::{
     support::clock::Clock,
 };
 use anyhow::Context as _;
-use std::{io::Write as _, sync::Arc};
+use std::sync::Arc;
 use tokio::net::TcpListener;
 
 pub async fn demo(mut options: Options) -> Result<(), RunError> {
@@ -57,12 +57,9 @@ pub fn announce(config: &Config, web_file: &WebConfigFile, listeners: &[TcpListe
     }
     let addresses = addresses.join(", ");
     // The demo serves even if stdout is closed.
-    let _ = print(|stdout| {
-        writeln!(
-            stdout,
-            "The demo is served at {addresses} (Ctrl-C stops it)"
-        )
-    });
+    let _ = print(&format!(
+        "The demo is served at {addresses} (Ctrl-C stops it)\n"
+    ));
     let base_url = config.api.base_url();
     tracing::info!(%base_url, "serving the demo API; it accepts any key");
 }

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     api::Client,
-    cli::{Destination, Once},
+    cli::Once,
     config::{Config, Options, Text},
     diagnosis::{self, Finding, ProblemKind},
     domain::{
@@ -89,7 +89,7 @@ pub async fn once(options: &Options, arguments: Once) -> Result<(), RunError> {
         instruments,
     });
     let (printed, outputs) = (Arc::clone(&results), arguments.outputs.clone());
-    let print = move || print(&printed, &outputs);
+    let print = move || printed.print(&outputs);
     tokio::select! {
         finished = finish(saving, drawn, print) => finished?,
         signal = give_up(signal, &mut signals) => {
@@ -145,15 +145,6 @@ pub fn diagnose(chosen: &View<'_>, instruments: &Instruments) -> Vec<Finding> {
     findings.retain(|finding| finding.kind != ProblemKind::PollsOverrun);
     instruments.publish(diagnosis::problems(&findings, chosen.document, now));
     findings
-}
-
-/// Writes every output, even if another one cannot be written. Returns the first error.
-fn print(results: &Results, outputs: &[Destination]) -> anyhow::Result<()> {
-    let mut done = Ok(());
-    for output in outputs {
-        done = done.and(results.output(output));
-    }
-    done
 }
 
 /// Clears the progress bar, prints the result and waits until the state is saved. A disk that hangs

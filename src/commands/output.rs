@@ -18,7 +18,7 @@ use crate::{
 };
 use anyhow::Context as _;
 use std::{
-    io::{self, IsTerminal as _, Write},
+    io::{self, IsTerminal as _},
     path::Path,
     sync::Arc,
 };
@@ -76,8 +76,14 @@ impl Results {
         }
     }
 
+    /// Writes every output, even if another one cannot be written. Returns the first error.
+    pub fn print(&self, outputs: &[Destination]) -> anyhow::Result<()> {
+        let written = outputs.iter().map(|output| self.output(output));
+        written.fold(Ok(()), Result::and)
+    }
+
     /// Writes the result in one format to a file or stdout.
-    pub fn output(&self, Destination { format, path }: &Destination) -> anyhow::Result<()> {
+    fn output(&self, Destination { format, path }: &Destination) -> anyhow::Result<()> {
         let Some(path) = path else {
             let mut text = self.render(*format, Terminal::of_stdout());
             // The table has colours, and replaces such characters itself.
@@ -85,7 +91,7 @@ impl Results {
                 // CSV begins with a byte order mark, and its lines end in CRLF.
                 text = printable(text.replace("\r\n", "\n").trim_start_matches('\u{feff}'));
             }
-            return print(|stdout| stdout.write_all(text.as_bytes()));
+            return print(&text);
         };
         // The terminal of stdout says nothing about the readers of a file.
         let text = self.render(*format, Terminal::NONE);

@@ -1,12 +1,13 @@
-//! Printing on stdout and stderr.
+//! Printing on stdout.
 
 use anyhow::Context as _;
-use std::io::{self, StdoutLock, Write as _};
+use std::io::{self, Write as _};
 
 /// Prints on stdout. Ignores a closed pipe: a reader such as `head` has seen enough.
-pub fn print(write: impl FnOnce(&mut StdoutLock<'_>) -> io::Result<()>) -> anyhow::Result<()> {
+pub fn print(text: &str) -> anyhow::Result<()> {
     let mut stdout = io::stdout().lock();
-    match write(&mut stdout).and_then(|()| stdout.flush()) {
+    let written = stdout.write_all(text.as_bytes());
+    match written.and_then(|()| stdout.flush()) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         printed => printed.context("cannot print the result"),
     }
