@@ -10,7 +10,7 @@ use reqwest::{
     header::{HeaderMap, LOCATION},
 };
 use serde::Deserialize;
-use std::{borrow::Cow, time::Duration};
+use std::time::Duration;
 
 /// The hint for a listing with a bad cursor.
 pub const CURSOR_HINT: &str = "the listing of the API is broken: report it to the API's operators";
@@ -25,7 +25,7 @@ pub struct RequestFailure {
     /// The failure in words, such as `the API answered 503 Service Unavailable`.
     pub what: String,
     /// The next step for the operator.
-    pub hint: Cow<'static, str>,
+    pub hint: &'static str,
     /// The status of the response, if there was one.
     pub status: Option<StatusCode>,
     /// The hold that Retry-After demands of all requests.
@@ -37,15 +37,14 @@ impl RequestFailure {
         Self {
             reason,
             what: what.into(),
-            hint: hint(reason).into(),
+            hint: hint(reason),
             status: None,
             hold: None,
         }
     }
 
     #[must_use]
-    pub fn hint(self, hint: impl Into<Cow<'static, str>>) -> Self {
-        let hint = hint.into();
+    pub fn hint(self, hint: &'static str) -> Self {
         Self { hint, ..self }
     }
 
@@ -93,7 +92,7 @@ impl RequestFailure {
     pub fn dated(&self, since: Timestamp) -> Failure {
         Failure {
             reason: Some(self.reason),
-            ..Failure::new(self.what.as_str(), self.hint.clone(), since)
+            ..Failure::new(self.what.as_str(), self.hint, since)
         }
     }
 }
@@ -146,7 +145,7 @@ pub fn refused(
     if is_html && !is_of_api {
         // A firewall, a login or a website answers in place of the API.
         failure.reason = Reason::NotJson;
-        failure.hint = hint(Reason::NotJson).into();
+        failure.hint = hint(Reason::NotJson);
     }
     failure
 }

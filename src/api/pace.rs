@@ -37,8 +37,8 @@ const CATCH_UP: Duration = Duration::from_millis(10);
 pub struct Pace {
     /// Guards the rate and the hold; never held across an await.
     state: Mutex<Pacing>,
-    /// The time at which the last request was due. Requests queue for this lock; a cancelled request leaves
-    /// the queue without a permit.
+    /// The time at which the last request was due. Requests queue for this lock; a cancelled
+    /// request leaves the queue without a permit.
     last_permit: tokio::sync::Mutex<Option<Instant>>,
 }
 

@@ -53,8 +53,8 @@ fn intercept(matcher: &Matcher, url: &str) -> Option<Intercept> {
 /// Names the proxy in the failure of a connection that may be its fault.
 pub fn blame(proxy: &str, failure: &mut RequestFailure) {
     if matches!(failure.reason, Reason::Connect | Reason::Tls) {
-        failure.what = format!("{} (through the proxy {proxy})", failure.what);
-        failure.hint += "; check HTTPS_PROXY, too: the proxy must let requests to the API pass";
+        let through = format!(" (through the proxy {proxy}: check HTTPS_PROXY, too)");
+        failure.what += &through;
     }
 }
 

@@ -370,7 +370,7 @@ impl<'a, A: Api> Poll<'a, A> {
             }
             _ => return Ok(()),
         };
-        let failure = Failure::new(what, failure.hint.clone(), self.poller.clock.now());
+        let failure = Failure::new(what, failure.hint, self.poller.clock.now());
         Err(Stop { reason, failure })
     }
 
