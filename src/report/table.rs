@@ -19,7 +19,8 @@ const WIDE: usize = 60;
 /// Lays out the repositories, the answer, what to act on and the failures.
 pub fn table(report: &Report<'_>, terminal: Terminal) -> String {
     let width = usize::from(terminal.width);
-    let sentence = |text: &String| wrapped(cell(text).split(' '), " ", 2, width) + "\n";
+    let sentence =
+        |text: &String, indent| wrapped(cell(text).split(' '), " ", indent, width) + "\n";
     let rows = report.rows();
     let mut text = String::new();
     if !rows.is_empty() {
@@ -27,7 +28,7 @@ pub fn table(report: &Report<'_>, terminal: Terminal) -> String {
         text.extend(rows.iter().map(|row| line(report, row, terminal)));
         text += "\n";
     }
-    text.extend(report.answer().iter().map(sentence));
+    text.extend(report.answer().iter().map(|text| sentence(text, 2)));
     let actions = report.actions(TranslationProblem::ALL, whose);
     for (heading, items) in [
         ("Act first", actions),
@@ -35,7 +36,7 @@ pub fn table(report: &Report<'_>, terminal: Terminal) -> String {
     ] {
         if !items.is_empty() {
             text = text + "\n" + heading + ":\n";
-            text.extend(items.iter().map(|item| format!("  {}", sentence(item))));
+            text.extend(items.iter().map(|item| format!("  {}", sentence(item, 4))));
         }
     }
     text.lines().map(ended).collect()

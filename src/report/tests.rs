@@ -498,9 +498,9 @@ fn table_and_markdown_name_what_to_act_on_first() {
     let expected = "
 Act first:
   ✗ de of acme/app: 60 of 95, due 11 November, 3 days overdue, expected: known
-  on 17 November
-  ✗ fr of acme/app: 40 of 95, due 13 November, 22 h overdue, expected: known on
-  17 November
+    on 17 November
+  ✗ fr of acme/app: 40 of 95, due 13 November, 22 h overdue, expected: known
+    on 17 November
 ";
     assert!(text.ends_with(expected), "{text}");
     assert!(text.contains("fr 40%✗  de 60%✗  it 70%\n"), "{text}");
