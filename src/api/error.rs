@@ -66,7 +66,7 @@ impl RequestFailure {
             ..Self::new(reason, answered(status))
         };
         if reason == Reason::ClientError && failure.is_momentary() {
-            failure.hint = hint(Reason::ServerError).into();
+            failure.hint = hint(Reason::ServerError);
         }
         Self {
             hold: retry_after.filter(|_| failure.is_refusal()),
