@@ -118,7 +118,6 @@ fn settings(layers: &Layers, sections: &Sections, targets: Targets) -> Settings 
     Settings {
         interval: *poll.interval,
         stale_after: poll.stale_after(),
-        requests_per_second: api.requests_per_second(),
         concurrency: *api.concurrency as usize,
         max_attempts: 4,
         max_repositories: 200_000,

@@ -114,7 +114,6 @@ pub fn findings(view: &View<'_>, facts: &Facts, now: Timestamp) -> Vec<Finding> 
             document.rows.len(),
             document.filtered,
             document.unnamed,
-            &document.settings.filter,
         ));
         findings.extend(data::unused_targets(view));
     }

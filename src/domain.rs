@@ -143,12 +143,6 @@ pub struct Stop {
     pub failure: Failure,
 }
 
-impl Stop {
-    pub fn is_outage(&self) -> bool {
-        self.reason != PollFailure::Listing
-    }
-}
-
 macro_rules! labels {
     (
         $(#[$doc:meta])*

@@ -209,7 +209,6 @@ pub fn settings() -> Settings {
     Settings {
         interval: Duration::from_secs(300),
         stale_after: Duration::from_secs(3600),
-        requests_per_second: Some(10.0),
         concurrency: 1,
         max_attempts: 1,
         max_repositories: 1000,

@@ -5,7 +5,6 @@ use crate::{
     domain::{
         Defects, Failure, Operation, Reason, Scale, State,
         document::{Document, View},
-        filter::Filter,
         polling::{PollOutcome, PollStatus},
     },
     support::{
@@ -13,16 +12,13 @@ use crate::{
         humanize::{counted, grouped, repositories},
     },
 };
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    time::Duration,
-};
+use std::{collections::BTreeSet, time::Duration};
 
 /// The hint for a listing that has lost most repositories.
 const CHECK_ACCOUNT: &str = "check that the key belongs to the right account; \
      if the repositories were removed on purpose, there is nothing to do";
 
-/// The maximum number of repositories that a finding names.
+/// The maximum number of languages that a finding names.
 const MOST_NAMED: usize = 10;
 
 /// The minimum time for which a listed repository may fail before its first read.
@@ -79,12 +75,7 @@ pub(super) fn failing(view: &View<'_>) -> Option<Finding> {
 }
 
 /// Returns the reason why no repository is shown, if none is.
-pub fn nothing_selected(
-    shown: usize,
-    filtered: usize,
-    unnamed: usize,
-    filter: &Filter,
-) -> Option<Finding> {
+pub fn nothing_selected(shown: usize, filtered: usize, unnamed: usize) -> Option<Finding> {
     if shown > 0 {
         return None;
     }
@@ -105,12 +96,7 @@ pub fn nothing_selected(
                 "The filters leave out every repository, {} in all",
                 grouped(all)
             ),
-            if filter.private {
-                "change filter.include or filter.exclude"
-            } else {
-                "change filter.include, filter.exclude or filter.private; if the API leaves out \
-                 private where it is false, set api.omits_zeros to true"
-            },
+            "change filter.include, filter.exclude or filter.private",
         ),
     };
     Some(Finding::new(ProblemKind::NoRepositories, what, hint))
@@ -190,32 +176,23 @@ pub(super) fn omitted_zeros(document: &Document) -> Option<Finding> {
 
 /// Returns a finding if languages have left repositories that are still listed.
 pub(super) fn languages_gone(view: &View<'_>) -> Option<Finding> {
-    let mut gone = BTreeMap::<_, Vec<_>>::new();
-    for one in view.departed() {
-        let codes = gone.entry(&one.repository).or_default();
-        codes.push(&*one.language);
-    }
+    let gone = view.departed();
+    let mut gone: Vec<_> = gone
+        .map(|one| format!("{} of {}", one.language, one.repository))
+        .collect();
     if gone.is_empty() {
         return None;
     }
-    let all = gone.values().map(Vec::len).sum();
-    let what = format!(
-        "{} of {} left within a day, although their repositories are still listed",
-        counted(all, "language", "languages"),
-        repositories(gone.len())
-    );
-    let named = gone.iter().take(MOST_NAMED);
-    let mut named: Vec<_> = named
-        .map(|(repo, codes)| format!("{repo}: {}", codes.join(", ")))
-        .collect();
+    let all = counted(gone.len(), "language", "languages");
+    let what = format!("{all} left within a day, although their repositories are still listed");
     if let more @ 1.. = gone.len().saturating_sub(MOST_NAMED) {
-        named.push(format!("{} more", repositories(more)));
+        gone.truncate(MOST_NAMED);
+        gone.push(format!("{} more", grouped(more)));
     }
     let hint = "if nobody removed them, ask the API's operators; they go on where they left if \
                 they come back within 30 days";
     Some(Finding {
-        repositories: gone.len(),
-        detail: Some(named.join("; ").into()),
+        detail: Some(gone.join(", ").into()),
         ..Finding::new(ProblemKind::LanguagesGone, what, hint)
     })
 }
@@ -227,10 +204,7 @@ pub(super) fn rate_limited(status: &PollStatus) -> Option<Finding> {
     if last.read == 0 || last.is_outage() || !last.is_limited {
         return None;
     }
-    let what = format!(
-        "The API limits the rate of requests (429 or 503): the last poll sent {:.1} a second",
-        last.requests_per_second()
-    );
+    let what = "The API refuses requests (429 or 503), which slowed the last poll";
     let hint = "set api.requests_per_second to what the API allows, and raise poll.interval if \
                 polls then take longer";
     Some(Finding::new(ProblemKind::RateLimited, what, hint))

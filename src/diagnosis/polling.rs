@@ -3,13 +3,10 @@
 use super::{Finding, ProblemKind, Severity};
 use crate::{
     domain::{
-        PollFailure, State,
+        PollFailure,
         document::{Document, View},
     },
-    support::{
-        clock::Timestamp,
-        humanize::{counted, grouped, repositories},
-    },
+    support::clock::Timestamp,
 };
 use std::time::Duration;
 
@@ -47,7 +44,7 @@ pub(super) fn last_failed(view: &View<'_>, now: Timestamp) -> Option<Finding> {
     };
     let held_until = document.status.held_until.filter(|until| *until > now);
     let held = held_until.map(|until| format!(", which holds all requests until {until}"));
-    let what = format!("{what}{}; {}", held.unwrap_or_default(), shown(view));
+    let what = format!("{what}{}", held.unwrap_or_default());
     Some(Finding {
         severity: Severity::Error,
         since: document.status.failing_since.or(Some(failure.since)),
@@ -67,18 +64,6 @@ pub(super) fn has_lasted(document: &Document, now: Timestamp) -> bool {
     since.is_some_and(|since| now.since(since) > may_fail)
 }
 
-/// Returns a clause about the data that are shown after an incomplete poll.
-fn shown(view: &View<'_>) -> String {
-    match view.unread() {
-        unread if unread == view.rows.len() => "there are no data to show".to_owned(),
-        0 => "unread repositories are shown as they were before".to_owned(),
-        unread => format!(
-            "{} no data to show, other unread ones are shown as they were before",
-            counted(unread, "repository has", "repositories have")
-        ),
-    }
-}
-
 /// Returns the first finding that a headline must not hide; without one, the state of polling.
 pub fn headline(findings: &[Finding], view: &View<'_>) -> String {
     let mut findings = findings.iter();
@@ -86,7 +71,7 @@ pub fn headline(findings: &[Finding], view: &View<'_>) -> String {
     grave.map_or_else(|| progress(view), |finding| finding.what.clone())
 }
 
-/// Returns the progress of the first poll, or the result of the last one.
+/// Returns the result of the last poll.
 pub fn progress(view: &View<'_>) -> String {
     let document = view.document;
     if document.is_complete() {
@@ -95,17 +80,10 @@ pub fn progress(view: &View<'_>) -> String {
     if document.status.last.is_some() {
         return "The last poll did not read everything".to_owned();
     }
-    let begins = "The first poll has not ended yet";
-    let all = view.rows.len();
-    if all == 0 {
-        return begins.to_owned();
-    }
-    let read = view.count(|row| row.state == State::Fresh);
-    format!("{begins}: {} of {} read", grouped(read), repositories(all))
+    "The first poll has not ended yet".to_owned()
 }
 
-/// Returns a finding if the last poll took longer than the interval. More requests help only if the
-/// configured rate held it up, and not the API.
+/// Returns a finding if the last poll took longer than the interval.
 pub(super) fn overrun(document: &Document) -> Option<Finding> {
     let last = document.status.last.as_ref()?;
     let settings = &document.settings;
@@ -117,12 +95,6 @@ pub(super) fn overrun(document: &Document) -> Option<Finding> {
     let took = humantime::format_duration(Duration::from_secs(last.duration.as_secs() + 1));
     let interval = humantime::format_duration(settings.interval);
     let what = format!("The last poll took {took}, longer than poll.interval ({interval})");
-    let kept = last.requests_per_second();
-    let is_paced = (settings.requests_per_second).is_some_and(|rate| kept >= 0.9 * rate);
-    let hint = if is_paced && !last.is_limited {
-        "raise poll.interval, or api.requests_per_second if the API allows it"
-    } else {
-        "raise poll.interval; the API, and not api.requests_per_second, limits the rate"
-    };
+    let hint = "raise poll.interval, or api.requests_per_second if the API allows it";
     Some(Finding::new(ProblemKind::PollsOverrun, what, hint))
 }

@@ -31,12 +31,8 @@ pub struct PollOutcome {
     pub read: usize,
     /// The number of repositories whose last request failed.
     pub failed: usize,
-    /// The number of requests that were answered or failed.
-    pub requests: u32,
     /// True if the API refused requests and thereby lowered their rate.
     pub is_limited: bool,
-    /// The last failure of a repository.
-    pub failure: Option<Failure>,
     /// The reason why the poll ended early, read nothing or could not list everything.
     pub stop: Option<Stop>,
 }
@@ -56,13 +52,8 @@ impl PollOutcome {
     /// Returns whether the API or the key failed as a whole. The failures of single repositories
     /// are then unknown.
     pub fn is_outage(&self) -> bool {
-        self.stop.as_ref().is_some_and(Stop::is_outage)
-    }
-
-    /// Returns the rate of requests that the poll kept, a second.
-    pub fn requests_per_second(&self) -> f64 {
-        let shortest = Duration::from_millis(1);
-        f64::from(self.requests) / self.duration.max(shortest).as_secs_f64()
+        let stop = self.stop.as_ref();
+        stop.is_some_and(|stop| stop.reason != PollFailure::Listing)
     }
 
     pub fn unread(&self) -> usize {

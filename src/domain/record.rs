@@ -30,8 +30,9 @@ pub struct Record {
     pub language: Arc<Language>,
     /// The completion of the last response, which may lie outside the scale.
     pub reported: Option<Completion>,
-    /// The last completion within the scale.
-    pub known: Option<Known>,
+    /// The last completion within the scale, and the progress clock: the time at which it was first
+    /// seen, last rose, or fell from complete, whichever came last.
+    pub known: Option<Reading>,
     /// The recent past, once the completion has changed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub past: Option<Box<Past>>,
@@ -39,15 +40,6 @@ pub struct Record {
     /// back continues its record.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub left_at: Option<Timestamp>,
-}
-
-/// A completion from 0 to the scale, as it was when it was reported.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Known {
-    pub completion: Completion,
-    /// The progress clock: the time at which the completion was first seen, last rose, or fell from
-    /// complete, whichever came last.
-    pub progress_at: Timestamp,
 }
 
 /// The parts of a record that exist only after a change.
@@ -92,13 +84,13 @@ impl Record {
 
     /// Returns the progress clock, or `None` if the completion is unknown.
     pub fn last_progress(&self, now: Timestamp) -> Option<Timestamp> {
-        Some(self.current()?.progress_at.min(now))
+        Some(self.current()?.at.min(now))
     }
 
     /// Returns whether the completion has changed, or was known before this time.
     pub fn was_known_before(&self, time: Timestamp) -> bool {
         let known = self.known.as_ref();
-        self.past.is_some() || known.is_some_and(|known| known.progress_at <= time)
+        self.past.is_some() || known.is_some_and(|known| known.at <= time)
     }
 
     /// Returns the fall while it is shown; `None` if the completion is unknown.
@@ -117,14 +109,14 @@ impl Record {
             Some(past) => past.previous.unwrap_or(past.latest),
             None => Reading {
                 completion: known.completion,
-                at: known.progress_at.max(now.week_start().saturating_sub(WEEK)),
+                at: known.at.max(now.week_start().saturating_sub(WEEK)),
             },
         })
     }
 
     /// Returns the known completion, if it is that of the last response.
-    fn current(&self) -> Option<Known> {
-        let is_current = |known: &Known| self.reported == Some(known.completion);
+    fn current(&self) -> Option<Reading> {
+        let is_current = |known: &Reading| self.reported == Some(known.completion);
         self.known.filter(is_current)
     }
 
@@ -147,13 +139,13 @@ impl Record {
                 Box::new(Past::standing(before, is_finished, now))
             });
             if !past.is_restart(before.completion, completion, scale, now) {
-                progress_at = before.progress_at;
+                progress_at = before.at;
             }
             past.observe(before.completion, completion, scale, now);
         }
-        self.known = Some(Known {
+        self.known = Some(Reading {
             completion,
-            progress_at,
+            at: progress_at,
         });
     }
 
@@ -175,8 +167,8 @@ impl Record {
 
 impl Past {
     /// Returns the past of a completion that has stood since its last progress.
-    pub fn standing(known: Known, is_finished: bool, now: Timestamp) -> Self {
-        let (week, began) = (now.week_start(), known.progress_at);
+    pub fn standing(known: Reading, is_finished: bool, now: Timestamp) -> Self {
+        let (week, began) = (now.week_start(), known.at);
         let completion = known.completion;
         let stood_at = |at| Reading {
             completion,
@@ -529,7 +521,7 @@ mod tests {
         polled.now = START;
         assert_eq!(polled.record.fall(START).unwrap().at, START);
         polled.read(Duration::ZERO, 30.0);
-        polled.record.known.as_mut().unwrap().progress_at = START.saturating_add(DAY);
+        polled.record.known.as_mut().unwrap().at = START.saturating_add(DAY);
         assert_eq!(polled.record.last_progress(START), Some(START));
     }
 

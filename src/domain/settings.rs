@@ -13,8 +13,6 @@ pub struct Settings {
     pub interval: Duration,
     /// `poll.stale_after`: the age at which data become stale, unless polls take longer.
     pub stale_after: Duration,
-    /// `api.requests_per_second`; `None` is unlimited.
-    pub requests_per_second: Option<f64>,
     /// `api.concurrency`: the number of requests in flight at once, at least 1.
     pub concurrency: usize,
     /// The number of attempts for a request in one poll, at least 1.

@@ -239,7 +239,6 @@ impl<'a, A: Api> Poll<'a, A> {
                 session.list_repositories(after).await
             };
             let page = self.wait_for(page).await;
-            self.poller.progress.send_modify(|poll| poll.requests += 1);
             let failure = match page {
                 Ok(page) => return Ok(page),
                 Err(failure) => failure,
@@ -303,7 +302,6 @@ impl<'a, A: Api> Poll<'a, A> {
                 requests.push(request.instrument(span));
             }
             if let Some((fetch, result)) = completed {
-                self.poller.progress.send_modify(|poll| poll.requests += 1);
                 self.poller.ledger.attempted(fetch.id);
                 let is_lowest = self.poller.api.pace().is_lowest();
                 queue.completed(fetch, result.as_ref().err(), is_lowest);
@@ -318,34 +316,28 @@ impl<'a, A: Api> Poll<'a, A> {
         id: RepositoryId,
         result: Result<LanguageList, RequestFailure>,
     ) -> Result<(), Stop> {
-        let now = self.poller.clock.now();
-        let failure = match result {
+        let mut end = Ok(());
+        match result {
             Ok(list) => {
                 for (defect, found) in &list.bad.0 {
                     self.count_defects(Operation::ListLanguages, *defect, found.count);
                 }
                 self.failures.remove(&id);
-                let failed = self.failures.len();
                 let poller = &mut *self.poller;
-                poller.progress.send_modify(|poll| {
-                    poll.read += 1;
-                    poll.failed = failed;
-                });
-                let (scale, log) = (self.settings.scale, &mut self.log);
-                poller.ledger.succeeded(id, list, scale, now, log);
-                return Ok(());
+                poller.progress.send_modify(|poll| poll.read += 1);
+                let (now, scale) = (poller.clock.now(), self.settings.scale);
+                (poller.ledger).succeeded(id, list, scale, now, &mut self.log);
             }
-            Err(failure) => failure,
-        };
-        let stop = self.stop_for(Operation::ListLanguages, &failure);
-        let last = failure.dated(now);
-        self.failures.insert(id, failure);
+            Err(failure) => {
+                end = self.stop_for(Operation::ListLanguages, &failure);
+                self.failures.insert(id, failure);
+            }
+        }
         let failed = self.failures.len();
-        self.poller.progress.send_modify(|poll| {
-            poll.failed = failed;
-            poll.failure = Some(last);
-        });
-        stop
+        self.poller
+            .progress
+            .send_modify(|poll| poll.failed = failed);
+        end
     }
 
     /// Fails with the reason to stop the poll, if a failure concerns all requests.
@@ -383,12 +375,12 @@ impl<'a, A: Api> Poll<'a, A> {
         let is_listing_lost =
             listing_failure.is_some_and(|failure| failure.reason != Reason::Decode);
         let is_outage = queue.is_outage(is_nothing_read) || is_nothing_read && is_listing_lost;
-        let failure = match (listing_failure, &progress.failure) {
+        let failure = match (listing_failure, self.failures.values().last()) {
             (Some(failure), _) => failure.dated(now),
-            (None, Some(last)) if is_outage => {
+            (None, Some(one)) if is_outage => {
                 let failed = repositories(self.failures.len());
-                let what = format!("{failed} cannot be read, the last: {}", last.what);
-                Failure::new(what, Arc::clone(&last.hint), now)
+                let what = format!("{failed} cannot be read, one of them: {}", one.what);
+                Failure::new(what, one.hint.clone(), now)
             }
             _ => return Ok(()),
         };

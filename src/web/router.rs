@@ -234,7 +234,7 @@ mod tests {
             body(fixture.ask("GET /-/ready").await).await,
             "not ready: The last poll did not read everything; \
              the next poll begins at 1970-01-01T00:05:00Z\n\
-             The API refused the key; there are no data to show: \
+             The API refused the key: \
              GET /v1/repositories: 401 Unauthorized; check api.key_file\n"
         );
         fixture.publish(|status| status.has_data = true);

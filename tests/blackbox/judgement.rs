@@ -87,7 +87,7 @@ impl Account {
                 _ => (-1.5, None, None, None),
             };
             let known = record.known.as_mut().unwrap();
-            known.progress_at = day(progress);
+            known.at = day(progress);
             let known = *known;
             let reading = |(completion, days)| reading(completion, days);
             record.past = latest.map(|latest| {

@@ -14,8 +14,8 @@ pub fn each_kind() -> Vec<Case> {
             ProblemKind::ApiKey,
             Known::ended(refused(PollFailure::Unauthorized)),
             &[
-                "The API refused the key; unread repositories are shown as they were before: \
-                 GET https://api.test/v1/repositories: it failed; do something",
+                "The API refused the key: GET https://api.test/v1/repositories: it failed; \
+                 do something",
             ],
         ),
         (
@@ -26,7 +26,7 @@ pub fn each_kind() -> Vec<Case> {
         (
             ProblemKind::PollsFailing,
             Known::ended(ended_early(PollFailure::Unavailable)),
-            &["unavailable", "shown as they were before"],
+            &["The API was unavailable to the last poll"],
         ),
         (
             ProblemKind::PollsFailing,
@@ -88,17 +88,8 @@ pub fn each_kind() -> Vec<Case> {
             }),
             &[
                 "filters leave out every repository, 1,234 in all",
-                "change filter.include or filter.exclude",
+                "change filter.include, filter.exclude or filter.private",
             ],
-        ),
-        (
-            ProblemKind::NoRepositories,
-            Known::with(|known| {
-                known.snapshot.repositories.clear();
-                known.snapshot.filtered = 60;
-                known.snapshot.settings.filter.private = false;
-            }),
-            &["or filter.private", "set api.omits_zeros"],
         ),
         (
             ProblemKind::CompletionScale,
@@ -169,8 +160,8 @@ pub fn each_kind() -> Vec<Case> {
                 known.snapshot.departed = gone.into();
             }),
             &[
-                "4 languages of 2 repositories left within a day",
-                "o/1: de, sv; o/2: fr, sv",
+                "4 languages left within a day",
+                "de of o/1, sv of o/1, fr of o/2, sv of o/2",
             ],
         ),
         (
@@ -184,14 +175,9 @@ pub fn each_kind() -> Vec<Case> {
         (
             ProblemKind::RateLimited,
             Known::with(|known| {
-                let last = known.status.last.as_mut().unwrap();
-                (last.requests, last.duration) = (76, Duration::from_secs(28));
-                last.is_limited = true;
+                known.status.last.as_mut().unwrap().is_limited = true;
             }),
-            &[
-                "limits the rate of requests",
-                "the last poll sent 2.7 a second",
-            ],
+            &["refuses requests (429 or 503)"],
         ),
         (
             ProblemKind::TargetUnused,

@@ -50,31 +50,3 @@ fn a_cause_that_changes_is_logged_once_and_a_warning_again_after_six_hours() {
     assert_eq!(logged("fill the file", later), 1);
     assert_eq!(logged("fill the file", later), 0);
 }
-
-#[test]
-fn more_requests_are_advised_only_where_the_configured_rate_holds_polls_up() {
-    for (configured, requests, is_limited, is_advised) in [
-        (Some(10.0), 3_000, false, true),
-        (Some(10.0), 1_000, false, false),
-        (Some(10.0), 3_000, true, false),
-        (None, 30_000, false, false),
-    ] {
-        let mut known = Known::ended(PollOutcome {
-            duration: Duration::from_secs(301),
-            requests,
-            is_limited,
-            ..poll()
-        });
-        known.snapshot.settings.requests_per_second = configured;
-        let findings = known.findings();
-        let overrun = findings
-            .iter()
-            .find(|one| one.kind == ProblemKind::PollsOverrun);
-        let hint = &overrun.unwrap().hint;
-        assert_eq!(
-            hint.contains("or api.requests_per_second"),
-            is_advised,
-            "{hint}"
-        );
-    }
-}

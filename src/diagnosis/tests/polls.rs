@@ -37,49 +37,11 @@ fn a_hold_is_a_finding_only_if_it_ended_a_poll() {
         (ProblemKind::PollsFailing, Severity::Error)
     );
     let end = NOW.saturating_add(HOUR);
-    let held = format!("by Retry-After, which holds all requests until {end}; ");
+    let held = format!("by Retry-After, which holds all requests until {end}");
     assert!(finding.what.contains(&held), "{finding:#?}");
     known.status.held_until = Some(NOW);
-    let what = "The API ended the last poll by Retry-After; ";
-    assert!(known.findings()[0].what.starts_with(what), "it is over");
-}
-
-#[test]
-fn an_incomplete_poll_is_told_with_the_data_that_there_are() {
-    let pending = || Condition::Pending(None);
-    let fresh = || Condition::Fresh(read_at(NOW, 50.0));
-    let stale = || testing::stale(ago(5), None);
-    for (conditions, words) in [
-        (
-            [fresh(), fresh()],
-            "unread repositories are shown as they were before",
-        ),
-        (
-            [fresh(), stale()],
-            "1 repository has no data to show, other unread ones are shown as they were before",
-        ),
-        ([stale(), pending()], "there are no data to show"),
-    ] {
-        let known = Known::with(|known| {
-            known.status.last = Some(ended_early(PollFailure::Unavailable));
-            known.snapshot.repositories = (1..)
-                .zip(conditions)
-                .map(|(id, condition)| repository(id, condition))
-                .collect();
-        });
-        let what = format!("The API was unavailable to the last poll; {words}");
-        assert_eq!(known.findings()[0].what, what);
-    }
-}
-
-#[test]
-fn a_first_poll_counts_the_repositories_that_it_has_read() {
-    let mut known = Known::with(|known| known.status.last = None);
-    known.snapshot.repositories[0].condition = Condition::Restored(read_at(ago(3), 50.0));
-    assert_eq!(
-        known.headline(),
-        "The first poll has not ended yet: 1 of 2 repositories read"
-    );
+    let what = "The API ended the last poll by Retry-After";
+    assert_eq!(known.findings()[0].what, what, "it is over");
 }
 
 #[test]

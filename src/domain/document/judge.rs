@@ -196,7 +196,7 @@ impl<'a> Judge<'a> {
 
     fn problems(&self, one: &Translation, pace: Option<Pace>) -> Box<[Problem]> {
         let (now, target, limits) = (self.now, one.target(), &self.settings.thresholds);
-        let stalled_after = target.stalled_after.unwrap_or(limits.stalled_after);
+        let stalled_after = self.stalled_after(target);
         let is_deep = |fall: &&Reading| {
             let by = one.ratio.map(|ratio| twelve_decimals(fall.ratio - ratio));
             by.is_some_and(|by| by >= limits.regressed_by)
@@ -234,9 +234,8 @@ impl<'a> Judge<'a> {
         pace: Option<Pace>,
     ) -> Option<NotJudged> {
         let target = one.target();
-        let general = self.settings.thresholds.stalled_after;
-        let stalled_after = target.stalled_after.unwrap_or(general);
-        let may_stall = !record.was_known_before(self.now.saturating_sub(stalled_after));
+        let stalled_after = self.now.saturating_sub(self.stalled_after(target));
+        let may_stall = !record.was_known_before(stalled_after);
         let may_be_late = self.near(target).is_some() && pace.is_none();
         match (one.completion, one.ratio) {
             _ if !one.problems.is_empty() => None,
@@ -244,6 +243,11 @@ impl<'a> Judge<'a> {
             (Some(_), None) => Some(NotJudged::OutOfScale),
             (Some(_), Some(_)) => (may_stall || may_be_late).then_some(NotJudged::TooEarly),
         }
+    }
+
+    fn stalled_after(&self, target: Target) -> Duration {
+        let general = self.settings.thresholds.stalled_after;
+        target.stalled_after.unwrap_or(general)
     }
 
     /// Returns the date of the target, if it is near.

@@ -5,7 +5,7 @@ use crate::{
 };
 use crate::{
     domain::{
-        record::{Known, Languages, Past, Reading, Record},
+        record::{Languages, Past, Reading, Record},
         targets::tests::entry,
     },
     support::glob::glob,
@@ -58,9 +58,9 @@ const HALF: Given = Given {
 impl Given {
     fn snapshot(self) -> Snapshot {
         let mut record = testing::record_of("de", "German", None, NOW);
-        record.known = self.ratio.map(|ratio| Known {
+        record.known = self.ratio.map(|ratio| Reading {
             completion: percent(ratio),
-            progress_at: day(self.progress),
+            at: day(self.progress),
         });
         record.reported = self.ratio.map(percent);
         let reading = |(at, ratio)| Reading {
@@ -479,6 +479,9 @@ fn a_required_translation_that_is_missing_uses_its_entry() {
         entry(&["acme/app"], &["de"], 0.9, ""),
         entry(&["acme/app"], &["x*"], 0.9, ""),
     ]);
+    let unread = judged(&snapshot).whole().unused_targets().len();
+    assert_eq!(unread, 0, "the languages of one repository are unknown");
+    snapshot.repositories.pop();
     let document = judged(&snapshot);
     let unused = document.whole().unused_targets();
     let globs: Vec<_> = unused.iter().map(|entry| &entry.globs).collect();

@@ -114,27 +114,20 @@ impl<'a> View<'a> {
         names
     }
 
-    /// Returns the entries of `targets` that apply to no language; none of a part, because the
-    /// other languages may use them. A repository whose languages are unknown counts as using every
-    /// entry that matches its name.
+    /// Returns the entries of `targets` that apply to no language; none of a part, or while languages
+    /// of a repository are unknown, because others may use them.
     pub fn unused_targets(&self) -> Vec<&'a TargetEntry> {
-        let targets = &self.document.settings.targets;
-        let entries = targets.0.iter().filter(|_| self.is_whole());
-        let mut unused: Vec<&TargetEntry> = entries.map(|entry| &**entry).collect();
-        for row in &*self.rows {
-            if unused.is_empty() {
-                break;
-            }
-            if row.is_read() {
-                let shown = row.translations().iter();
-                let used: Vec<_> = shown.filter_map(|one| one.entry.as_deref()).collect();
-                unused.retain(|entry| !used.contains(entry));
-            } else {
-                let used = targets.of_repository(row.name());
-                unused.retain(|entry| !used.0.iter().any(|used| ***used == **entry));
-            }
+        let entries = self.document.settings.targets.0.iter();
+        let mut entries: Vec<&TargetEntry> = entries.map(|entry| &**entry).collect();
+        if !self.is_whole() || self.unread() > 0 {
+            entries.clear();
         }
-        unused
+        let is_used = |entry: &&TargetEntry| {
+            let mut shown = self.translations();
+            shown.any(|(_, one)| one.entry.as_deref() == Some(*entry))
+        };
+        entries.retain(|entry| !is_used(entry));
+        entries
     }
 
     /// Groups the failures by their reasons, the most frequent first.

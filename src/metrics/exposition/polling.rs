@@ -19,7 +19,7 @@ pub fn encode(document: &Document, to: &mut DescriptorEncoder<'_>) -> fmt::Resul
     let status = &document.status;
     encode_last_poll(status, to)?;
     encode_schedule(document, to)?;
-    if status.has_data || document.filtered > 0 || !document.rows.is_empty() {
+    if status.has_data {
         encode_totals(document, to)?;
     }
     Ok(())

@@ -14,7 +14,7 @@ async fn a_clock_in_the_future_is_shown_as_now_until_the_next_progress() {
     bench.poll().await;
     let kept = |bench: &Bench| {
         let languages = bench.saved().repositories[0].languages.clone();
-        languages.unwrap().records[0].known.unwrap().progress_at
+        languages.unwrap().records[0].known.unwrap().at
     };
     assert_eq!(kept(&bench), AHEAD);
     let document = bench.poller.document();

@@ -2,10 +2,7 @@
 
 use super::*;
 use crate::{
-    domain::{
-        Language,
-        record::{Known, Peaks},
-    },
+    domain::{Language, record::Peaks},
     testing,
 };
 use proptest::{collection, option, prelude::*};
@@ -134,15 +131,10 @@ fn any_past() -> impl Strategy<Value = Past> {
 }
 
 fn any_record() -> impl Strategy<Value = Record> {
-    let known = (any_completion(), any_time());
-    let known = known.prop_map(|(completion, progress_at)| Known {
-        completion,
-        progress_at,
-    });
     let past = option::of(any_past());
     (
         (any::<String>(), option::of(any_completion())),
-        option::of(known),
+        option::of(any_earlier()),
         past,
         option::of(any_time()),
     )
