@@ -380,7 +380,7 @@ impl<'a, A: Api> Poll<'a, A> {
             (None, Some(one)) if is_outage => {
                 let failed = repositories(self.failures.len());
                 let what = format!("{failed} cannot be read, one of them: {}", one.what);
-                Failure::new(what, one.hint.clone(), now)
+                Failure::new(what, one.hint, now)
             }
             _ => return Ok(()),
         };
