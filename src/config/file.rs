@@ -35,8 +35,8 @@ enum Node {
 type Entries = Vec<(String, String, Node)>;
 
 impl Node {
-    /// Returns a text, or the texts of a list with commas; `None` if there are other nodes, or an item
-    /// is empty.
+    /// Returns a text, or the texts of a list with commas; `None` if there are other nodes, or an
+    /// item is empty.
     fn text(self) -> Option<String> {
         match self {
             Self::Text(text) => Some(text),

@@ -1,7 +1,7 @@
 //! The layers of the configuration, which figment merges, and the mistakes in them.
 //!
-//! serde reads the sections from the merged values. A mistake is noted by its path and kind, and the
-//! default takes its place, until there is none: one run finds all mistakes.
+//! serde reads the sections from the merged values. A mistake is noted by its path and kind, and
+//! the default takes its place, until there is none: one run finds all mistakes.
 
 use super::{
     ConfigError,
@@ -92,8 +92,8 @@ impl Layers {
         });
     }
 
-    /// Reads a type from the values, or from those of a section. A default takes the place of a value
-    /// with a mistake.
+    /// Reads a type from the values, or from those of a section. A default takes the place of a
+    /// value with a mistake.
     pub fn extract<T: DeserializeOwned>(&mut self, at: &str) -> T {
         loop {
             self.figment = self.settings.iter().fold(Figment::new(), Figment::merge);

@@ -288,7 +288,7 @@ parse! {
     };
     // The path of the metrics.
     String:
-        "a path such as /metrics, of letters, digits and -._~/, without another use in the exporter",
+        "a path such as /metrics, of letters, digits and -._~/, that has no other use here",
         |path: &str| {
             let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte);
             let is_other = ["/", "/translations.json", "/translations.csv"].contains(&path)
