@@ -116,17 +116,9 @@ fn environment() -> Vec<(String, String)> {
     texts.map(<(String, String)>::from).collect()
 }
 
-/// The values that a command checks when it loads the configuration, besides `api.ca_file`.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Uses {
-    /// `once` serves nothing.
-    State,
-    All,
-}
-
-/// Loads the configuration and its web configuration file, and checks the files and addresses that
-/// the command uses, so that one run shows every mistake.
-fn load(options: &Options, uses: Uses) -> Result<(Config, WebConfigFile), ConfigError> {
+/// Loads the configuration and, for a command that `serves`, its web configuration file. Checks the
+/// files and addresses that the command uses, so that one run shows every mistake.
+fn load(options: &Options, serves: bool) -> Result<(Config, WebConfigFile), ConfigError> {
     let mut web_file = WebConfigFile::default();
     let config = config::load(options, &environment(), |sections| {
         let mut checks: config::Checks = Vec::new();
@@ -136,7 +128,7 @@ fn load(options: &Options, uses: Uses) -> Result<(Config, WebConfigFile), Config
         if let Some(path) = sections.state.file.as_deref() {
             checks.push(("state.file", StateFile::check(path).map_err(Into::into)));
         }
-        if uses == Uses::All {
+        if serves {
             let read =
                 WebConfigFile::load(sections.web.config_file.as_ref().map(|path| path.as_path()));
             checks.push(("web.config_file", read.map(|read| web_file = read)));
@@ -170,13 +162,14 @@ fn open_state(
         config.api.base_url().as_str()
     };
     let now = Clock::system().now();
-    let opened = StateFile::open(path, base_url, now)?;
-    if let Some(set_aside) = opened.set_aside {
+    let (file, saved) = StateFile::open(path, base_url, now)?;
+    let saved = saved.unwrap_or_else(|set_aside| {
         let hint =
             "if api.base_url is wrong, correct it and move the file back; delete a damaged file";
         instruments.state_discarded(Failure::new(set_aside, hint, now));
-    }
-    Ok((Some(opened.file), opened.saved))
+        None
+    });
+    Ok((Some(file), saved))
 }
 
 /// Makes the poller, and the task that saves its state, if there is a state file.

@@ -9,14 +9,11 @@ mod layers;
 mod sections;
 mod text;
 
-use crate::{
-    domain::{
-        Scale, Settings, Thresholds,
-        filter::Filter,
-        links::Links,
-        targets::{Named, Target, TargetEntry, Targets, globs_in_words},
-    },
-    support::logging::LogSettings,
+use crate::domain::{
+    Scale, Settings, Thresholds,
+    filter::Filter,
+    links::Links,
+    targets::{Named, Target, TargetEntry, Targets, globs_in_words},
 };
 use globset::GlobSet;
 use humantime::format_duration;
@@ -27,7 +24,7 @@ use text::Format;
 use url::Url;
 
 pub use api_key::read_key;
-pub use sections::{ApiConfig, KEYS, Key, PollConfig, Sections, TARGET_KEYS, WebConfig};
+pub use sections::{ApiConfig, KEYS, Key, LogConfig, PollConfig, Sections, TARGET_KEYS, WebConfig};
 pub use text::{Text, repository_glob};
 
 /// The layers that the command line and the command itself contribute.
@@ -50,7 +47,7 @@ pub struct Config {
     /// `state.file`
     pub(crate) state_file: Option<PathBuf>,
     pub(crate) web: WebConfig,
-    pub(crate) log: LogSettings,
+    pub(crate) log: LogConfig,
     /// The active configuration as a file, each value with its source. Defaults and secrets are
     /// comments: a default follows other keys, which a set value does not.
     pub yaml: String,
@@ -98,10 +95,7 @@ pub fn load(
         api: sections.api,
         state_file: sections.state.file.map(|path| path.0),
         web: sections.web,
-        log: LogSettings {
-            level: *sections.log.level,
-            json: *sections.log.format == Format::Json,
-        },
+        log: sections.log,
         yaml,
     })
 }
@@ -248,6 +242,12 @@ impl PollConfig {
         let hour = Duration::from_secs(3600);
         let stale_after = self.stale_after.as_deref().copied();
         stale_after.unwrap_or(hour.max(*self.interval * 3))
+    }
+}
+
+impl LogConfig {
+    pub fn is_json(&self) -> bool {
+        *self.format == Format::Json
     }
 }
 

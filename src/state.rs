@@ -33,7 +33,10 @@ mod format;
 pub use format::FormatError;
 
 use crate::{
-    domain::{RepositoryId, record::SavedRepository},
+    domain::{
+        RepositoryId,
+        record::{Record, SavedRepository},
+    },
     support::{clock::Timestamp, hint::SetupError, replace::replace_by_way_of},
 };
 use rustix::fs::OFlags;
@@ -45,6 +48,7 @@ use std::{
     io::{self, ErrorKind},
     os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _},
     path::{Path, PathBuf},
+    sync::Arc,
 };
 use tempfile::Builder;
 
@@ -65,18 +69,8 @@ pub struct SavedState {
     pub repositories: Vec<SavedRepository>,
     /// Repositories that the last complete listing lacked. The next listing confirms their removal.
     pub missed: BTreeSet<RepositoryId>,
-    /// The repositories that left, with records that are kept.
-    pub gone: BTreeMap<RepositoryId, SavedRepository>,
-}
-
-/// The result of [`StateFile::open`].
-#[derive(Debug)]
-pub struct Opened {
-    pub file: StateFile,
-    /// The state of the last process; `None` without a file, or with one that was set aside.
-    pub saved: Option<SavedState>,
-    /// The reason why a file was set aside, for the log.
-    pub set_aside: Option<String>,
+    /// The records of repositories that left.
+    pub gone: BTreeMap<RepositoryId, Arc<[Record]>>,
 }
 
 /// The base URL under which a demo saves its state, because the port of the demo API differs at
@@ -92,8 +86,9 @@ pub struct StateFile {
 }
 
 impl StateFile {
-    /// Locks the state file at `path` and reads it. Sets a damaged file, and the state of another
-    /// API than `base_url`, aside under a name that contains `now`.
+    /// Locks the state file at `path` and reads the state of the last process, if it left one. Sets
+    /// a damaged file, and the state of another API than `base_url`, aside under a name that
+    /// contains `now`, and returns the message about it in the place of the state.
     ///
     /// # Errors
     ///
@@ -104,7 +99,11 @@ impl StateFile {
     /// - Another process holds the lock.
     /// - The file is too large, or a newer version of the exporter wrote it.
     /// - The file is not the state of a demo, and `base_url` is [`DEMO`].
-    pub fn open(path: &Path, base_url: &str, now: Timestamp) -> Result<Opened, SetupError> {
+    pub fn open(
+        path: &Path,
+        base_url: &str,
+        now: Timestamp,
+    ) -> Result<(Self, Result<Option<SavedState>, String>), SetupError> {
         let path = locate(path)?;
         let file = Self {
             _lock: take_lock(&path)?,
@@ -115,15 +114,11 @@ impl StateFile {
         // The lock proves that the writer of a temporary file is gone. The first write reports a
         // file that cannot be removed.
         let _ = fs::remove_file(sibling(path, ".tmp"));
-        let (saved, set_aside) = match read(path, base_url)? {
-            Ok(saved) => (saved, None),
-            Err(why) => (None, Some(set_aside(path, &why, now)?)),
+        let saved = match read(path, base_url)? {
+            Ok(saved) => Ok(saved),
+            Err(why) => Err(set_aside(path, &why, now)?),
         };
-        Ok(Opened {
-            file,
-            saved,
-            set_aside,
-        })
+        Ok((file, saved))
     }
 
     /// Checks that [`Self::open`] can use the file at `path`, whoever holds its lock. Changes

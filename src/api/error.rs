@@ -9,7 +9,7 @@ use reqwest::{
     StatusCode, Url,
     header::{HeaderMap, LOCATION},
 };
-use serde::Deserialize;
+use serde_json::Value;
 use std::time::Duration;
 
 /// The hint for a listing with a bad cursor.
@@ -97,12 +97,6 @@ impl RequestFailure {
     }
 }
 
-/// The body of an error, as most APIs write it.
-#[derive(Debug, Deserialize)]
-struct ErrorBody {
-    message: String,
-}
-
 /// Returns the failure of a response whose status says that it has no data. It quotes what the
 /// response says about the cause, unless that contains the `key`.
 pub fn refused(
@@ -126,10 +120,12 @@ pub fn refused(
     let is_html = body.trim_ascii_start().starts_with(b"<");
     let said = match location(url, headers).filter(|_| status.is_redirection()) {
         Some(to) => Some((", which points to ", to)),
-        None => serde_json::from_slice(body)
-            .ok()
-            .filter(|_| status.is_client_error())
-            .map(|ErrorBody { message }| (": ", message)),
+        None if status.is_client_error() => {
+            // Most APIs explain an error like this.
+            let body: Value = serde_json::from_slice(body).unwrap_or_default();
+            body["message"].as_str().map(|said| (": ", said.to_owned()))
+        }
+        None => None,
     };
     if is_html {
         failure.what += " with a page of HTML";

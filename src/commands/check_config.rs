@@ -1,12 +1,12 @@
 //! `check-config`: validates the configuration, prints it, and checks the API with `--online`.
 
-use super::{RunError, Uses, load, online, stdio::print};
+use super::{RunError, load, online, stdio::print};
 use crate::{
     api::Client, config::Options, metrics::instruments::Instruments, support::escape::printable,
 };
 
 pub async fn check(options: &Options, is_online: bool) -> Result<(), RunError> {
-    let (config, web_config) = load(options, Uses::All)?;
+    let (config, web_config) = load(options, true)?;
     // This checks the certificates and the proxy.
     Client::new(&config.api, Instruments::new(None))?;
     print(&printable(&config.yaml))?;

@@ -2,7 +2,7 @@
 //! targets that are not met.
 
 use super::{
-    RunError, Uses, api_host, load, off_the_runtime, open_state,
+    RunError, api_host, load, off_the_runtime, open_state,
     output::{self, Results},
     poller,
     stop::StopSignals,
@@ -19,7 +19,7 @@ use crate::{
     },
     metrics::instruments::Instruments,
     report::{Report, Since},
-    support::logging::{self, LogSettings},
+    support::logging,
 };
 use anyhow::{Context as _, anyhow, bail};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -44,7 +44,7 @@ const SHUTDOWN: Duration = Duration::from_secs(3);
 const PATIENCE: Duration = Duration::from_secs(1);
 
 pub async fn once(options: &Options, arguments: Once) -> Result<(), RunError> {
-    let (config, _) = load(options, Uses::State)?;
+    let (config, _) = load(options, false)?;
     output::check(&arguments.outputs, &used(options, &config, &arguments))?;
     let selection = Selection::new(&arguments.repositories, &arguments.languages)
         .map_err(|error| anyhow!("cannot use the globs of the command line: {error}"))?;
@@ -53,7 +53,7 @@ pub async fn once(options: &Options, arguments: Once) -> Result<(), RunError> {
         None => None,
     };
     let bar = progress_bar()?;
-    logging::init(&log_settings(&config), Some(bar.clone()));
+    start_logging(&config, Some(bar.clone()));
     let instruments = Instruments::new(None);
     let mut settings = config.settings.clone();
     if let Some(Text(ratio)) = arguments.require {
@@ -126,15 +126,13 @@ fn progress_bar() -> anyhow::Result<ProgressBar> {
     Ok(ProgressBar::no_length().with_style(style))
 }
 
-/// Returns the settings of the log without info lines, because the result says the same.
-pub fn log_settings(config: &Config) -> LogSettings {
-    LogSettings {
-        level: match config.log.level {
-            Level::INFO => Level::WARN,
-            level => level,
-        },
-        ..config.log.clone()
-    }
+/// Starts to log without info lines, because the result says the same.
+pub fn start_logging(config: &Config, bar: Option<ProgressBar>) {
+    let level = match *config.log.level {
+        Level::INFO => Level::WARN,
+        level => level,
+    };
+    logging::init(level, config.log.is_json(), bar);
 }
 
 /// Returns the findings of the poll, and records them for the metrics.

@@ -11,7 +11,6 @@ use crate::{
     support::{
         clock::{Clock, Timestamp},
         humanize::counted,
-        logging,
     },
 };
 use globset::GlobSet;
@@ -57,7 +56,7 @@ impl<T: Session> Session for Sample<T> {
 
 /// Polls the sample. Adds the result to `found`, and fails as `once` would.
 pub async fn check(config: &Config, found: &mut Vec<String>) -> Result<(), RunError> {
-    logging::init(&once::log_settings(config), None);
+    once::start_logging(config, None);
     let instruments = Instruments::new(None);
     let mut settings = config.settings.clone();
     settings.max_attempts = 1;

@@ -1,7 +1,7 @@
 //! `serve`: polls on an interval and serves the result until a signal stops the process.
 
 use super::{
-    RunError, Uses, api_host, demo, load, notify, off_the_runtime, open_state, poller, publish,
+    RunError, api_host, demo, load, notify, off_the_runtime, open_state, poller, publish,
     stop::StopSignals,
 };
 use crate::{
@@ -52,8 +52,8 @@ pub async fn serve(options: Options, is_demo: bool) -> Result<(), RunError> {
 /// Loads the configuration, opens the files and sockets that it names, and starts all tasks, which
 /// the returned token ends.
 fn start(options: &Options, is_demo: bool) -> Result<(CancellationToken, JoinSet<()>), RunError> {
-    let (config, web_file) = load(options, Uses::All)?;
-    logging::init(&config.log, None);
+    let (config, web_file) = load(options, true)?;
+    logging::init(*config.log.level, config.log.is_json(), None);
     let instruments = Instruments::new(Some(&config.web.telemetry_path));
     // The state file comes before the listeners, so that a second process reports the file, not the
     // port.
@@ -90,7 +90,7 @@ fn start(options: &Options, is_demo: bool) -> Result<(CancellationToken, JoinSet
     if !description.is_empty() {
         tracing::info!(description, "the web configuration is active");
     }
-    instruments.certificate_expires(web_file.expires());
+    instruments.certificate_expires(web_file.expires);
     let server = Server::new(
         web::router(&state),
         web_file,
@@ -107,7 +107,7 @@ fn observe(event: Event, instruments: &Instruments) {
     match event {
         Event::HandshakeFailed(reason) => drop(instruments.tls_handshake_failures(reason).inc()),
         Event::FileChanged(Ok(file)) => {
-            instruments.certificate_expires(file.expires());
+            instruments.certificate_expires(file.expires);
             instruments.web_config_changed(Ok(()));
         }
         Event::FileChanged(Err(error)) => {

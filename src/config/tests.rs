@@ -72,7 +72,7 @@ fn defaults_are_those_of_the_table_of_keys() {
     assert_eq!(*web.listen_addresses, [":10018"]);
     assert_eq!(*web.telemetry_path, "/metrics");
     assert!(web.config_file.is_none());
-    assert_eq!((log.level, log.json), (tracing::Level::INFO, false));
+    assert_eq!((*log.level, log.is_json()), (tracing::Level::INFO, false));
 }
 
 #[test]
@@ -195,7 +195,7 @@ fn a_command_s_own_defaults_stand_below_all_layers() {
     assert_eq!(loaded.api.base_url().as_str(), "http://127.0.0.1:1/");
     assert!(loaded.api.key.is_some());
     assert_eq!(loaded.settings.interval, Duration::from_secs(5));
-    assert_eq!(loaded.log.level, tracing::Level::DEBUG);
+    assert_eq!(*loaded.log.level, tracing::Level::DEBUG);
     let slower = [("TRANSLATION_EXPORTER_POLL__INTERVAL", "7s")];
     let loaded = load(&demo_options(), &environment(&slower)).unwrap();
     assert_eq!(loaded.settings.interval, Duration::from_secs(7));

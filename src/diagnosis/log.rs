@@ -1,7 +1,7 @@
 //! Logs when a problem begins, when its cause changes, and when it is found no longer.
 
 use super::{Finding, ProblemKind, Severity};
-use crate::support::{clock::Timestamp, humanize::Rough};
+use crate::support::{clock::Timestamp, humanize::rough};
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
@@ -51,7 +51,7 @@ impl ProblemLog {
         self.0.retain(|kind, present| {
             let lasts = seen.contains(kind);
             if !lasts {
-                let (problem, after) = (kind.label(), Rough(now.since(present.began)));
+                let (problem, after) = (kind.label(), rough(now.since(present.began)));
                 tracing::info!(problem, %after, "a problem is found no longer");
             }
             lasts

@@ -7,7 +7,7 @@ use crate::{
     },
     support::{
         clock::Timestamp,
-        humanize::{Rough, counted, grouped},
+        humanize::{counted, grouped, rough},
     },
 };
 use std::time::Duration;
@@ -52,7 +52,7 @@ pub fn days(due: Timestamp, now: Timestamp) -> String {
 /// Formats a duration in days, or in a smaller unit below a day.
 pub fn span(duration: Duration) -> String {
     match usize::try_from(duration.as_secs() / DAY) {
-        Ok(0) | Err(_) => Rough(duration).to_string(),
+        Ok(0) | Err(_) => rough(duration),
         Ok(days) => counted(days, "day", "days"),
     }
 }

@@ -72,7 +72,7 @@ async fn shake_hands_and_serve(
         return serve_requests(stream, &server, &connection, &file, drain).await;
     };
     let stream = tokio::select! {
-        shaken = handshake::shake_hands(stream, &tls.acceptor, &*server.observe) => shaken?,
+        shaken = handshake::shake_hands(stream, tls, &*server.observe) => shaken?,
         () = drain.as_mut() => return Ok(()),
     };
     serve_requests(stream, &server, &connection, &file, drain).await

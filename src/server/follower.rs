@@ -50,7 +50,7 @@ impl Server {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::server::testing::{Certificates, Fixture};
+    use crate::server::testing::{self, Authority, Fixture};
     use futures_util::FutureExt as _;
     use tokio::time::timeout;
 
@@ -121,26 +121,26 @@ mod tests {
     }
 
     /// Writes a certificate and its key, and returns a file that names them.
-    fn renew(fixture: &Fixture, authority: &Certificates) -> &'static str {
-        let issued = authority.issue(&["localhost"]);
-        fixture.write("server.pem", &issued.pem);
-        fixture.write("server.key", &issued.key);
+    fn renew(fixture: &Fixture, authority: &Authority) -> &'static str {
+        let (certificate, key) = testing::issue(authority, "localhost");
+        fixture.write("server.pem", &certificate);
+        fixture.write("server.key", &key);
         "tls_server_config: {cert_file: server.pem, key_file: server.key, \
          client_auth_type: RequireAndVerifyClientCert, client_ca_file: ca.pem}"
     }
 
     #[tokio::test(start_paused = true)]
     async fn only_a_change_of_the_file_or_of_one_that_it_names_ends_connections() {
-        let (fixture, authority) = (followed(), Certificates::new());
+        let (fixture, authority) = (followed(), testing::authority());
         for change in ["file", "certificate", "authority", "nothing"] {
             let (_, drain) = fixture.server.admit();
             match change {
                 "file" => {
-                    fixture.write("ca.pem", &authority.pem);
+                    fixture.write("ca.pem", &authority.pem());
                     fixture.write("web.yml", renew(&fixture, &authority));
                 }
                 "certificate" => drop(renew(&fixture, &authority)),
-                "authority" => fixture.write("ca.pem", &Certificates::new().pem),
+                "authority" => fixture.write("ca.pem", &testing::authority().pem()),
                 _ => {}
             }
             settle().await;

@@ -8,6 +8,7 @@ use axum::{
     http::{Request, StatusCode},
     routing::get,
 };
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use std::{
     net::SocketAddr,
     sync::{Arc, Mutex},
@@ -17,6 +18,8 @@ use tokio_util::sync::CancellationToken;
 use tower::ServiceExt as _;
 
 /// A body that fits into hyper's buffer, and takes a client that reads a byte a millisecond 12 s.
+pub type Authority = CertifiedIssuer<'static, KeyPair>;
+
 const BODY: [u8; 12_000] = [b'x'; 12_000];
 
 /// A server of `/metrics`, and of `/-/healthy` without protection.
@@ -81,38 +84,17 @@ impl Fixture {
     }
 }
 
-/// A certificate authority for one test.
-pub struct Certificates {
-    issuer: rcgen::Issuer<'static, rcgen::KeyPair>,
-    pub pem: String,
+/// Creates a certificate authority for one test.
+pub fn authority() -> Authority {
+    let mut parameters = CertificateParams::default();
+    parameters.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    Authority::self_signed(parameters, KeyPair::generate().unwrap()).unwrap()
 }
 
-/// A certificate and its key, in PEM.
-pub struct Issued {
-    pub pem: String,
-    pub key: String,
-}
-
-impl Certificates {
-    pub fn new() -> Self {
-        let key = rcgen::KeyPair::generate().unwrap();
-        let mut parameters = rcgen::CertificateParams::new(Vec::new()).unwrap();
-        parameters.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
-        let pem = parameters.self_signed(&key).unwrap().pem();
-        Self {
-            issuer: rcgen::Issuer::new(parameters, key),
-            pem,
-        }
-    }
-
-    pub fn issue(&self, names: &[&str]) -> Issued {
-        let key = rcgen::KeyPair::generate().unwrap();
-        let names: Vec<String> = names.iter().map(ToString::to_string).collect();
-        let parameters = rcgen::CertificateParams::new(names).unwrap();
-        let certificate = parameters.signed_by(&key, &self.issuer).unwrap();
-        Issued {
-            pem: certificate.pem(),
-            key: key.serialize_pem(),
-        }
-    }
+/// Issues a certificate for `name`. Returns it and its key, in PEM.
+pub fn issue(authority: &Authority, name: &str) -> (String, String) {
+    let key = KeyPair::generate().unwrap();
+    let parameters = CertificateParams::new([name.to_owned()]).unwrap();
+    let certificate = parameters.signed_by(&key, authority).unwrap();
+    (certificate.pem(), key.serialize_pem())
 }

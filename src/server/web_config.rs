@@ -28,7 +28,7 @@ use std::{
     collections::HashMap,
     path::{Path, PathBuf},
 };
-use tls::Tls;
+use tokio_rustls::TlsAcceptor;
 
 /// The headers that the exporter-toolkit lets the file set.
 const HEADERS: [&str; 5] = [
@@ -48,7 +48,9 @@ pub struct WebConfigFile {
     pub digest: Digest,
     pub is_empty: bool,
     /// `None` serves without TLS.
-    pub tls: Option<Tls>,
+    pub tls: Option<TlsAcceptor>,
+    /// The expiry of the served certificate; `None` if it has none that can be read.
+    pub expires: Option<Timestamp>,
     pub headers: HeaderMap,
     pub users: Users,
     pub rate_limit: Option<RateLimit>,
@@ -101,10 +103,6 @@ impl WebConfigFile {
     }
 
     /// Returns the expiry of the served certificate; `None` without one, or if it cannot be read.
-    pub fn expires(&self) -> Option<Timestamp> {
-        self.tls.as_ref()?.expires
-    }
-
     fn parsed(path: &Path, files: &mut Files) -> anyhow::Result<Self> {
         let text = files
             .read(path)
@@ -141,11 +139,14 @@ impl WebConfigFile {
         {
             description.push(format!("a request every {interval:?}, bursts of {burst}"));
         }
+        let tls = section.map(|section| tls::acceptor(&section, files));
+        let (tls, expires) = tls.transpose()?.unzip();
         Ok(Self {
             path: None,
             digest: Digest::default(),
             is_empty,
-            tls: section.map(|tls| Tls::new(&tls, files)).transpose()?,
+            tls,
+            expires: expires.flatten(),
             headers: HeaderMap::try_from(&headers).map_err(|_| {
                 anyhow!(
                     "http_server_config.headers has a value that is not one line of visible \
@@ -162,21 +163,22 @@ impl WebConfigFile {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::server::testing::Certificates;
+    use crate::server::testing;
 
     /// Copies `tests/web/files` into `folder`, with certificates and a hash made for this
     /// run.
     fn prepared(folder: &Path) -> Vec<PathBuf> {
         let hash = bcrypt::hash("correct", 4).unwrap();
-        let (authority, other) = (Certificates::new(), Certificates::new());
-        let server = authority.issue(&["localhost"]);
-        std::fs::write(folder.join("ca.pem"), &authority.pem).unwrap();
-        std::fs::write(folder.join("server.pem"), &server.pem).unwrap();
-        std::fs::write(folder.join("server.key"), &server.key).unwrap();
-        std::fs::write(folder.join("other.key"), other.issue(&["localhost"]).key).unwrap();
+        let authority = testing::authority();
+        let (server, key) = testing::issue(&authority, "localhost");
+        let (_, other) = testing::issue(&authority, "localhost");
+        std::fs::write(folder.join("ca.pem"), authority.pem()).unwrap();
+        std::fs::write(folder.join("server.pem"), &server).unwrap();
+        std::fs::write(folder.join("server.key"), key).unwrap();
+        std::fs::write(folder.join("other.key"), other).unwrap();
         let no_key = "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n";
         std::fs::write(folder.join("none.key"), no_key).unwrap();
-        let chain = [&*authority.pem, &*server.pem].concat();
+        let chain = authority.pem() + &server;
         std::fs::write(folder.join("misordered.pem"), chain).unwrap();
         std::fs::write(folder.join("none.pem"), "nothing in here\n").unwrap();
         let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/web/files");

@@ -6,11 +6,11 @@ use super::*;
 use crate::{
     domain::{
         Completion, Repository,
-        record::{Languages, Past, Reading, Record},
+        record::{Languages, Past, Reading},
     },
     testing,
 };
-use std::{os::unix::fs::PermissionsExt, sync::Arc};
+use std::os::unix::fs::PermissionsExt;
 use tempfile::TempDir;
 
 const API: &str = "https://api.example.com/";
@@ -96,9 +96,7 @@ fn small() -> SavedState {
             saved_repository(RepositoryId::MAX, "owner/b", None),
         ],
         missed: [RepositoryId::new(7).unwrap()].into(),
-        gone: [saved_repository(9, "owner/gone", Some(vec![left]))]
-            .map(|kept| (kept.repository.id, kept))
-            .into(),
+        gone: [(RepositoryId::new(9).unwrap(), [left].into())].into(),
         failing_since: Some(time(7)),
     }
 }
@@ -108,6 +106,8 @@ fn encoded(saved: &SavedState) -> Vec<u8> {
     format::encode(saved, API, &mut bytes).unwrap();
     bytes
 }
+
+type Opened = (StateFile, Result<Option<SavedState>, String>);
 
 fn open(path: &Path) -> Result<Opened, SetupError> {
     StateFile::open(path, API, NOW)
@@ -153,14 +153,13 @@ fn a_file_larger_than_any_state_is_left_alone_without_being_read() {
 #[test]
 fn a_first_start_is_empty_and_the_next_one_remembers() {
     let folder = Folder::new();
-    let opened = folder.open();
-    assert!(opened.saved.is_none() && opened.set_aside.is_none());
-    opened.file.write(&SavedState::default()).unwrap();
-    opened.file.write(&small()).unwrap();
-    drop(opened);
-    let opened = folder.open();
-    assert_eq!(opened.saved, Some(small()));
-    assert!(opened.set_aside.is_none());
+    let (file, saved) = folder.open();
+    assert_eq!(saved, Ok(None));
+    file.write(&SavedState::default()).unwrap();
+    file.write(&small()).unwrap();
+    drop(file);
+    let (_file, saved) = folder.open();
+    assert_eq!(saved, Ok(Some(small())));
     assert_eq!(folder.names(), ["state", "state.lock"]);
 }
 
@@ -169,7 +168,7 @@ fn only_the_user_of_the_exporter_may_read_its_files() {
     let folder = Folder::new();
     fs::write(folder.path("state"), encoded(&small())).unwrap();
     fs::set_permissions(folder.path("state"), fs::Permissions::from_mode(0o666)).unwrap();
-    folder.open().file.write(&small()).unwrap();
+    folder.open().0.write(&small()).unwrap();
     for name in folder.names() {
         assert_eq!(
             fs::metadata(folder.path(&name))
@@ -201,16 +200,15 @@ fn an_unusable_file_is_set_aside_and_never_overwritten() {
     ] {
         let folder = Folder::new();
         fs::write(folder.path("state"), bytes).unwrap();
-        let opened = folder.open();
+        let (file, saved) = folder.open();
         let aside = "state.set-aside-20251121T014256Z";
-        assert!(opened.saved.is_none());
-        let message = opened.set_aside.unwrap();
+        let message = saved.unwrap_err();
         assert!(
             message.contains(reason) && message.contains(aside),
             "{message}"
         );
         assert!(!folder.path("state").exists());
-        opened.file.write(&small()).unwrap();
+        file.write(&small()).unwrap();
         assert_eq!(folder.content(aside), bytes);
         assert_eq!(folder.names().len(), 3);
     }
@@ -275,7 +273,7 @@ fn a_second_opening_is_refused_with_the_name_of_the_file() {
         "{error}"
     );
     drop(first);
-    folder.open();
+    drop(folder.open());
 }
 
 #[test]
@@ -300,7 +298,7 @@ fn a_temporary_file_of_a_killed_process_is_removed() {
     fs::write(folder.path("state"), encoded(&small())).unwrap();
     fs::write(folder.path("state.tmp"), "{\"format\":").unwrap();
     fs::write(folder.path("state.tmp.mine"), "not ours").unwrap();
-    assert_eq!(folder.open().saved, Some(small()));
+    assert_eq!(folder.open().1, Ok(Some(small())));
     assert_eq!(folder.names(), ["state", "state.lock", "state.tmp.mine"]);
 }
 
@@ -325,9 +323,9 @@ fn a_symbolic_link_stays_and_its_target_is_replaced() {
     fs::write(folder.path("real/target"), encoded(&small())).unwrap();
     std::os::unix::fs::symlink("hop", folder.path("state")).unwrap();
     std::os::unix::fs::symlink("real/target", folder.path("hop")).unwrap();
-    let opened = folder.open();
-    assert!(opened.set_aside.is_none());
-    opened.file.write(&small()).unwrap();
+    let (file, saved) = folder.open();
+    assert!(saved.is_ok());
+    file.write(&small()).unwrap();
     assert!(folder.path("state").is_symlink() && folder.path("hop").is_symlink());
     assert_eq!(folder.content("real/target"), encoded(&small()));
     let by_another_way = open(&folder.path("real/target"));

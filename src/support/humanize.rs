@@ -1,23 +1,15 @@
 //! Numbers and durations as people read them.
 
-use std::{
-    fmt::{self, Display},
-    time::Duration,
-};
+use std::time::Duration;
 
-/// A duration in its largest unit, rounded down: `42 s`, `3 min`, `2 h`, `5 d`.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Rough(pub Duration);
-
-impl Display for Rough {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let seconds = self.0.as_secs();
-        match seconds {
-            0..60 => write!(f, "{seconds} s"),
-            60..3600 => write!(f, "{} min", seconds / 60),
-            3600..86_400 => write!(f, "{} h", seconds / 3600),
-            _ => write!(f, "{} d", seconds / 86_400),
-        }
+/// Formats a duration in its largest unit, rounded down: `42 s`, `3 min`, `2 h`, `5 d`.
+pub(crate) fn rough(duration: Duration) -> String {
+    let seconds = duration.as_secs();
+    match seconds {
+        0..60 => format!("{seconds} s"),
+        60..3600 => format!("{} min", seconds / 60),
+        3600..86_400 => format!("{} h", seconds / 3600),
+        _ => format!("{} d", seconds / 86_400),
     }
 }
 
@@ -55,7 +47,7 @@ mod tests {
             (86_400, "1 d"),
             (31_536_000, "365 d"),
         ] {
-            assert_eq!(Rough(Duration::from_secs(seconds)).to_string(), expected);
+            assert_eq!(rough(Duration::from_secs(seconds)), expected);
         }
     }
 }

@@ -50,21 +50,14 @@ static BAR: OnceLock<ProgressBar> = OnceLock::new();
 
 const OURS: &str = env!("CARGO_CRATE_NAME");
 
-/// The level and format of the log.
-#[derive(Debug, Clone)]
-pub struct LogSettings {
-    pub(crate) level: Level,
-    /// JSON instead of logfmt.
-    pub(crate) json: bool,
-}
-
-/// Starts to log to stderr, panics included. A `bar` on the same terminal makes room for each line.
-/// Only the first call in a process takes effect.
-pub fn init(settings: &LogSettings, bar: Option<ProgressBar>) {
+/// Starts to log to stderr from `level` on, panics included: as logfmt or, with `is_json`, as JSON. A
+/// `bar` on the same terminal makes room for each line. Only the first call in a process takes
+/// effect.
+pub fn init(level: Level, is_json: bool, bar: Option<ProgressBar>) {
     if let Some(bar) = bar {
         let _ = BAR.set(bar);
     }
-    let _ = tracing::subscriber::set_global_default(subscriber(settings, STDERR.0.clone()));
+    let _ = tracing::subscriber::set_global_default(subscriber(level, is_json, STDERR.0.clone()));
     std::panic::set_hook(Box::new(log_panic));
 }
 
@@ -114,17 +107,18 @@ fn log_panic(panic: &PanicHookInfo<'_>) {
 
 /// Returns a subscriber that writes each event as a line.
 fn subscriber(
-    settings: &LogSettings,
+    level: Level,
+    is_json: bool,
     writer: impl for<'w> MakeWriter<'w> + Send + Sync + 'static,
 ) -> impl Subscriber + Send + Sync {
     let format = Format::default().json().flatten_event(true);
     let line = Line {
         json: format.with_current_span(false),
-        is_logfmt: !settings.json,
+        is_logfmt: !is_json,
     };
     let layer = tracing_subscriber::fmt::layer().event_format(line);
     let layer = layer.fmt_fields(JsonFields::new()).with_writer(writer);
-    Registry::default().with(layer.with_filter(targets(settings.level)))
+    Registry::default().with(layer.with_filter(targets(level)))
 }
 
 fn targets(level: Level) -> Targets {
@@ -193,18 +187,16 @@ mod tests {
     use super::*;
     use crate::support::escape::is_unprintable;
     use serde_json::json;
-    use std::sync::Arc;
+    use std::{io::Seek as _, sync::Arc};
 
     const TARGET: &str = "target=translation_exporter::support::logging::tests";
 
     /// Returns the lines that `act` logs, without their timestamps.
     fn logged(level: Level, json: bool, act: impl FnOnce()) -> Vec<String> {
-        let lines = Arc::new(Mutex::new(Vec::new()));
-        let sink = Sink(Arc::clone(&lines));
-        let settings = LogSettings { level, json };
-        let subscriber = subscriber(&settings, move || sink.clone());
-        tracing::subscriber::with_default(subscriber, act);
-        let lines = String::from_utf8(lines.lock().unwrap().clone()).unwrap();
+        let file = Arc::new(tempfile::tempfile().unwrap());
+        tracing::subscriber::with_default(subscriber(level, json, Arc::clone(&file)), act);
+        (&*file).rewind().unwrap();
+        let lines = io::read_to_string(&*file).unwrap();
         let lines = lines.split_inclusive('\n').map(|line| {
             let (start, rest) = line.split_once('Z').unwrap();
             let time = start.trim_start_matches("{\"timestamp\":\"");
@@ -213,19 +205,6 @@ mod tests {
             rest.trim_start_matches("\",").trim_start().to_owned()
         });
         lines.collect()
-    }
-
-    #[derive(Clone)]
-    struct Sink(Arc<Mutex<Vec<u8>>>);
-
-    impl Write for Sink {
-        fn write(&mut self, line: &[u8]) -> io::Result<usize> {
-            self.0.lock().unwrap().write(line)
-        }
-
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
     }
 
     fn log_in_spans() {

@@ -1,7 +1,7 @@
 //! The routes of the exporter: one handler each.
 
 use super::{page, scrape, state::AppState, translations};
-use crate::{diagnosis, server::protect, support::humanize::Rough};
+use crate::{diagnosis, server::protect, support::humanize::rough};
 use axum::{
     Router,
     extract::{MatchedPath, Request, State},
@@ -62,7 +62,7 @@ async fn healthy(State(state): State<Arc<AppState>>) -> Response {
     }
     let message = format!(
         "not healthy: the task that polls has sent no heartbeat for {}; restart the exporter\n",
-        Rough(silence)
+        rough(silence)
     );
     (StatusCode::SERVICE_UNAVAILABLE, message).into_response()
 }

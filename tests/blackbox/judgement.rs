@@ -68,8 +68,8 @@ impl Account {
         account.once("text");
         let path = account.folder.path().join("state.json");
         let base_url = format!("{}/", account.api.base_url());
-        let opened = StateFile::open(&path, &base_url, account.now).unwrap();
-        let mut saved = opened.saved.unwrap();
+        let (file, saved) = StateFile::open(&path, &base_url, account.now).unwrap();
+        let mut saved = saved.unwrap().unwrap();
         let day = |days| day(account.now, days);
         let reading = |completion, days| Reading {
             completion: Completion::new(completion).unwrap(),
@@ -99,7 +99,7 @@ impl Account {
                 })
             });
         }
-        opened.file.write(&saved).unwrap();
+        file.write(&saved).unwrap();
         account
     }
 

@@ -11,9 +11,9 @@ use std::path::Path;
 
 /// Polls `api` for some minutes, with a state file at `path`.
 async fn poll_and_save(api: &FakeApi, path: &Path, minutes: u64) {
-    let opened = StateFile::open(path, "https://api.example.com/", START).unwrap();
+    let (file, _) = StateFile::open(path, "https://api.example.com/", START).unwrap();
     let instruments = Instruments::new(Some("/metrics"));
-    let (saver, saving) = Saver::new(opened.file, instruments);
+    let (saver, saving) = Saver::new(file, instruments);
     let setup = Setup {
         saver: Some(saver),
         ..Setup::of(api.clone())

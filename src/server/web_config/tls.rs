@@ -18,72 +18,64 @@ use std::sync::Arc;
 use tokio_rustls::TlsAcceptor;
 use x509_parser::prelude::{FromDer, X509Certificate};
 
-/// The TLS configuration of the file.
-pub struct Tls {
-    pub acceptor: TlsAcceptor,
-    /// The expiry of the served certificate; `None` if it cannot be read.
-    pub expires: Option<Timestamp>,
-}
-
-impl Tls {
-    /// Builds the configuration from the files that the section names.
-    pub fn new(section: &TlsSection, files: &mut Files) -> anyhow::Result<Self> {
-        let chain: Vec<CertificateDer<'static>> =
-            files.pem("cert", &section.cert, &section.cert_file)?;
-        let mut keys: Vec<PrivateKeyDer<'static>> =
-            files.pem("key", &section.key, &section.key_file)?;
-        let clients = Clients::new(section, files)?;
-        // ASN.1 times end with the year 9999, so milliseconds cannot overflow.
-        let expires = X509Certificate::from_der(&chain[0])
-            .ok()
-            .map(|(_, certificate)| {
-                Timestamp::from_millis(certificate.validity().not_after.timestamp() * 1000)
-            });
-        let versions: Vec<_> = [(Version::Tls12, &TLS12), (Version::Tls13, &TLS13)]
-            .into_iter()
-            .filter(|(version, _)| {
-                section
-                    .min_version
+/// Builds the TLS configuration from the files that the section names. Returns it with the expiry
+/// of the served certificate; `None` if that cannot be read.
+pub fn acceptor(
+    section: &TlsSection,
+    files: &mut Files,
+) -> anyhow::Result<(TlsAcceptor, Option<Timestamp>)> {
+    let chain: Vec<CertificateDer<'static>> =
+        files.pem("cert", &section.cert, &section.cert_file)?;
+    let mut keys: Vec<PrivateKeyDer<'static>> =
+        files.pem("key", &section.key, &section.key_file)?;
+    let clients = Clients::new(section, files)?;
+    // ASN.1 times end with the year 9999, so milliseconds cannot overflow.
+    let expires = X509Certificate::from_der(&chain[0])
+        .ok()
+        .map(|(_, certificate)| {
+            Timestamp::from_millis(certificate.validity().not_after.timestamp() * 1000)
+        });
+    let versions: Vec<_> = [(Version::Tls12, &TLS12), (Version::Tls13, &TLS13)]
+        .into_iter()
+        .filter(|(version, _)| {
+            section
+                .min_version
+                .as_ref()
+                .is_none_or(|min| version >= min)
+                && section
+                    .max_version
                     .as_ref()
-                    .is_none_or(|min| version >= min)
-                    && section
-                        .max_version
-                        .as_ref()
-                        .is_none_or(|max| version <= max)
-            })
-            .map(|(_, version)| version)
-            .collect();
-        let mut config = ServerConfig::builder_with_provider(default_provider().into())
-            .with_protocol_versions(&versions)
-            .and_then(|config| {
-                config
-                    .with_client_cert_verifier(Arc::new(clients))
-                    .with_single_cert(chain, keys.swap_remove(0))
-            })
-            .map_err(|error| {
-                anyhow!(
-                    "tls_server_config cannot be used: {error}; give a chain that begins with the \
-                     certificate of the key, an ECDSA or RSA key, and versions that fit together"
-                )
-            })?;
-        if section.client_auth_type.verifies() {
-            // A resumed session would outlive the client certificate that was verified for it.
-            config.session_storage = Arc::new(NoServerSessionStorage {});
-            config.send_tls13_tickets = 0;
-        }
-        config.alpn_protocols.push(b"http/1.1".to_vec());
-        Ok(Self {
-            acceptor: Arc::new(config).into(),
-            expires,
+                    .is_none_or(|max| version <= max)
         })
+        .map(|(_, version)| version)
+        .collect();
+    let mut config = ServerConfig::builder_with_provider(default_provider().into())
+        .with_protocol_versions(&versions)
+        .and_then(|config| {
+            config
+                .with_client_cert_verifier(Arc::new(clients))
+                .with_single_cert(chain, keys.swap_remove(0))
+        })
+        .map_err(|error| {
+            anyhow!(
+                "tls_server_config cannot be used: {error}; give a chain that begins with the \
+                     certificate of the key, an ECDSA or RSA key, and versions that fit together"
+            )
+        })?;
+    if section.client_auth_type.verifies() {
+        // A resumed session would outlive the client certificate that was verified for it.
+        config.session_storage = Arc::new(NoServerSessionStorage {});
+        config.send_tls13_tickets = 0;
     }
+    config.alpn_protocols.push(b"http/1.1".to_vec());
+    Ok((Arc::new(config).into(), expires))
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::section::Policy;
     use super::*;
-    use crate::server::testing::Certificates;
+    use crate::server::testing;
     use rustls::{
         ClientConfig, ClientConnection, HandshakeKind, RootCertStore, ServerConnection,
         pki_types::pem::PemObject as _,
@@ -120,35 +112,33 @@ mod tests {
 
     #[test]
     fn no_session_is_resumed_where_client_certificates_are_verified() {
-        let authority = Certificates::new();
-        let (own, issued) = (
-            authority.issue(&["localhost"]),
-            authority.issue(&["client"]),
-        );
+        let authority = testing::authority();
+        let (own, own_key) = testing::issue(&authority, "localhost");
+        let (issued, issued_key) = testing::issue(&authority, "client");
         let mut roots = RootCertStore::empty();
-        let root = CertificateDer::from_pem_slice(authority.pem.as_bytes()).unwrap();
+        let root = CertificateDer::from_pem_slice(authority.pem().as_bytes()).unwrap();
         roots.add(root).unwrap();
-        let chain = vec![CertificateDer::from_pem_slice(issued.pem.as_bytes()).unwrap()];
-        let key = PrivateKeyDer::from_pem_slice(issued.key.as_bytes()).unwrap();
+        let chain = vec![CertificateDer::from_pem_slice(issued.as_bytes()).unwrap()];
+        let key = PrivateKeyDer::from_pem_slice(issued_key.as_bytes()).unwrap();
         for (policy, second) in [
             (Policy::NoClientCert, HandshakeKind::Resumed),
             (Policy::VerifyClientCertIfGiven, HandshakeKind::Full),
             (Policy::RequireAndVerifyClientCert, HandshakeKind::Full),
         ] {
             let mut section = TlsSection::default();
-            (section.cert, section.key) = (own.pem.clone(), own.key.clone());
+            (section.cert, section.key) = (own.clone(), own_key.clone());
             section.client_auth_type = policy;
             if policy.verifies() {
-                section.client_ca = authority.pem.clone();
+                section.client_ca = authority.pem();
             }
-            let tls = Tls::new(&section, &mut Files::beside("web.yml".as_ref())).unwrap();
+            let (tls, _) = acceptor(&section, &mut Files::beside("web.yml".as_ref())).unwrap();
             for version in [&TLS12, &TLS13] {
                 let client = ClientConfig::builder_with_provider(default_provider().into())
                     .with_protocol_versions(&[version])
                     .unwrap()
                     .with_root_certificates(roots.clone())
                     .with_client_auth_cert(chain.clone(), key.clone_key());
-                let (client, server) = (Arc::new(client.unwrap()), tls.acceptor.config());
+                let (client, server) = (Arc::new(client.unwrap()), tls.config());
                 assert_eq!(shake_hands(&client, server), HandshakeKind::Full);
                 assert_eq!(shake_hands(&client, server), second, "{policy:?}");
             }
