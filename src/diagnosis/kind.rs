@@ -103,6 +103,14 @@ impl ProblemKind {
         }
     }
 
+    /// Returns whether polls show the kind, and not this process.
+    pub fn is_of_api(self) -> bool {
+        !matches!(
+            self,
+            Self::StateNotSaved | Self::StateDiscarded | Self::WebConfigRefused | Self::Certificate
+        )
+    }
+
     /// Returns the severities of the kind's series. Failing polls have two, of which one at most is
     /// 1.
     pub fn severities(self) -> &'static [Severity] {

@@ -1,7 +1,13 @@
-//! Logs when a problem begins, when its cause changes, and when it is found no longer.
+//! Logs when a problem begins, when its cause changes, and when it has ended.
+//!
+//! A problem that is found no longer may only be hidden, as a refused key is by an outage. One of
+//! the API therefore ends when a poll has gone well, and for a while nothing was found.
 
 use super::{Finding, ProblemKind, Severity};
-use crate::support::{clock::Timestamp, humanize::rough};
+use crate::{
+    domain::{document::Document, polling::PollOutcome},
+    support::{clock::Timestamp, humanize::rough},
+};
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
@@ -11,15 +17,21 @@ use std::{
 /// The time after which a warning that lasts is logged again.
 const REPEAT: Duration = Duration::from_secs(6 * 60 * 60);
 
-/// The log of problems, with each kind that was found by the last diagnosis.
+/// The time after which a problem of the API that was found no longer is over. What comes and goes
+/// with each poll, such as a limit of the rate, is one problem.
+const OVER_AFTER: Duration = Duration::from_secs(10 * 60);
+
+/// The log of problems, with each kind that has begun and not ended.
 #[derive(Debug, Default)]
 pub struct ProblemLog(BTreeMap<ProblemKind, Present>);
 
-/// A kind of problem that is present.
+/// A kind of problem that has begun.
 #[derive(Debug)]
 struct Present {
     /// Its beginning, or the time of the first call that had it.
     began: Timestamp,
+    /// The time at which it was last found.
+    found: Timestamp,
     /// The hints that were logged: causes that alternate are logged once each.
     logged: BTreeSet<Arc<str>>,
     logged_at: Timestamp,
@@ -28,14 +40,16 @@ struct Present {
 impl ProblemLog {
     /// Logs the changes since the last call. Dates the findings whose beginning is unknown to the
     /// time at which they were first seen.
-    pub fn observe(&mut self, findings: &mut [Finding], now: Timestamp) {
+    pub fn observe(&mut self, findings: &mut [Finding], document: &Document, now: Timestamp) {
         let mut seen = BTreeSet::new();
         for finding in findings {
             let present = self.0.entry(finding.kind).or_insert(Present {
                 began: finding.since.unwrap_or(now),
+                found: now,
                 logged: BTreeSet::new(),
                 logged_at: now,
             });
+            present.found = now;
             finding.since.get_or_insert(present.began);
             // The worst finding of a kind comes first, and speaks for the others.
             if !seen.insert(finding.kind) {
@@ -48,11 +62,14 @@ impl ProblemLog {
                 log(finding);
             }
         }
+        let last = document.status.last.as_ref();
+        let is_well = last.is_some_and(PollOutcome::is_well);
         self.0.retain(|kind, present| {
-            let lasts = seen.contains(kind);
+            let is_hidden = || !is_well || now.since(present.found) < OVER_AFTER;
+            let lasts = seen.contains(kind) || kind.is_of_api() && is_hidden();
             if !lasts {
-                let (problem, after) = (kind.label(), rough(now.since(present.began)));
-                tracing::info!(problem, %after, "a problem is found no longer");
+                let lasted = rough(present.found.since(present.began));
+                tracing::info!(problem = kind.label(), %lasted, "a problem has ended");
             }
             lasts
         });

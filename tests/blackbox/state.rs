@@ -422,7 +422,7 @@ fn a_full_disk_is_counted_and_logged_once_and_leaves_the_last_good_state() {
     );
 
     api.put([one().languages_json(&format!("[{german}]"))]);
-    exporter.wait_for_line(&["found no longer", "problem=state_not_saved"]);
+    exporter.wait_for_line(&["a problem has ended", "problem=state_not_saved"]);
     let before = exporter.metrics();
     let after = exporter.wait_for_polls(2.0);
     assert_eq!(failed(&after), failed(&before));

@@ -1,24 +1,78 @@
-//! The log of problems: each is logged when it begins and when it is found no longer.
+//! The log of problems: each is logged when it begins and when it has ended.
 
 use super::*;
 use crate::testing::Log;
+
+/// Returns the lines for a situation that is seen at these minutes.
+fn observe(problems: &mut ProblemLog, log: &Log, known: &Known, minutes: [u64; 2]) -> Vec<String> {
+    let document = known.document();
+    for minute in minutes {
+        let now = NOW.saturating_add(Duration::from_secs(60 * minute));
+        problems.observe(&mut known.findings(), &document, now);
+    }
+    log.take()
+}
+
+fn ends(kind: ProblemKind, lines: &[String]) -> usize {
+    let end = format!("a problem has ended problem=\"{}\"", kind.label());
+    lines.iter().filter(|line| line.starts_with(&end)).count()
+}
 
 #[test]
 fn each_problem_is_logged_once_and_its_end_too() {
     let log = Log::collect();
     let mut problems = ProblemLog::default();
     for (kind, known, _) in each_kind() {
-        for _ in 0..2 {
-            problems.observe(&mut known.findings(), NOW);
-        }
-        let begun = log.take();
+        let begun = observe(&mut problems, &log, &known, [0, 0]);
         assert_eq!(begun.len(), known.findings().len(), "{kind:?}: {begun:#?}");
-        problems.observe(&mut [], NOW);
-        let ended = log.take();
-        let end = format!("a problem is found no longer problem=\"{}\"", kind.label());
-        let is_end = |line: &String| line.starts_with(&end);
-        assert!(ended.iter().any(is_end), "{kind:?}: {ended:#?}");
+        let ended = observe(&mut problems, &log, &Known::new(), [0, 10]);
+        assert_eq!(ends(kind, &ended), 1, "{kind:?}: {ended:#?}");
     }
+}
+
+/// Each ordered pair of situations: one begins, another follows and may hide it, and both end, in
+/// both orders.
+#[test]
+fn no_problem_of_the_api_ends_before_a_poll_has_gone_well() {
+    let log = Log::collect();
+    for (first, before, _) in each_kind() {
+        for (second, after, _) in each_kind() {
+            for returns in [false, true] {
+                let mut problems = ProblemLog::default();
+                let mut lines = observe(&mut problems, &log, &before, [0, 0]);
+                let then = observe(&mut problems, &log, &after, [0, 10]);
+                let is_well = after.status.last.as_ref().is_some_and(PollOutcome::is_well);
+                let context = format!("{first:?}, then {second:?}: {then:#?}");
+                if first.is_of_api() && !is_well {
+                    assert_eq!(ends(first, &then), 0, "{context}");
+                }
+                lines.extend(then);
+                if returns {
+                    lines.extend(observe(&mut problems, &log, &before, [10, 10]));
+                }
+                lines.extend(observe(&mut problems, &log, &Known::new(), [10, 20]));
+                // Each kind that has begun has ended as often, and nothing is left.
+                for kind in [first, second] {
+                    let most = if returns { 2 } else { 1 };
+                    let ends = ends(kind, &lines);
+                    assert!((1..=most).contains(&ends), "{ends}, {context}, {lines:#?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_limit_that_some_polls_do_not_meet_is_one_problem() {
+    let log = Log::collect();
+    let mut problems = ProblemLog::default();
+    let limited = Known::ended(PollOutcome {
+        is_limited: true,
+        ..poll()
+    });
+    let flaps = [&limited, &Known::new(), &limited, &Known::new()];
+    let lines = flaps.map(|known| observe(&mut problems, &log, known, [0, 0]).len());
+    assert_eq!(lines, [1, 0, 0, 0]);
 }
 
 #[test]
@@ -36,7 +90,7 @@ fn a_cause_that_changes_is_logged_once_and_a_warning_again_after_six_hours() {
     let mut logged = |hint, now| {
         let document = failed(hint).document();
         let mut findings = findings(&document.whole(), &Facts::default(), now);
-        problems.observe(&mut findings, now);
+        problems.observe(&mut findings, &document, now);
         log.take().len()
     };
     let hints = [

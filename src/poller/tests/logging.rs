@@ -120,8 +120,15 @@ async fn an_outage_of_two_hours_logs_two_lines_besides_its_polls() {
         [
             "languages can be read again count=480 first=\"o/001\"",
             "poll ended failed=0 left=0",
-            "a problem is found no longer problem=\"polls_failing\" after=2 h",
-            "a problem is found no longer problem=\"data_stale\" after=1 h"
+        ]
+    );
+    pass(10).await;
+    observe(&bench);
+    assert_eq!(
+        log.take(),
+        [
+            "a problem has ended problem=\"polls_failing\" lasted=2 h",
+            "a problem has ended problem=\"data_stale\" lasted=1 h"
         ]
     );
 }
@@ -136,7 +143,7 @@ fn observe(problems: &mut ProblemLog, bench: &Bench) {
     let facts = poller.instruments.facts();
     let document = document(poller);
     let mut findings = findings(&document.whole(), &facts, now);
-    problems.observe(&mut findings, now);
+    problems.observe(&mut findings, &document, now);
 }
 
 #[tokio::test(start_paused = true)]
