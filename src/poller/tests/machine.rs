@@ -18,7 +18,6 @@ use crate::{
 use globset::{Glob, GlobSet};
 use model::Filters;
 use proptest::prelude::*;
-use proptest_state_machine::{ReferenceStateMachine, StateMachineTest, prop_state_machine};
 use std::{
     collections::BTreeMap,
     sync::{
@@ -75,7 +74,7 @@ enum Event {
     DamageState,
 }
 
-fn events() -> BoxedStrategy<Event> {
+fn event() -> BoxedStrategy<Event> {
     let id = 0..40_usize;
     let status = prop_oneof![
         3 => Just(429_u16),
@@ -134,24 +133,6 @@ fn events() -> BoxedStrategy<Event> {
         1 => Just(Event::DamageState),
     ]
     .boxed()
-}
-
-/// The generator of sequences. No event depends on those before it.
-struct Sequences;
-
-impl ReferenceStateMachine for Sequences {
-    type State = ();
-    type Transition = Event;
-
-    fn init_state() -> BoxedStrategy<()> {
-        Just(()).boxed()
-    }
-
-    fn transitions((): &()) -> BoxedStrategy<Event> {
-        events()
-    }
-
-    fn apply((): (), _: &Event) {}
 }
 
 /// A process that polls, and its world.
@@ -461,33 +442,11 @@ fn run(events: &[Event]) {
     exporter.recover();
 }
 
-struct Search;
-
-impl StateMachineTest for Search {
-    type SystemUnderTest = Exporter;
-    type Reference = Sequences;
-
-    fn init_test((): &()) -> Exporter {
-        Exporter::new()
-    }
-
-    fn apply(mut exporter: Exporter, (): &(), event: Event) -> Exporter {
-        exporter.apply(&event);
-        exporter
-    }
-
-    fn check_invariants(exporter: &Exporter, (): &()) {
-        exporter.assert_no_violation();
-    }
-
-    fn teardown(exporter: Exporter, (): ()) {
-        exporter.recover();
-    }
-}
-
-prop_state_machine! {
+proptest! {
     #![proptest_config(ProptestConfig { max_shrink_iters: 2000, ..testing::cases(256) })]
 
     #[test]
-    fn no_sequence_of_events_breaks_the_poller(sequential 1..16 => Search);
+    fn no_sequence_of_events_breaks_the_poller(events in prop::collection::vec(event(), 1..16)) {
+        run(&events);
+    }
 }
