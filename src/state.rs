@@ -33,10 +33,7 @@ mod format;
 pub use format::FormatError;
 
 use crate::{
-    domain::{
-        RepositoryId,
-        record::{Record, SavedRepository},
-    },
+    domain::{RepositoryId, record::SavedRepository},
     support::{clock::Timestamp, hint::SetupError, replace::replace_by_way_of},
 };
 use rustix::fs::OFlags;
@@ -48,7 +45,6 @@ use std::{
     io::{self, ErrorKind},
     os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _},
     path::{Path, PathBuf},
-    sync::Arc,
 };
 use tempfile::Builder;
 
@@ -69,8 +65,8 @@ pub struct SavedState {
     pub repositories: Vec<SavedRepository>,
     /// Repositories that the last complete listing lacked. The next listing confirms their removal.
     pub missed: BTreeSet<RepositoryId>,
-    /// The records of repositories that left.
-    pub gone: BTreeMap<RepositoryId, Arc<[Record]>>,
+    /// The repositories that left, with records that are kept.
+    pub gone: BTreeMap<RepositoryId, SavedRepository>,
 }
 
 /// The base URL under which a demo saves its state, because the port of the demo API differs at

@@ -176,7 +176,7 @@ pub(super) fn omitted_zeros(document: &Document) -> Option<Finding> {
 
 /// Returns a finding if languages have left repositories that are still listed.
 pub(super) fn languages_gone(view: &View<'_>) -> Option<Finding> {
-    let gone = view.departed();
+    let gone = view.departed().filter(|one| !one.with_repository);
     let mut gone: Vec<_> = gone
         .map(|one| format!("{} of {}", one.language, one.repository))
         .collect();

@@ -72,11 +72,13 @@ pub struct Row {
     pub known: Arc<[Translation]>,
 }
 
-/// A translation that left its repository within a day.
+/// A translation that left within a day.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Departed {
     pub repository: Arc<str>,
     pub language: Arc<str>,
+    /// True if the repository is listed no longer, or left out.
+    pub with_repository: bool,
     /// True if it was at or above its target, or rested.
     pub was_ready: bool,
 }

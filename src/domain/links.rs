@@ -23,13 +23,13 @@ pub struct Links {
 impl Links {
     /// Returns the URL where a repository is translated; `None` without `links.repository`.
     pub fn repository_url(&self, repository: &Repository) -> Option<String> {
-        Some(self.repository.as_ref()?.render(repository, ""))
+        self.repository.as_ref()?.render(repository, "")
     }
 
     /// Returns the URL where a language of a repository is translated; `None` without
     /// `links.language`.
     pub fn language_url(&self, repository: &Repository, code: &str) -> Option<String> {
-        Some(self.language.as_ref()?.render(repository, code))
+        self.language.as_ref()?.render(repository, code)
     }
 }
 
@@ -69,14 +69,20 @@ impl Template {
         if url.contains(['{', '}']) {
             return Err("contains an unknown placeholder or an unmatched brace".to_owned());
         }
-        Url::parse(&url).map_err(|error| format!("is not a URL: {error}"))?;
+        let parsed = Url::parse(&url).map_err(|error| format!("is not a URL: {error}"))?;
+        if !parsed.username().is_empty() || parsed.password().is_some() {
+            return Err("contains a user or a password, which every reader would see".to_owned());
+        }
         Ok(template)
     }
 
-    fn render(&self, repository: &Repository, code: &str) -> String {
+    /// Returns `None` for a name of dots, which would be a dot segment and lead to another page.
+    fn render(&self, repository: &Repository, code: &str) -> Option<String> {
         let (repo, id) = (&*repository.name, repository.id.to_string());
         let (owner, name) = repo.rsplit_once('/').unwrap_or(("", repo));
-        self.fill(&[&id, repo, owner, name, code])
+        let mut parts = [owner, name, code].into_iter();
+        let has_dots = parts.any(|part| matches!(part, "." | ".."));
+        (!has_dots).then(|| self.fill(&[&id, repo, owner, name, code]))
     }
 
     /// Replaces [`PLACEHOLDERS`] with percent-encoded values, which therefore hold no placeholder.
@@ -102,6 +108,20 @@ mod tests {
             private: None,
             created_at: None,
         }
+    }
+
+    #[test]
+    fn a_name_of_dots_has_no_link() {
+        let language = Template::of_language("https://t.example.com/{owner}/{name}/{language}");
+        let links = Links {
+            repository: Template::of_repository("https://t.example.com/{owner}/{name}").ok(),
+            language: language.ok(),
+        };
+        for (name, code) in [("../a", "de"), ("a/..", "de"), ("a/.", "de"), ("a/b", "..")] {
+            assert_eq!(links.language_url(&repository(name), code), None);
+        }
+        assert_eq!(links.repository_url(&repository("a/..")), None);
+        assert!(links.language_url(&repository("a/..."), "d.").is_some());
     }
 
     #[test]
@@ -160,6 +180,8 @@ mod tests {
             ("https://t.example.com/id}", "an unmatched brace"),
             ("https://t.example.com/{{id}}", "an unmatched brace"),
             ("https://", "is not a URL: empty host"),
+            ("https://user:pass@t.example.com", "a user or a password"),
+            ("https://{owner}@t.example.com", "a user or a password"),
         ] {
             let refused = Template::of_language(text).unwrap_err();
             assert!(refused.contains(error), "{text}: {refused}");

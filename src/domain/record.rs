@@ -269,6 +269,15 @@ impl Languages {
             .filter(|record| record.left_at.is_none())
     }
 
+    /// Returns the languages as those of a repository that left at `now`.
+    pub fn departed(&self, now: Timestamp) -> Self {
+        let records = self.records.iter().map(|record| record.departed(now));
+        Self {
+            records: records.collect(),
+            ..*self
+        }
+    }
+
     /// Returns the records of a repository after a response of `now`, as a continuation of
     /// `before`.
     pub fn after(
@@ -326,6 +335,14 @@ pub struct SavedRepository {
     /// The time since which reads fail; `None` after a success.
     pub failing_since: Option<Timestamp>,
     pub languages: Option<Arc<Languages>>,
+}
+
+impl SavedRepository {
+    /// Returns the records of the languages, also of those that left.
+    pub fn records(&self) -> &[Record] {
+        let languages = self.languages.as_deref();
+        languages.map_or(&[], |languages| &languages.records)
+    }
 }
 
 #[cfg(test)]

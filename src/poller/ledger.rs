@@ -28,6 +28,9 @@ use std::{
 };
 use tokio::time::Instant;
 
+/// The maximum number of translations that are kept, also of what left.
+pub const MOST_TRANSLATIONS: usize = 1_000_000;
+
 /// A repository that is polled.
 #[derive(Debug)]
 struct Polled {
@@ -57,8 +60,10 @@ pub struct Ledger {
     unnamed: usize,
     /// The defects of the last complete listing.
     defects: Defects,
-    /// The records of repositories that left. A repository that comes back continues them.
-    gone: BTreeMap<RepositoryId, Arc<[Record]>>,
+    /// The repositories that left. One that comes back continues its records.
+    gone: BTreeMap<RepositoryId, SavedRepository>,
+    /// The number of records, also of what left.
+    translations: usize,
     /// True once a completion of 0 was read or restored.
     has_zeros: bool,
     /// The number of the last attempt to read a repository.
@@ -79,6 +84,8 @@ impl Ledger {
             gone: saved.gone,
             ..Self::default()
         };
+        let all = saved.repositories.iter().chain(ledger.gone.values());
+        ledger.translations = all.map(|kept| kept.records().len()).sum();
         for kept in saved.repositories {
             let repository = Arc::clone(&kept.repository);
             let languages = kept.languages.iter();
@@ -148,6 +155,12 @@ impl Ledger {
         }
     }
 
+    /// Returns whether there is room for this number of languages of a repository.
+    pub fn has_room(&self, id: RepositoryId, languages: usize) -> bool {
+        let known = self.polled.get(&id).map(|known| known.kept.records().len());
+        self.translations + languages <= MOST_TRANSLATIONS + known.unwrap_or_default()
+    }
+
     /// Records the languages read from a repository. Logs the end of its failure.
     pub fn succeeded(
         &mut self,
@@ -174,9 +187,11 @@ impl Ledger {
         known.absent_completions = zeros.absent;
         self.has_zeros |= zeros.spelled_out > 0;
         let before = known.kept.languages.take();
-        let before = before.map(|before| Arc::clone(&before.records));
-        let before = before.or_else(|| self.gone.remove(&id)).unwrap_or_default();
+        let before = before.or_else(|| self.gone.remove(&id)?.languages);
+        let before = before.map_or_else(Arc::default, |before| Arc::clone(&before.records));
+        self.translations -= before.len();
         let languages = Languages::after(before, languages, scale, now);
+        self.translations += languages.records.len();
         known.kept.languages = Some(Arc::new(languages));
         known.read_at = Some(Instant::now());
         known.kept.failing_since = None;
@@ -254,21 +269,19 @@ impl Ledger {
         judge.row(repository, state, languages, is_current, trouble)
     }
 
-    /// Returns the translations that left their repositories within a day. A repository that
-    /// returned and was not read yet lacks none.
+    /// Returns the translations that left within a day, with their repositories or alone. Those of a
+    /// repository that returned left with it until it is read.
     fn departed(&self, judge: &Judge<'_>, settings: &Settings, now: Timestamp) -> Vec<Departed> {
         let excluded = &settings.excluded_languages;
         let is_recent = |record: &&Record| {
             let left_within_a_day = record.left_at.is_some_and(|at| now.since(at) < DAY);
             left_within_a_day && !excluded.is_match(&*record.language.code)
         };
-        let departed = self.polled.values().flat_map(|known| {
-            let languages = known.kept.languages.iter();
-            let departed = languages.flat_map(|languages| languages.records.iter());
-            let name = &known.kept.repository.name;
-            departed
-                .filter(is_recent)
-                .map(|record| judge.departed(name, record))
+        let polled = self.polled.values().map(|known| (&known.kept, false));
+        let gone = self.gone.values().map(|kept| (kept, true));
+        let departed = polled.chain(gone).flat_map(|(kept, with_repository)| {
+            let recent = kept.records().iter().filter(is_recent);
+            recent.map(move |record| judge.departed(&kept.repository.name, record, with_repository))
         });
         departed.collect()
     }

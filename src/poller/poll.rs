@@ -2,6 +2,7 @@
 
 use super::{
     Poller,
+    ledger::MOST_TRANSLATIONS,
     log::{self, PollLog},
     queue::{Queue, backoff},
 };
@@ -47,7 +48,10 @@ impl<A: Api> Poller<A> {
         let stop = select! {
             biased;
             ended = poll.run().instrument(span.clone()) => ended.err(),
-            () = interrupt => Some(poll.interrupted()),
+            () = interrupt => {
+                poll.is_interrupted = true;
+                Some(poll.interrupted())
+            }
         };
         let outcome = span.in_scope(|| poll.conclude(began, stop));
         self.ledger.poll_ended(began);
@@ -64,6 +68,8 @@ struct Poll<'a, A> {
     publications: Interval,
     /// The last failure of each repository that was requested and not read.
     failures: BTreeMap<RepositoryId, RequestFailure>,
+    /// True once a signal has ended the poll.
+    is_interrupted: bool,
 }
 
 impl<'a, A: Api> Poll<'a, A> {
@@ -76,6 +82,7 @@ impl<'a, A: Api> Poll<'a, A> {
             log: PollLog::default(),
             publications,
             failures: BTreeMap::new(),
+            is_interrupted: false,
         }
     }
 
@@ -123,9 +130,9 @@ impl<'a, A: Api> Poll<'a, A> {
             let (ledger, log) = (&mut poller.ledger, &mut self.log);
             ledger.failed(id, failure.dated(now), is_outage, log);
         }
-        // A poll of a few chosen repositories has not read everything.
+        // A poll of a few chosen repositories has not read everything, and a signal fails no poll.
         let status = &mut poller.status;
-        if poller.only.is_empty() {
+        if poller.only.is_empty() && !self.is_interrupted {
             if outcome.is_success() {
                 status.last_success_at = Some(now);
             }
@@ -317,6 +324,7 @@ impl<'a, A: Api> Poll<'a, A> {
         result: Result<LanguageList, RequestFailure>,
     ) -> Result<(), Stop> {
         let mut end = Ok(());
+        let result = result.and_then(|list| self.admit(id, list));
         match result {
             Ok(list) => {
                 for (defect, found) in &list.bad.0 {
@@ -338,6 +346,17 @@ impl<'a, A: Api> Poll<'a, A> {
             .progress
             .send_modify(|poll| poll.failed = failed);
         end
+    }
+
+    /// Fails if there is no room for the languages.
+    fn admit(&self, id: RepositoryId, list: LanguageList) -> Result<LanguageList, RequestFailure> {
+        if self.poller.ledger.has_room(id, list.languages.len()) {
+            return Ok(list);
+        }
+        let what =
+            format!("with it, the repositories have more than {MOST_TRANSLATIONS} languages");
+        let hint = "leave out some with filter.exclude, or poll them with another process";
+        Err(self.unusable(Operation::ListLanguages, Reason::TooLarge, what, hint))
     }
 
     /// Fails with the reason to stop the poll, if a failure concerns all requests.

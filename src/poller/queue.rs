@@ -18,6 +18,9 @@ use tokio::time::Instant;
 
 /// The number of failures in a row that end a part of the queue.
 const ROW: u32 = 20;
+/// The minimum time of a row of refused connections, which take no time: a gap of a moment would
+/// look like an outage.
+const SHORTEST_ROW: Duration = Duration::from_secs(2);
 /// The number of failures that a failed listing counts as.
 const LISTING: u32 = 15;
 
@@ -55,6 +58,8 @@ pub struct Queue {
     next_place: usize,
     /// The number of failures in a row in this part of the queue.
     row: u32,
+    /// The time before which the row ends nothing.
+    row_lasts_until: Instant,
     /// The number of attempts for a repository of the first part.
     max_attempts: u32,
     /// True if the listing succeeded. An API that then refuses one repository is alive.
@@ -86,6 +91,7 @@ impl Queue {
             in_flight: 0,
             next_place: repositories.len(),
             row: if is_outage { LISTING } else { 0 },
+            row_lasts_until: due,
             max_attempts,
             is_listed: listing_failure.is_none(),
         }
@@ -128,6 +134,11 @@ impl Queue {
                 _ => fetch.attempt == 1,
             }
         {
+            if failure.reason != Reason::Connect {
+                self.row_lasts_until = Instant::now();
+            } else if self.row == 0 {
+                self.row_lasts_until = Instant::now() + SHORTEST_ROW;
+            }
             self.row += 1;
         }
         // A repository whose last read failed has one attempt.
@@ -149,7 +160,7 @@ impl Queue {
     }
 
     fn is_over(&self) -> bool {
-        self.row >= ROW
+        self.row >= ROW && Instant::now() >= self.row_lasts_until
     }
 
     /// Returns whether failures in a row ended the poll as an outage. In an outage of several polls

@@ -6,11 +6,11 @@ use super::*;
 use crate::{
     domain::{
         Completion, Repository,
-        record::{Languages, Past, Reading},
+        record::{Languages, Past, Reading, Record},
     },
     testing,
 };
-use std::os::unix::fs::PermissionsExt;
+use std::{os::unix::fs::PermissionsExt, sync::Arc};
 use tempfile::TempDir;
 
 const API: &str = "https://api.example.com/";
@@ -96,7 +96,9 @@ fn small() -> SavedState {
             saved_repository(RepositoryId::MAX, "owner/b", None),
         ],
         missed: [RepositoryId::new(7).unwrap()].into(),
-        gone: [(RepositoryId::new(9).unwrap(), [left].into())].into(),
+        gone: [saved_repository(9, "owner/gone", Some(vec![left]))]
+            .map(|kept| (kept.repository.id, kept))
+            .into(),
         failing_since: Some(time(7)),
     }
 }

@@ -153,6 +153,7 @@ pub fn each_kind() -> Vec<Case> {
             Known::with(|known| {
                 let gone = [("o/1", "de"), ("o/1", "sv"), ("o/2", "fr"), ("o/2", "sv")];
                 let gone = gone.map(|(repository, language)| Departed {
+                    with_repository: false,
                     repository: repository.into(),
                     language: language.into(),
                     was_ready: true,

@@ -94,7 +94,7 @@ impl<'a> Judge<'a> {
     }
 
     /// Judges a translation that has left the repository `name`.
-    pub fn departed(&self, name: &Arc<str>, record: &Record) -> Departed {
+    pub fn departed(&self, name: &Arc<str>, record: &Record, with_repository: bool) -> Departed {
         let targets = self.settings.targets.of_repository(name);
         let language = &record.language.code;
         let entry = targets.entry(language);
@@ -104,6 +104,7 @@ impl<'a> Judge<'a> {
         Departed {
             repository: Arc::clone(name),
             language: Arc::clone(language),
+            with_repository,
             was_ready: matches!(readiness, Readiness::Ready | Readiness::Resting),
         }
     }

@@ -3,12 +3,13 @@
 use super::{super::log::PollLog, Ledger, Polled};
 use crate::{
     domain::{Defect, Listing, Repository, RepositoryId, filter::Filter, record::SavedRepository},
-    support::clock::Timestamp,
+    support::clock::{DAY, Timestamp},
 };
 use std::{
     collections::{BTreeMap, BTreeSet},
     mem::take,
     sync::Arc,
+    time::Duration,
 };
 
 impl Ledger {
@@ -49,7 +50,11 @@ impl Ledger {
         self.has_data = true;
         self.unnamed = nameless.len();
         self.filtered = 0;
-        (self.gone).retain(|_, records| records.iter().any(|record| record.is_kept(now)));
+        self.gone.retain(|_, kept| {
+            let is_kept = kept.records().iter().any(|record| record.is_kept(now));
+            self.translations -= if is_kept { 0 } else { kept.records().len() };
+            is_kept
+        });
         let duplicates = self.select(&repositories, filter, now, log);
         for repository in &duplicates {
             bad.add_duplicate(Defect::DuplicateName, repository);
@@ -119,9 +124,16 @@ impl Ledger {
         }
         for (id, known) in before {
             log.removed(&known.kept.repository.name);
-            if let Some(languages) = known.kept.languages {
-                let gone = languages.records.iter().map(|record| record.departed(now));
-                self.gone.insert(id, gone.collect());
+            // The filters leave out what the API still lists: it has not left within a day.
+            let is_listed = repositories.contains_key(&id);
+            let left_at = now.saturating_sub(if is_listed { DAY } else { Duration::ZERO });
+            let languages = known.kept.languages.as_deref();
+            if let Some(languages) = languages.map(|languages| languages.departed(left_at)) {
+                let kept = SavedRepository {
+                    languages: Some(Arc::new(languages)),
+                    ..known.kept
+                };
+                self.gone.insert(id, kept);
             }
         }
         duplicates

@@ -179,7 +179,7 @@ async fn an_entry_without_a_name_hides_no_name_of_the_same_id() {
 /// Names the languages that left listed repositories.
 fn gone(bench: &Bench) -> Vec<String> {
     let document = bench.poller.document();
-    let gone = document.departed.iter();
+    let gone = document.departed.iter().filter(|one| !one.with_repository);
     gone.map(|one| format!("{} of {}", one.language, one.repository))
         .collect()
 }
@@ -210,7 +210,9 @@ fn unready(bench: &Bench) -> Vec<String> {
     let document = bench.poller.document();
     let whole = document.whole();
     let unready = whole.departed().filter(|one| !one.was_ready);
-    unready.map(|one| one.repository.to_string()).collect()
+    unready
+        .map(|one| format!("{} {}", one.repository, one.with_repository))
+        .collect()
 }
 
 #[tokio::test(start_paused = true)]
@@ -218,11 +220,19 @@ async fn what_was_not_ready_and_left_is_known_for_a_day_and_across_restarts() {
     let mut bench = Bench::new();
     bench.change(|api| api.completions = vec![(1, 100.0), (2, 20.0), (3, 30.0)]);
     bench.poll().await;
+    bench.change(|api| api.pages = vec![vec![(2, "o/b")]]);
+    for _ in 0..2 {
+        bench.poll().await;
+    }
+    assert_eq!(unready(&bench), ["o/c true"], "o/a was ready");
     bench.change(|api| api.without_languages = true);
     bench.poll().await;
-    assert_eq!(unready(&bench), ["o/b", "o/c"], "o/a was ready");
+    assert_eq!(unready(&bench), ["o/b false", "o/c true"]);
     bench.restart(bench.poller.clock.now());
-    assert_eq!(unready(&bench), ["o/b", "o/c"]);
+    assert_eq!(unready(&bench), ["o/b false", "o/c true"]);
+    bench.change(|api| api.pages = vec![vec![(2, "o/b"), (3, "o/c")]]);
+    bench.poll().await;
+    assert_eq!(unready(&bench), ["o/b false", "o/c false"], "o/c is back");
     pass(24 * 60).await;
     assert_eq!(unready(&bench).len(), 0);
 }

@@ -5,6 +5,8 @@ use crate::api::Pace;
 use std::collections::{BTreeMap, BTreeSet};
 
 const OK: u16 = 200;
+/// A connection that is refused at once.
+const REFUSED: u16 = 3;
 
 impl FakeApi {
     /// An API that answers as a script says, to requests at the default pace.
@@ -452,4 +454,23 @@ async fn no_request_is_sent_once_an_outage_is_certain() {
     assert_eq!(outcome.failure(), Some(PollFailure::Unavailable));
     let requests = api.requested().len();
     assert!(requests < 40, "{requests} requests");
+}
+
+#[tokio::test(start_paused = true)]
+async fn refused_connections_are_an_outage_after_two_seconds() {
+    for (gap, is_outage) in [(300, false), (60_000, true)] {
+        let start = Instant::now();
+        let gap = Duration::from_millis(gap);
+        let mut api = FakeApi::answering(60, move |id, now| {
+            if id.is_some() && now - start < gap {
+                REFUSED
+            } else {
+                OK
+            }
+        });
+        api.pace = Arc::new(Pace::new(None));
+        let outcome = greedy(&api).poll(pending()).await;
+        assert_eq!(outcome.is_outage(), is_outage, "{outcome:?}");
+        assert_eq!(outcome.is_success(), !is_outage, "{outcome:?}");
+    }
 }

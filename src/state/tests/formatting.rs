@@ -196,7 +196,7 @@ fn any_repository() -> impl Strategy<Value = SavedRepository> {
 fn any_state() -> impl Strategy<Value = SavedState> {
     let repositories = collection::vec(any_repository(), 0..5);
     let missed = collection::btree_set(any_id(), 0..5);
-    let gone = collection::btree_map(any_id(), any_languages(), 0..5);
+    let gone = collection::btree_map(any_id(), any_repository(), 0..5);
     let polls = (option::of(any_time()), option::of(any_time()));
     (polls, repositories, missed, gone).prop_map(
         |((last_success_at, failing_since), repositories, missed, gone)| SavedState {
@@ -204,10 +204,7 @@ fn any_state() -> impl Strategy<Value = SavedState> {
             failing_since,
             repositories,
             missed,
-            gone: gone
-                .into_iter()
-                .map(|(id, languages)| (id, Arc::clone(&languages.records)))
-                .collect(),
+            gone,
         },
     )
 }
