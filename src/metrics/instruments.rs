@@ -11,7 +11,7 @@ use crate::{
     support::{clock::Timestamp, lock::lock},
 };
 use prometheus_client::{
-    encoding::{EncodeLabelSet, text::encode_registry},
+    encoding::text::encode_registry,
     metrics::{counter::Counter, family::Family, gauge::Gauge, histogram::Histogram},
     registry::{Metric, Registry},
 };
@@ -25,6 +25,12 @@ const REQUEST_BUCKETS: [f64; 12] = [
     0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0,
 ];
 
+/// The names and values of a metric's labels.
+type Labels<const N: usize> = [(&'static str, &'static str); N];
+
+/// Labels of which a value is not known in advance: a path, or a status.
+type OpenLabels<const N: usize> = [(&'static str, String); N];
+
 /// Defines a field for each instrument, and registers it under its name with its help, a sentence
 /// without its full stop, quotes and backslashes.
 macro_rules! instruments {
@@ -33,7 +39,7 @@ macro_rules! instruments {
         #[derive(Debug)]
         pub struct Instruments {
             $($field: $kind,)+
-            api_request_duration: Family<OperationLabels, Histogram, fn() -> Histogram>,
+            api_request_duration: Family<Labels<1>, Histogram, fn() -> Histogram>,
             /// Locked for each change and each read.
             facts: Arc<Mutex<Facts>>,
             registry: Registry,
@@ -58,78 +64,37 @@ macro_rules! instruments {
 }
 
 instruments! {
-    problems: Family<ProblemLabels, Gauge>, "translation_exporter_problem",
+    problems: Family<Labels<2>, Gauge>, "translation_exporter_problem",
         "1 while the exporter finds a problem of this kind, 0 otherwise; judged at least every \
          15 s";
     polls: Counter, "translation_exporter_polls", "Polls of the API that have ended";
-    poll_failures: Family<ReasonLabels, Counter>, "translation_exporter_poll_failures",
+    poll_failures: Family<Labels<1>, Counter>, "translation_exporter_poll_failures",
         "Polls that did not read everything, by reason: key_file, ca_file, unauthorized, \
          held (by Retry-After), unavailable (the API fails as a whole), listing, repositories";
     poll_overruns: Counter, "translation_exporter_poll_overruns",
         "Polls that took longer than poll.interval";
-    api_requests: Family<CodeLabels, Counter>, "translation_exporter_api_requests",
+    api_requests: Family<OpenLabels<2>, Counter>, "translation_exporter_api_requests",
         "Requests to the API, retries included, by status or error";
-    api_request_failures: Family<OperationReasonLabels, Counter>,
+    api_request_failures: Family<Labels<2>, Counter>,
         "translation_exporter_api_request_failures",
         "Requests to the API that failed, by reason: timeout, connect, tls, redirect, \
          unauthorized, forbidden, not_found, rate_limited, client_error, server_error, too_large, \
          truncated, decode, not_json, cursor";
-    api_retries: Family<OperationLabels, Counter>, "translation_exporter_api_retries",
+    api_retries: Family<Labels<1>, Counter>, "translation_exporter_api_retries",
         "Requests to the API that were retries after a failure";
-    invalid_entries: Family<OperationReasonLabels, Counter>, "translation_exporter_invalid_entries",
+    invalid_entries: Family<Labels<2>, Counter>, "translation_exporter_invalid_entries",
         "Entries or fields in API responses that could not be used, by reason: not_an_object, id, \
          duplicate_id, name, code, completion, created_at, private, duplicate_name, duplicate_code";
     state_writes: Counter, "translation_exporter_state_writes",
         "Attempts to write the state file";
     state_write_failures: Counter, "translation_exporter_state_write_failures",
         "Attempts to write the state file that failed";
-    tls_handshake_failures: Family<ReasonLabels, Counter>,
+    tls_handshake_failures: Family<Labels<1>, Counter>,
         "translation_exporter_tls_handshake_failures",
         "TLS handshakes with clients that failed, by reason: timeout, not_tls, protocol, \
          no_certificate, bad_certificate, closed";
-    http_requests: Family<PathLabels, Counter>, "translation_exporter_http_requests",
+    http_requests: Family<OpenLabels<2>, Counter>, "translation_exporter_http_requests",
         "Requests that this exporter answered, by path and status";
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct ProblemLabels {
-    kind: &'static str,
-    severity: &'static str,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct ReasonLabels {
-    reason: &'static str,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct OperationLabels {
-    operation: &'static str,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct OperationReasonLabels {
-    operation: &'static str,
-    reason: &'static str,
-}
-
-impl OperationReasonLabels {
-    fn new(operation: Operation, reason: &'static str) -> Self {
-        let operation = operation.label();
-        Self { operation, reason }
-    }
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct CodeLabels {
-    operation: &'static str,
-    code: String,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct PathLabels {
-    path: String,
-    code: String,
 }
 
 impl Instruments {
@@ -138,7 +103,7 @@ impl Instruments {
     /// of the program that exposes the text, such as the node exporter.
     pub fn new(telemetry_path: Option<&str>) -> Arc<Self> {
         let mut registry = Registry::default();
-        let build: Family<[(&str, &str); 3], Gauge> = add(
+        let build: Family<Labels<3>, Gauge> = add(
             &mut registry,
             "translation_exporter_build_info",
             "Version, source revision and compiler of this exporter; always 1",
@@ -204,47 +169,42 @@ impl Instruments {
     }
 
     fn poll_failures(&self, reason: PollFailure) -> Counter {
-        let reason = reason.label();
-        let labels = ReasonLabels { reason };
+        let labels = [("reason", reason.label())];
         self.poll_failures.get_or_create_owned(&labels)
     }
 
     fn api_requests(&self, operation: Operation, code: String) -> Counter {
-        let operation = operation.label();
-        let labels = CodeLabels { operation, code };
+        let labels = [("operation", operation.label().to_owned()), ("code", code)];
         self.api_requests.get_or_create_owned(&labels)
     }
 
     pub(crate) fn api_request_failures(&self, operation: Operation, reason: Reason) -> Counter {
-        let labels = OperationReasonLabels::new(operation, reason.label());
+        let labels = [("operation", operation.label()), ("reason", reason.label())];
         self.api_request_failures.get_or_create_owned(&labels)
     }
 
     fn api_request_duration(&self, operation: Operation) -> Histogram {
-        let operation = operation.label();
-        let labels = OperationLabels { operation };
+        let labels = [("operation", operation.label())];
         self.api_request_duration.get_or_create_owned(&labels)
     }
 
     pub(crate) fn api_retries(&self, operation: Operation) -> Counter {
-        let operation = operation.label();
-        let labels = OperationLabels { operation };
+        let labels = [("operation", operation.label())];
         self.api_retries.get_or_create_owned(&labels)
     }
 
     pub(crate) fn invalid_entries(&self, operation: Operation, defect: Defect) -> Counter {
-        let labels = OperationReasonLabels::new(operation, defect.label());
+        let labels = [("operation", operation.label()), ("reason", defect.label())];
         self.invalid_entries.get_or_create_owned(&labels)
     }
 
     pub(crate) fn tls_handshake_failures(&self, reason: &'static str) -> Counter {
-        let labels = ReasonLabels { reason };
+        let labels = [("reason", reason)];
         self.tls_handshake_failures.get_or_create_owned(&labels)
     }
 
     pub(crate) fn http_requests(&self, path: &str, code: &str) -> Counter {
-        let (path, code) = (path.to_owned(), code.to_owned());
-        let labels = PathLabels { path, code };
+        let labels = [("path", path.to_owned()), ("code", code.to_owned())];
         self.http_requests.get_or_create_owned(&labels)
     }
 
@@ -284,9 +244,8 @@ impl Instruments {
         problems: impl IntoIterator<Item = ((&'static str, &'static str), bool)>,
     ) {
         for ((kind, severity), is_found) in problems {
-            let labels = ProblemLabels { kind, severity };
-            let problem = self.problems.get_or_create(&labels);
-            problem.set(is_found.into());
+            let labels = [("kind", kind), ("severity", severity)];
+            self.problems.get_or_create(&labels).set(is_found.into());
         }
     }
 
