@@ -13,7 +13,7 @@ use crate::domain::{
     Scale, Settings, Thresholds,
     filter::Filter,
     links::Links,
-    targets::{Named, Target, TargetEntry, Targets, globs_in_words},
+    targets::{Target, TargetEntry, Targets, globs_in_words, literal},
 };
 use globset::GlobSet;
 use humantime::format_duration;
@@ -290,12 +290,11 @@ fn targets(layers: &mut Layers, excluded: &GlobSet) -> (Targets, String) {
         layers.mistakes.append(&mut layer.mistakes);
         lines.push(format!("  - {}  # {source}\n", layer.in_one_line()));
         let (repositories, languages) = (target.repositories.0, target.languages.0);
-        let mut named = Named::of(&repositories.items, &languages.items);
-        named.languages.retain(|code| !excluded.is_match(code));
+        let codes = literal(&languages.items).filter(|code| !excluded.is_match(code));
         entries.push(Arc::new(TargetEntry {
-            source,
             globs: globs_in_words(&repositories.items, &languages.items),
-            named,
+            named_repositories: literal(&repositories.items).collect(),
+            named_languages: codes.collect(),
             repositories: repositories.set,
             languages: languages.set,
             target: Target {

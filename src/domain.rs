@@ -14,10 +14,7 @@ mod response;
 mod settings;
 pub mod targets;
 
-pub use response::{
-    Defects, Found, LanguageList, Listing, Next, Page, ReportedLanguage, ZeroCount,
-};
-
+pub use response::{Defects, LanguageList, Listing, Next, Page, ReportedLanguage};
 pub use settings::{Scale, Settings, Thresholds};
 
 use crate::support::clock::Timestamp;

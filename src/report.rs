@@ -33,7 +33,6 @@ use crate::{
     support::{clock::DAY, escape::is_unprintable},
 };
 use answer::{answer, scope};
-use console::{Term, colors_enabled};
 use order::Order;
 use since::{changed, gain};
 use std::sync::Arc;
@@ -71,7 +70,7 @@ impl Report<'_> {
         let view = &self.view;
         let (sentence, _) = answer(view, self.findings);
         let taken_at = moment(view.document.taken_at);
-        let mean = percent(view.totals.mean.get());
+        let mean = percent(view.totals.mean());
         let scope = scope(view);
         let figures = format!("As of {taken_at}. {mean} translated on average. {scope}");
         let changed = changed(view, self.since.as_deref());
@@ -140,9 +139,8 @@ impl Report<'_> {
         let cut_short = last.and_then(PollOutcome::cut_short);
         let cut_short = cut_short.map(|failure| format!("{}; {}", failure.what, failure.hint));
         let causes = self.view.causes().into_iter();
-        let causes = causes.map(|cause| {
-            let (names, failure) = (named(cause.repositories), cause.failure);
-            let names = names.unwrap_or_default();
+        let causes = causes.map(|(failure, names)| {
+            let names = named(names).unwrap_or_default();
             format!("{names}: {}; {}", failure.what, failure.hint)
         });
         cut_short.into_iter().chain(causes).collect()
@@ -158,31 +156,6 @@ fn whose(row: &Row, one: &Translation) -> String {
 /// terminal would interpret or hide.
 fn cell(text: &str) -> String {
     text.replace(is_unprintable, "\u{fffd}")
-}
-
-/// The terminal for which the table is laid out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Terminal {
-    /// The number of columns.
-    pub width: u16,
-    pub color: bool,
-}
-
-impl Terminal {
-    /// The layout in a file or a pipe.
-    pub const NONE: Self = Self {
-        width: 80,
-        color: false,
-    };
-
-    /// Describes stdout.
-    pub fn of_stdout() -> Self {
-        let size = Term::stdout().size_checked();
-        Self {
-            width: size.map_or(Self::NONE.width, |(_, width)| width),
-            color: colors_enabled(),
-        }
-    }
 }
 
 #[cfg(test)]

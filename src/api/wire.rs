@@ -18,7 +18,7 @@ use super::{RequestFailure, error::quoted};
 use crate::{
     domain::{
         Completion, Defect, Language, LanguageList, Next, Page, Reason, ReportedLanguage,
-        Repository, RepositoryId, ZeroCount,
+        Repository, RepositoryId,
     },
     support::clock::Timestamp,
 };
@@ -98,21 +98,6 @@ impl<T> Field<T> {
             _ => None,
         }
     }
-
-    /// Returns the value. If the field is absent, it is `zero` if the API omits zeros, and unknown
-    /// otherwise.
-    fn or_zero(self, zero: T, omits_zeros: bool, zeros: &mut ZeroCount) -> Option<T>
-    where
-        T: PartialEq,
-    {
-        if matches!(self, Self::Absent) {
-            zeros.absent += usize::from(!omits_zeros);
-            return omits_zeros.then_some(zero);
-        }
-        let value = self.value();
-        zeros.spelled_out += usize::from(value.as_ref() == Some(&zero));
-        value
-    }
 }
 
 impl Field<String> {
@@ -186,7 +171,7 @@ pub fn decode_languages(body: &[u8], omits_zeros: bool) -> Result<LanguageList, 
     let mut list = LanguageList::default();
     let LanguageList {
         languages,
-        zeros,
+        absent,
         bad,
     } = &mut list;
     for (place, entry) in (1..).zip(entries(body, MAX_LANGUAGES)?) {
@@ -212,8 +197,16 @@ pub fn decode_languages(body: &[u8], omits_zeros: bool) -> Result<LanguageList, 
         if completion.is_bad() {
             bad.add(Defect::Completion, place, identity);
         }
+        let completion = match completion {
+            Field::Absent if omits_zeros => Some(Completion::ZERO),
+            Field::Absent => {
+                *absent += 1;
+                None
+            }
+            given => given.value(),
+        };
         let reported = ReportedLanguage {
-            completion: completion.or_zero(Completion::ZERO, omits_zeros, zeros),
+            completion,
             language: Arc::new(Language {
                 name: name.value().unwrap_or_default().into(),
                 code: code.into(),

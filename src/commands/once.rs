@@ -13,7 +13,7 @@ use crate::{
     config::{Config, Options, Text},
     diagnosis::{self, Finding, ProblemKind},
     domain::{
-        document::{Document, Row, Selection, Verdict, View},
+        document::{Document, Row, Selection, View},
         polling::PollOutcome,
         targets::Targets,
     },
@@ -59,7 +59,7 @@ pub async fn once(options: &Options, arguments: Once) -> Result<(), RunError> {
     if let Some(Text(ratio)) = arguments.require {
         settings.targets = Targets::everything_at(ratio);
     }
-    let only = selection.repositories.set().clone();
+    let only = selection.repositories.clone();
     let client = Client::new(&config.api, Arc::clone(&instruments))?;
     let state = open_state(&config, false, &instruments)?;
     let (mut poller, saving) = poller(client, settings, only, state, &instruments);
@@ -98,7 +98,7 @@ pub async fn once(options: &Options, arguments: Once) -> Result<(), RunError> {
     }
     check(&results, signal)?;
     // A gate never passes because of a typo.
-    if let Some(unmatched) = unmatched(&selection, &document) {
+    if let Some(unmatched) = unmatched(&arguments, &selection.of(&document)) {
         return Err(anyhow!(unmatched).into());
     }
     if arguments.require_targets || arguments.require.is_some() {
@@ -208,10 +208,10 @@ pub fn check_read(document: &Document, findings: &[Finding]) -> anyhow::Result<(
 /// Prints the verdict of the gate. Fails unless everything is ready.
 fn judge(report: &Report<'_>) -> Result<(), RunError> {
     let gate = report.gate();
-    match report.view.verdict() {
-        Verdict::NotReady => return Err(RunError::NotReady(gate)),
-        Verdict::Unknown(_) => return Err(anyhow!(gate).into()),
-        Verdict::Ready => logging::print(&gate),
+    match report.view.readiness().is_met() {
+        Some(false) => return Err(RunError::NotReady(gate)),
+        None => return Err(anyhow!(gate).into()),
+        Some(true) => logging::print(&gate),
     }
     Ok(())
 }
@@ -230,13 +230,17 @@ fn nothing_readable(document: &Document) -> Option<&'static str> {
 }
 
 /// Returns a clause that names the globs of the command line without a match.
-fn unmatched(selection: &Selection, document: &Document) -> Option<String> {
-    let names = document.rows.iter().map(Row::name);
-    let chosen = selection.of(document);
-    let codes = chosen.translations().map(|(_, one)| one.code());
-    let languages = selection.languages.unmatched(codes);
+fn unmatched(arguments: &Once, chosen: &View<'_>) -> Option<String> {
+    let repositories = arguments.repositories.iter().filter(|glob| {
+        let (glob, mut rows) = (glob.compile_matcher(), chosen.document.rows.iter());
+        !rows.any(|row| glob.is_match(row.name()))
+    });
+    let languages = arguments.languages.iter().filter(|glob| {
+        let (glob, mut translations) = (glob.compile_matcher(), chosen.translations());
+        !translations.any(|(_, one)| glob.is_match(one.code()))
+    });
+    let repositories = repositories.map(ToString::to_string);
     let languages = languages.map(|glob| format!("--language {glob}"));
-    let repositories = selection.repositories.unmatched(names).map(str::to_owned);
     let unmatched: Vec<_> = repositories.chain(languages).collect();
     (!unmatched.is_empty()).then(|| {
         let unmatched = unmatched.join(", ");

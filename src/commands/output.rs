@@ -9,7 +9,7 @@ use crate::{
         exposition::{Exposition, Format},
         instruments::Instruments,
     },
-    report::{self, Report, Since, Terminal},
+    report::{self, Report, Since},
     support::{
         escape::printable,
         hint::SetupError,
@@ -17,11 +17,15 @@ use crate::{
     },
 };
 use anyhow::Context as _;
+use console::{Term, colors_enabled};
 use std::{
     io::{self, IsTerminal as _},
     path::Path,
     sync::Arc,
 };
+
+/// The width of a table in a file or a pipe.
+const NO_TERMINAL: usize = 80;
 
 /// The result of a poll, in every form that an output needs.
 #[derive(Debug)]
@@ -85,7 +89,7 @@ impl Results {
     /// Writes the result in one format to a file or stdout.
     fn output(&self, Destination { format, path }: &Destination) -> anyhow::Result<()> {
         let Some(path) = path else {
-            let mut text = self.render(*format, Terminal::of_stdout());
+            let mut text = self.render(*format, true);
             // The table has colours, and replaces such characters itself.
             if *format != Output::Table && io::stdout().is_terminal() {
                 // CSV begins with a byte order mark, and its lines end in CRLF.
@@ -93,13 +97,12 @@ impl Results {
             }
             return print(&text);
         };
-        // The terminal of stdout says nothing about the readers of a file.
-        let text = self.render(*format, Terminal::NONE);
+        let text = self.render(*format, false);
         replace_file(path, |file| file.write_all(text.as_bytes()))
             .with_context(|| format!("cannot write the result to {}", path.display()))
     }
 
-    fn render(&self, format: Output, terminal: Terminal) -> String {
+    fn render(&self, format: Output, is_for_stdout: bool) -> String {
         let report = &self.report();
         let all = || {
             let document = Arc::clone(&self.document);
@@ -108,7 +111,13 @@ impl Results {
         match format {
             Output::Text => self.exposition(Format::Text),
             Output::Openmetrics => self.exposition(Format::OpenMetrics),
-            Output::Table => report::table(report, terminal),
+            Output::Table if is_for_stdout => {
+                let size = Term::stdout().size_checked();
+                let width = size.map_or(NO_TERMINAL, |(_, width)| width.into());
+                report::table(report, width, colors_enabled())
+            }
+            // The terminal of stdout says nothing about the readers of a file.
+            Output::Table => report::table(report, NO_TERMINAL, false),
             Output::Markdown => report::markdown(report),
             Output::Csv => {
                 let (document, selection, since) = all();

@@ -16,8 +16,8 @@ pub use super::NotJudged;
 pub use judge::{ESTIMATE_NEEDS, Judge};
 pub use selection::Selection;
 pub use totals::Totals;
-pub use verdict::{Doubt, Verdict};
-pub use view::{Cause, View, languages, translations};
+pub use verdict::Doubt;
+pub use view::{View, languages, translations};
 
 use super::{
     Completion, Defects, Failure, Language, Repository, Settings, State, TranslationProblem,
@@ -25,7 +25,7 @@ use super::{
     targets::{Target, TargetEntry},
 };
 use crate::support::clock::Timestamp;
-use std::{cmp::Ordering, sync::Arc};
+use std::{cmp::Ordering, collections::BTreeMap, sync::Arc};
 
 /// The account as of one publication.
 #[derive(Debug, Clone)]
@@ -107,8 +107,9 @@ pub struct Translation {
     /// has none.
     pub fall: Option<Box<Reading>>,
     pub readiness: Readiness,
-    /// The problems, the mildest first. A translation that is ready or rests has none.
-    pub problems: Box<[Problem]>,
+    /// The problems, the mildest first, each with the time that it is about: the last progress, the
+    /// fall, or the date of the target. A translation that is ready or rests has none.
+    pub problems: BTreeMap<TranslationProblem, Timestamp>,
     /// The reason why it may have problems all the same; `None` if it has some.
     pub not_judged: Option<NotJudged>,
     /// The time at which the translation is expected to be ready; `None` if it is ready, gains
@@ -123,15 +124,7 @@ pub struct Reading {
     pub at: Timestamp,
 }
 
-/// A problem of a translation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Problem {
-    pub kind: TranslationProblem,
-    /// The time that it is about: the last progress, the fall, or the date of the target.
-    pub at: Timestamp,
-}
-
-/// The relation of a translation to its target.
+/// The relation of a translation to its target, or of all translations of a view to theirs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Readiness {
     Ready,
@@ -140,6 +133,17 @@ pub enum Readiness {
     Unknown,
     /// A target of 0 expects no progress.
     Resting,
+}
+
+impl Readiness {
+    /// Returns whether the target is met; `None` if that is unknown.
+    pub fn is_met(self) -> Option<bool> {
+        match self {
+            Self::Ready | Self::Resting => Some(true),
+            Self::Behind => Some(false),
+            Self::Unknown => None,
+        }
+    }
 }
 
 impl Translation {
@@ -174,15 +178,6 @@ impl Translation {
         matches!(self.readiness, Readiness::Behind | Readiness::Unknown)
     }
 
-    /// Returns whether the translation is at or above its target; `None` if that is unknown.
-    pub fn meets_target(&self) -> Option<bool> {
-        match self.readiness {
-            Readiness::Ready | Readiness::Resting => Some(true),
-            Readiness::Behind => Some(false),
-            Readiness::Unknown => None,
-        }
-    }
-
     /// Returns the time of the last progress unless nothing earlier is known.
     pub fn known_progress(&self) -> Option<Timestamp> {
         self.last_progress.filter(|_| !self.is_new)
@@ -199,13 +194,13 @@ impl Translation {
     }
 
     pub fn has(&self, kind: TranslationProblem) -> bool {
-        self.problems.iter().any(|problem| problem.kind == kind)
+        self.problems.contains_key(&kind)
     }
 
     /// Returns the labels of the problems.
     pub fn kinds(&self) -> Vec<&'static str> {
-        let problems = self.problems.iter();
-        problems.map(|problem| problem.kind.label()).collect()
+        let kinds = self.problems.keys();
+        kinds.map(|kind| kind.label()).collect()
     }
 }
 

@@ -3,7 +3,10 @@
 //! Every repository that passes the filters is polled. If two repositories have the same name, the
 //! one with the higher id wins.
 
-use crate::domain::{Repository, RepositoryId};
+use crate::{
+    domain::{Repository, RepositoryId},
+    support::glob::chooses,
+};
 use globset::GlobSet;
 use std::{
     collections::{BTreeMap, HashMap},
@@ -35,7 +38,7 @@ impl Filter {
     fn accepts(&self, repository: &Repository) -> bool {
         let name = &*repository.name;
         (self.private || repository.private == Some(false))
-            && (self.include.is_empty() || self.include.is_match(name))
+            && chooses(&self.include, name)
             && !self.exclude.is_match(name)
     }
 

@@ -79,24 +79,6 @@ impl fmt::Display for Defects {
     }
 }
 
-/// The number of entries that omit a field, and of entries that spell out its zero (0 or false).
-///
-/// Protobuf's JSON leaves out fields whose value is zero unless the server asks otherwise. An
-/// absent field then means zero; in any other API it means that the value is unknown. Nothing is
-/// counted while `api.omits_zeros` is set.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct ZeroCount {
-    pub absent: usize,
-    pub spelled_out: usize,
-}
-
-impl ZeroCount {
-    /// Returns whether the counts suggest that the API omits zeros.
-    pub fn suggests_omission(self) -> bool {
-        self.absent > 0 && self.spelled_out == 0
-    }
-}
-
 /// The continuation of the listing after a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Next {
@@ -167,7 +149,10 @@ pub struct ReportedLanguage {
 pub struct LanguageList {
     /// Sorted by code, each code once.
     pub languages: Vec<ReportedLanguage>,
-    /// The zeros of the field `completion`.
-    pub zeros: ZeroCount,
+    /// The number of absent completions, unless `api.omits_zeros` is set.
+    ///
+    /// Protobuf's JSON leaves out fields whose value is zero unless the server asks otherwise. An
+    /// absent field then means zero; in any other API it means that the value is unknown.
+    pub absent: usize,
     pub bad: Defects,
 }

@@ -3,7 +3,7 @@
 //! The first entry of `targets` that matches a language counts. A language without a matching entry
 //! is ready at a ratio of 1 and has no date.
 
-use crate::support::clock::Timestamp;
+use crate::support::{clock::Timestamp, glob::chooses};
 use globset::GlobSet;
 use std::{ptr, sync::Arc, time::Duration};
 
@@ -51,16 +51,17 @@ pub fn parse_due(text: &str) -> Option<Timestamp> {
 /// One entry of `targets`.
 #[derive(Debug)]
 pub struct TargetEntry {
-    /// The file and line of the entry, for messages.
-    pub source: String,
     /// The globs of the entry, for people.
     pub globs: String,
     /// Globs on `owner/repo`; an empty set matches every repository.
     pub(crate) repositories: GlobSet,
     /// Globs on codes; an empty set matches every language.
     pub(crate) languages: GlobSet,
-    /// The repositories and codes that the entry names without wildcards.
-    pub(crate) named: Named,
+    /// The repositories that the entry names without wildcards. Each pair of one of them and one of
+    /// the codes below is required to exist.
+    pub(crate) named_repositories: Vec<String>,
+    /// The codes that the entry names without wildcards.
+    pub(crate) named_languages: Vec<String>,
     pub target: Target,
 }
 
@@ -71,30 +72,12 @@ impl PartialEq for TargetEntry {
     }
 }
 
-/// Names without wildcards. Each pair of a repository and a code is required to exist.
-#[derive(Debug, Default)]
-pub struct Named {
-    pub(crate) repositories: Vec<String>,
-    pub(crate) languages: Vec<String>,
-}
-
-impl Named {
-    /// Keeps the globs without wildcards.
-    pub fn of(repositories: &[String], languages: &[String]) -> Self {
-        let literal = |globs: &[String]| {
-            let literal = globs.iter().filter(|glob| is_literal(glob));
-            literal.cloned().collect()
-        };
-        Self {
-            repositories: literal(repositories),
-            languages: literal(languages),
-        }
-    }
-}
-
-/// Returns whether a glob matches its own text alone.
-fn is_literal(glob: &str) -> bool {
-    !glob.contains(['*', '?', '[', ']', '{', '}', '\\'])
+/// Keeps the globs without wildcards, which match their own text alone.
+pub fn literal(globs: &[String]) -> impl Iterator<Item = String> {
+    let literal = globs
+        .iter()
+        .filter(|glob| !glob.contains(['*', '?', '[', ']', '{', '}', '\\']));
+    literal.cloned()
 }
 
 /// The entries of `targets` in the order of the file.
@@ -105,11 +88,11 @@ impl Targets {
     /// Returns one target for every language of every repository, without a date.
     pub fn everything_at(ratio: f64) -> Self {
         Self(vec![Arc::new(TargetEntry {
-            source: String::new(),
             globs: globs_in_words(&[], &[]),
             repositories: GlobSet::empty(),
             languages: GlobSet::empty(),
-            named: Named::default(),
+            named_repositories: Vec::new(),
+            named_languages: Vec::new(),
             target: Target {
                 ratio,
                 ..Target::default()
@@ -120,50 +103,34 @@ impl Targets {
     /// Returns the repositories that entries name, apart from resting ones. Each is required.
     pub fn required_repositories(&self) -> impl Iterator<Item = &str> {
         let entries = self.0.iter().filter(|entry| !entry.target.rests());
-        let names = entries.flat_map(|entry| &entry.named.repositories);
+        let names = entries.flat_map(|entry| &entry.named_repositories);
         names.map(String::as_str)
     }
 
     /// Returns the entries that match a repository.
-    pub fn of_repository(&self, name: &str) -> RepositoryTargets<'_> {
-        RepositoryTargets(
-            self.0
-                .iter()
-                .filter(|entry| matches(&entry.repositories, name))
-                .collect(),
-        )
-    }
-}
-
-/// The entries of `targets` that match one repository, in the order of the file.
-#[derive(Debug)]
-pub struct RepositoryTargets<'a>(pub Vec<&'a Arc<TargetEntry>>);
-
-impl<'a> RepositoryTargets<'a> {
-    /// Returns the entry that applies to a language: the first one that matches.
-    pub fn entry(&self, code: &str) -> Option<&'a Arc<TargetEntry>> {
-        self.0
-            .iter()
-            .copied()
-            .find(|entry| matches(&entry.languages, code))
+    pub fn of_repository(&self, name: &str) -> Self {
+        let entries = self.0.iter();
+        let entries = entries.filter(|entry| chooses(&entry.repositories, name));
+        Self(entries.cloned().collect())
     }
 
-    /// Returns the codes that the repository `name` must have: each is named, together with the
-    /// repository, by the entry that applies to it.
-    pub fn required<'b>(&'b self, name: &'b str) -> impl Iterator<Item = &'a str> + 'b {
-        let entries = self.0.iter().copied().filter(move |entry| {
-            !entry.target.rests() && entry.named.repositories.iter().any(|one| one == name)
+    /// Returns the entry that applies to a language of a repository, whose entries these are: the
+    /// first one that matches.
+    pub fn entry(&self, code: &str) -> Option<&Arc<TargetEntry>> {
+        let mut entries = self.0.iter();
+        entries.find(|entry| chooses(&entry.languages, code))
+    }
+
+    /// Returns the codes that the repository `name`, whose entries these are, must have: each is
+    /// named, together with the repository, by the entry that applies to it.
+    pub fn required(&self, name: &str) -> impl Iterator<Item = &str> {
+        let entries = self.0.iter().filter(move |entry| {
+            !entry.target.rests() && entry.named_repositories.iter().any(|one| one == name)
         });
-        let codes = entries.flat_map(|entry| {
-            entry
-                .named
-                .languages
-                .iter()
-                .map(move |code| (entry, &**code))
-        });
-        codes
-            .filter(|(entry, code)| self.entry(code) == Some(entry))
-            .map(|(_, code)| code)
+        entries.flat_map(move |entry| {
+            let codes = entry.named_languages.iter().map(String::as_str);
+            codes.filter(move |code| self.entry(code) == Some(entry))
+        })
     }
 }
 
@@ -177,10 +144,6 @@ pub fn globs_in_words(repositories: &[String], languages: &[String]) -> String {
         [] => languages,
         repositories => format!("{languages} of {}", repositories.join(", ")),
     }
-}
-
-fn matches(globs: &GlobSet, text: &str) -> bool {
-    globs.is_empty() || globs.is_match(text)
 }
 
 #[cfg(test)]

@@ -175,7 +175,7 @@ impl Ledger {
         };
         let LanguageList {
             languages,
-            zeros,
+            absent,
             bad,
         } = list;
         let repo = &known.kept.repository.name;
@@ -184,8 +184,9 @@ impl Ledger {
             log.recovered(repo);
         }
         known.defects = bad;
-        known.absent_completions = zeros.absent;
-        self.has_zeros |= zeros.spelled_out > 0;
+        known.absent_completions = absent;
+        let mut completions = languages.iter().map(|one| one.completion);
+        self.has_zeros |= completions.any(|completion| completion == Some(Completion::ZERO));
         let before = known.kept.languages.take();
         let before = before.or_else(|| self.gone.remove(&id)?.languages);
         let before = before.map_or_else(Arc::default, |before| Arc::clone(&before.records));

@@ -6,7 +6,7 @@ use crate::{
     diagnosis::{Finding, Severity, headline},
     domain::{
         TranslationProblem,
-        document::{Row, Verdict, View},
+        document::{Readiness, Row, View},
     },
     support::humanize::{counted, grouped, repositories},
 };
@@ -26,13 +26,13 @@ pub fn answer(view: &View<'_>, findings: &[Finding]) -> (String, Option<Severity
     let left = view.departed().filter(|one| !one.was_ready);
     let left = left.map(|one| format!("{} of {}", one.language, one.repository));
     let left: BTreeSet<_> = left.collect();
-    let (verdict, news) = match view.verdict() {
-        Verdict::NotReady if overdue > 0 => ("Not ready to ship", Some(Severity::Error)),
-        Verdict::NotReady => ("Not ready to ship", Some(Severity::Info)),
-        Verdict::Unknown(_) => ("Not known", Some(Severity::Info)),
-        Verdict::Ready if totals.counted == 0 => ("Nothing to ship", Some(Severity::Info)),
-        Verdict::Ready if !left.is_empty() => ("Ready to ship", Some(Severity::Warning)),
-        Verdict::Ready => ("Ready to ship", None),
+    let (verdict, news) = match view.readiness() {
+        Readiness::Behind if overdue > 0 => ("Not ready to ship", Some(Severity::Error)),
+        Readiness::Behind => ("Not ready to ship", Some(Severity::Info)),
+        Readiness::Unknown => ("Not known", Some(Severity::Info)),
+        Readiness::Resting => ("Nothing to ship", Some(Severity::Info)),
+        Readiness::Ready if !left.is_empty() => ("Ready to ship", Some(Severity::Warning)),
+        Readiness::Ready => ("Ready to ship", None),
     };
     let overdue = (overdue > 0).then(|| format!("{} overdue", grouped(overdue)));
     let doubts = view.doubts().into_iter().map(|doubt| doubt.to_string());

@@ -1,7 +1,7 @@
 //! The JSON that Shields reads as an endpoint: <https://shields.io/badges/endpoint-badge>.
 
 use super::{Report, words::ready};
-use crate::domain::{TranslationProblem, document::Verdict};
+use crate::domain::{TranslationProblem, document::Readiness};
 use serde_json::json;
 
 /// Counts the ready translations. The badge is green only if everything was read and is ready.
@@ -10,7 +10,7 @@ pub fn badge(report: &Report<'_>) -> String {
     let color = match () {
         () if totals.unknown == totals.counted => "lightgrey",
         () if totals.count(TranslationProblem::Overdue) > 0 => "red",
-        () if report.view.verdict() == Verdict::Ready => "brightgreen",
+        () if report.view.readiness() == Readiness::Ready => "brightgreen",
         () => "orange",
     };
     let badge = json!({

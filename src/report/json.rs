@@ -71,7 +71,7 @@ fn summary(totals: &Totals) -> Value {
         "ready": totals.ready,
         "unknown": totals.unknown,
         "resting": totals.resting,
-        "ratio": totals.mean.get().map(twelve_decimals),
+        "ratio": totals.mean().map(twelve_decimals),
     })
 }
 
@@ -100,7 +100,7 @@ fn language(document: &Document, row: &Row, one: &Translation, since: Option<&Si
         "completion": one.completion,
         "ratio": one.ratio,
         "target": {"ratio": target.ratio, "due": time(target.due)},
-        "ready": one.meets_target(),
+        "ready": one.readiness.is_met(),
         "last_progress": time(one.known_progress()),
         "stalled": one.has(TranslationProblem::Stalled),
         "problems": one.kinds(),

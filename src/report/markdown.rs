@@ -54,7 +54,7 @@ fn section(heading: &str, lines: &[String], size: usize) -> String {
 
 fn line(report: &Report<'_>, row: &Row) -> String {
     let (name, totals) = (name(report, row), &row.totals());
-    let (mean, ready) = (percent(totals.mean.get()), fraction(totals));
+    let (mean, ready) = (percent(totals.mean()), fraction(totals));
     let due = report.due(row).unwrap_or_default();
     let unready = report.unready(row, |one| code(report, row, one));
     let unready = unready.join(", ");

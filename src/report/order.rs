@@ -29,7 +29,7 @@ impl Order {
         };
         items.sort_by(|one, other| {
             let (one, other) = (totals(one), totals(other));
-            let gaps = other.gap.get().partial_cmp(&one.gap.get());
+            let gaps = other.gap().partial_cmp(&one.gap());
             let gaps = gaps.unwrap_or(Ordering::Equal);
             let known = (one.unknown == 0).cmp(&(other.unknown == 0));
             match self {
@@ -42,13 +42,13 @@ impl Order {
 
     /// Returns the figure by which this order sorts; a date stands elsewhere.
     pub fn figure(self, totals: &Totals) -> String {
-        let missing = totals.gap.get().filter(|gap| *gap > 0.0);
+        let missing = totals.gap().filter(|gap| *gap > 0.0);
         match (totals.problems.last_key_value(), missing) {
             (Some((kind, count)), _) if self == Self::Urgent => {
                 format!("{} {}", grouped(*count), kind.words())
             }
             (_, Some(gap)) => format!("{}% missing", (gap * 100.0 - 1e-9).ceil()),
-            _ => percent(totals.mean.get()),
+            _ => percent(totals.mean()),
         }
     }
 }

@@ -2,7 +2,7 @@
 //! answer, what to act on first, and the failures.
 
 use super::{
-    Report, Terminal, cell, whose,
+    Report, cell, whose,
     words::{fraction, percent},
 };
 use crate::domain::{
@@ -16,16 +16,16 @@ use console::{Color, measure_text_width, style};
 const INDENT: usize = 26;
 const WIDE: usize = 60;
 
-/// Lays out the repositories, the answer, what to act on and the failures.
-pub fn table(report: &Report<'_>, terminal: Terminal) -> String {
-    let width = usize::from(terminal.width);
+/// Lays out the repositories, the answer, what to act on and the failures, in lines of at most
+/// `width` columns.
+pub fn table(report: &Report<'_>, width: usize, has_color: bool) -> String {
     let sentence =
         |text: &String, indent| wrapped(cell(text).split(' '), " ", indent, width) + "\n";
     let rows = report.rows();
     let mut text = String::new();
     if !rows.is_empty() {
         text += "COMPLETION       READY    REPOSITORY\n";
-        text.extend(rows.iter().map(|row| line(report, row, terminal)));
+        text.extend(rows.iter().map(|row| line(report, row, width, has_color)));
         text += "\n";
     }
     text.extend(report.answer().iter().map(|text| sentence(text, 2)));
@@ -43,11 +43,10 @@ pub fn table(report: &Report<'_>, terminal: Terminal) -> String {
 }
 
 /// Lays out a repository with its unready languages and their marks.
-fn line(report: &Report<'_>, row: &Row, terminal: Terminal) -> String {
-    let width = usize::from(terminal.width);
+fn line(report: &Report<'_>, row: &Row, width: usize, has_color: bool) -> String {
     let indent = if width < WIDE { 2 } else { INDENT };
     let totals = row.totals();
-    let (completion, ready) = (completion(&totals, terminal), fraction(&totals));
+    let (completion, ready) = (completion(&totals, has_color), fraction(&totals));
     let due = report.due(row).unwrap_or_default();
     let mut line = format!("{completion}  {ready:7}  {}  {due}\n", cell(row.name()));
     let unready = report.unready(row, |one| cell(one.code()));
@@ -95,8 +94,8 @@ fn ended(line: &str) -> String {
 
 /// Returns a bar of ten columns and the mean completion of a repository. Both are rounded down, so
 /// that a full bar means complete.
-fn completion(totals: &Totals, terminal: Terminal) -> String {
-    let mean = totals.mean.get();
+fn completion(totals: &Totals, has_color: bool) -> String {
+    let mean = totals.mean();
     let full = (1..=10_u8).filter(|tenth| mean.is_some_and(|it| it * 10.0 >= f64::from(*tenth)));
     let full = full.count();
     let bar = "█".repeat(full) + &"·".repeat(10 - full);
@@ -105,6 +104,6 @@ fn completion(totals: &Totals, terminal: Terminal) -> String {
         _ if totals.count(TranslationProblem::Overdue) > 0 => Color::Red,
         _ => Color::Yellow,
     };
-    let bar = style(bar).fg(color).force_styling(terminal.color);
+    let bar = style(bar).fg(color).force_styling(has_color);
     format!("{bar} {:>4}", percent(mean))
 }

@@ -19,13 +19,6 @@ use std::{sync::Arc, time::Duration};
 
 mod since;
 
-fn plain(width: u16) -> Terminal {
-    Terminal {
-        width,
-        color: false,
-    }
-}
-
 fn report(snapshot: &Snapshot, poll: &PollOutcome) -> Report<'static> {
     let status = PollStatus {
         last: Some(poll.clone()),
@@ -54,7 +47,11 @@ fn csv_of(report: &Report<'_>) -> String {
 }
 
 fn shown(repositories: Vec<Shown>, width: u16) -> String {
-    table(&report(&snapshot(repositories), &poll(0)), plain(width))
+    table(
+        &report(&snapshot(repositories), &poll(0)),
+        width.into(),
+        false,
+    )
 }
 
 fn many(repositories: u64, languages: usize) -> Vec<Shown> {
@@ -124,13 +121,7 @@ fn a_narrow_terminal_wraps_between_languages_and_cuts_nothing() {
 #[test]
 fn colours_are_the_only_difference_between_a_terminal_and_a_file() {
     let repositories = snapshot(many(50, 40));
-    let colored = table(
-        &report(&repositories, &poll(0)),
-        Terminal {
-            width: 80,
-            color: true,
-        },
-    );
+    let colored = table(&report(&repositories, &poll(0)), 80, true);
     let mut stripped = String::new();
     let mut rest = colored.as_str();
     while let Some((before, after)) = rest.split_once("\u{1b}[") {
@@ -139,7 +130,7 @@ fn colours_are_the_only_difference_between_a_terminal_and_a_file() {
     }
     assert_eq!(
         stripped + rest,
-        table(&report(&repositories, &poll(0)), plain(80))
+        table(&report(&repositories, &poll(0)), 80, false)
     );
     assert!(colored.contains("\u{1b}["));
 }
@@ -216,7 +207,7 @@ Could not be read:
 ",
         ),
     ] {
-        let text = table(&report(&snapshot(repositories), &poll), plain(80));
+        let text = table(&report(&snapshot(repositories), &poll), 80, false);
         let (_, failures) = text.rsplit_once("\n\n").unwrap();
         assert_eq!(failures, expected);
     }
@@ -237,7 +228,7 @@ Could not be read:
   status 401; wait
 ";
     assert_eq!(
-        table(&report(&snapshot(Vec::new()), &refused), plain(80)),
+        table(&report(&snapshot(Vec::new()), &refused), 80, false),
         expected
     );
 }
@@ -297,7 +288,7 @@ fn a_date_is_said_once_with_the_translations_that_miss_it() {
     let mut snapshot = snapshot(vec![read(1, "acme/app", &languages)]);
     let entry = entry(&[], &[], 0.95, "2023-11-20");
     snapshot.settings.targets = Targets(vec![entry]);
-    let text = table(&report(&snapshot, &poll(0)), plain(80));
+    let text = table(&report(&snapshot, &poll(0)), 80, false);
     let expected = "77%  0/2      acme/app  due 20 November, 6 days left\n";
     assert!(text.contains(expected), "{text}");
     let gate = gate(&snapshot);
@@ -307,13 +298,9 @@ fn a_date_is_said_once_with_the_translations_that_miss_it() {
 
 #[test]
 fn a_mean_beside_unknown_completions_is_not_green() {
-    let color = Terminal {
-        width: 80,
-        color: true,
-    };
     let languages = [("de", Some(100.0)), ("fr", None)];
     let snapshot = snapshot(vec![read(1, "acme/app", &languages)]);
-    let text = table(&report(&snapshot, &poll(0)), color);
+    let text = table(&report(&snapshot, &poll(0)), 80, true);
     let yellow = "\u{1b}[33m██████████\u{1b}[0m 100%";
     assert!(text.contains(yellow), "{text}");
 }
@@ -494,7 +481,7 @@ fn table_and_markdown_name_what_to_act_on_first() {
     ]);
     let poll = poll(0);
     let report = report(&snapshot, &poll);
-    let text = table(&report, plain(80));
+    let text = table(&report, 80, false);
     let expected = "
 Act first:
   ✗ de of acme/app: 60 of 95, due 11 November, 3 days overdue, expected: known
@@ -520,7 +507,7 @@ fn the_lines_below_the_repositories_fit_a_terminal_of_40_columns() {
     repositories.push(failed(10, "acme/gone", &"GET /x ".repeat(20), "wait"));
     let mut snapshot = snapshot(repositories);
     snapshot.settings.targets = Targets(vec![entry(&[], &[], 0.95, "2023-11-11")]);
-    let text = table(&report(&snapshot, &poll(1)), plain(40));
+    let text = table(&report(&snapshot, &poll(1)), 40, false);
     let columns = |line: &str| {
         let wide = line
             .chars()

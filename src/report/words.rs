@@ -113,8 +113,8 @@ pub fn of_target(one: &Translation) -> String {
 
 /// Returns the marks of the problems, the worst first.
 pub fn marks(one: &Translation) -> String {
-    let problems = one.problems.iter().rev();
-    problems.map(|problem| problem.kind.mark()).collect()
+    let kinds = one.problems.keys().rev();
+    kinds.map(|kind| kind.mark()).collect()
 }
 
 /// Returns whether a translation that is not ready has gained nothing for long enough to say so.

@@ -22,3 +22,8 @@ pub fn glob_set<'a>(globs: impl IntoIterator<Item = &'a Glob>) -> Result<GlobSet
     }
     set.build().map_err(|error| error.kind().to_string())
 }
+
+/// Returns whether one of the globs matches a name. An empty set chooses every name.
+pub fn chooses(globs: &GlobSet, name: &str) -> bool {
+    globs.is_empty() || globs.is_match(name)
+}

@@ -10,8 +10,7 @@
 //! unknown until a reading is a day old, and the time is shown once one is three days old.
 
 use super::{
-    Departed, Document, NotJudged, Problem, Readiness, Reading, Row, Translation,
-    TranslationProblem,
+    Departed, Document, NotJudged, Readiness, Reading, Row, Translation, TranslationProblem,
 };
 use crate::{
     domain::{
@@ -22,7 +21,7 @@ use crate::{
     },
     support::clock::{DAY, Timestamp, WEEK},
 };
-use std::{sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 /// The minimum time that a rate is measured over: less would take an hour's burst for the pace of
 /// weeks.
@@ -100,12 +99,11 @@ impl<'a> Judge<'a> {
         let entry = targets.entry(language);
         let target = entry.map(|entry| entry.target).unwrap_or_default();
         let ratio = record.reported.and_then(|it| self.ratio(it));
-        let readiness = readiness(ratio, target);
         Departed {
             repository: Arc::clone(name),
             language: Arc::clone(language),
             with_repository,
-            was_ready: matches!(readiness, Readiness::Ready | Readiness::Resting),
+            was_ready: readiness(ratio, target).is_met() == Some(true),
         }
     }
 
@@ -164,11 +162,11 @@ impl<'a> Judge<'a> {
                 .filter(|_| readiness != Readiness::Resting)
                 .map(Box::new),
             readiness,
-            problems: Box::default(),
+            problems: BTreeMap::new(),
             not_judged: None,
             estimated_ready: None,
         };
-        if let Readiness::Ready | Readiness::Resting = readiness {
+        if !translation.is_unready() {
             return translation;
         }
         if self.is_scale_suspect {
@@ -176,15 +174,15 @@ impl<'a> Judge<'a> {
         } else if now.since(read_at) > self.judged_for {
             translation.not_judged = Some(NotJudged::OldData);
         } else {
-            let pace = self.pace(record, ratio, target, read_at);
-            translation.problems = self.problems(&translation, pace);
-            translation.not_judged = self.not_judged(record, &translation, pace);
-            let is_known = |pace: &Pace| pace.span >= ESTIMATE_NEEDS;
+            let expected_at = expected_at(&translation, read_at);
+            translation.problems = self.problems(&translation, expected_at);
+            translation.not_judged = self.not_judged(record, &translation, expected_at);
+            let earlier = translation.earlier;
+            let is_long = earlier.is_some_and(|it| read_at.since(it.at) >= ESTIMATE_NEEDS);
+            let is_known = is_long && !translation.has(TranslationProblem::Stalled);
             // A time that passed before the next read says nothing.
-            translation.estimated_ready = pace
-                .filter(|pace| is_known(pace) && !translation.has(TranslationProblem::Stalled))
-                .map(|pace| pace.ready_at)
-                .filter(|at| (now..NEVER).contains(at));
+            translation.estimated_ready =
+                expected_at.filter(|at| is_known && (now..NEVER).contains(at));
         }
         translation
     }
@@ -195,14 +193,18 @@ impl<'a> Judge<'a> {
         ratio.filter(|_| !self.is_scale_suspect)
     }
 
-    fn problems(&self, one: &Translation, pace: Option<Pace>) -> Box<[Problem]> {
+    fn problems(
+        &self,
+        one: &Translation,
+        expected_at: Option<Timestamp>,
+    ) -> BTreeMap<TranslationProblem, Timestamp> {
         let (now, target, limits) = (self.now, one.target(), &self.settings.thresholds);
         let stalled_after = self.stalled_after(target);
         let is_deep = |fall: &&Reading| {
             let by = one.ratio.map(|ratio| twelve_decimals(fall.ratio - ratio));
             by.is_some_and(|by| by >= limits.regressed_by)
         };
-        let is_late = |due: &Timestamp| pace.is_some_and(|pace| pace.ready_at > *due);
+        let is_late = |due: &Timestamp| expected_at.is_some_and(|expected_at| expected_at > *due);
         let last_progress = one.last_progress.filter(|_| one.ratio.is_some());
         [
             (
@@ -223,7 +225,7 @@ impl<'a> Judge<'a> {
             ),
         ]
         .into_iter()
-        .filter_map(|(kind, at)| Some(Problem { kind, at: at? }))
+        .filter_map(|(kind, at)| Some((kind, at?)))
         .collect()
     }
 
@@ -232,12 +234,12 @@ impl<'a> Judge<'a> {
         &self,
         record: &Record,
         one: &Translation,
-        pace: Option<Pace>,
+        expected_at: Option<Timestamp>,
     ) -> Option<NotJudged> {
         let target = one.target();
         let stalled_after = self.now.saturating_sub(self.stalled_after(target));
         let may_stall = !record.was_known_before(stalled_after);
-        let may_be_late = self.near(target).is_some() && pace.is_none();
+        let may_be_late = self.near(target).is_some() && expected_at.is_none();
         match (one.completion, one.ratio) {
             _ if !one.problems.is_empty() => None,
             (None, _) => Some(NotJudged::NoCompletion),
@@ -257,39 +259,22 @@ impl<'a> Judge<'a> {
         let is_near = |due: &Timestamp| *due >= self.now && due.since(self.now) <= within;
         target.due.filter(is_near)
     }
-
-    /// Extrapolates the gain to the target; `None` while the history is too short. It starts at the
-    /// time of the last read, not at the present, because an outage of the API slows nobody down.
-    fn pace(
-        &self,
-        record: &Record,
-        ratio: Option<f64>,
-        target: Target,
-        read_at: Timestamp,
-    ) -> Option<Pace> {
-        let (earlier, ratio) = record.earlier(self.now).zip(ratio)?;
-        let span = read_at.since(earlier.at);
-        if span < RATE_NEEDS {
-            return None;
-        }
-        let gain = ratio - self.ratio(earlier.completion)?;
-        // Without a gain, this is no duration.
-        let left = (target.ratio - ratio) / gain * span.as_secs_f64();
-        let left = Duration::try_from_secs_f64(left).unwrap_or(Duration::MAX);
-        Some(Pace {
-            span,
-            ready_at: read_at.saturating_add(left).min(NEVER),
-        })
-    }
 }
 
-/// The rate of a translation, extrapolated.
-#[derive(Debug, Clone, Copy)]
-struct Pace {
-    /// The time that the rate was measured over.
-    span: Duration,
-    /// The time at which the target is reached; [`NEVER`] without a gain.
-    ready_at: Timestamp,
+/// Extrapolates the gain to the target, which is reached [`NEVER`] without a gain; `None` while
+/// the history is too short. It starts at the time of the last read, not at the present, because
+/// an outage of the API slows nobody down.
+fn expected_at(one: &Translation, read_at: Timestamp) -> Option<Timestamp> {
+    let (earlier, ratio) = one.earlier.zip(one.ratio)?;
+    let span = read_at.since(earlier.at);
+    if span < RATE_NEEDS {
+        return None;
+    }
+    let gain = ratio - earlier.ratio;
+    // Without a gain, this is no duration.
+    let left = (one.target().ratio - ratio) / gain * span.as_secs_f64();
+    let left = Duration::try_from_secs_f64(left).unwrap_or(Duration::MAX);
+    Some(read_at.saturating_add(left).min(NEVER))
 }
 
 fn readiness(ratio: Option<f64>, target: Target) -> Readiness {

@@ -4,27 +4,6 @@ use super::{NotJudged, Readiness, Translation};
 use crate::{domain::TranslationProblem, support::clock::Timestamp};
 use std::collections::BTreeMap;
 
-/// A mean of ratios.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Mean {
-    sum: f64,
-    count: u32,
-}
-
-impl Mean {
-    fn add(&mut self, ratio: Option<f64>) {
-        if let Some(ratio) = ratio {
-            self.sum += ratio;
-            self.count += 1;
-        }
-    }
-
-    /// Returns the mean, or `None` if no ratio was added.
-    pub fn get(self) -> Option<f64> {
-        (self.count > 0).then(|| self.sum / f64::from(self.count))
-    }
-}
-
 /// The totals of several translations. Resting ones are counted apart.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Totals {
@@ -39,10 +18,10 @@ pub struct Totals {
     pub problems: BTreeMap<TranslationProblem, usize>,
     /// The number of translations that are not judged, by each reason that there is.
     pub not_judged: BTreeMap<NotJudged, usize>,
-    /// The mean of the known ratios.
-    pub mean: Mean,
-    /// The mean gap between ratio and target.
-    pub gap: Mean,
+    /// The sum of the known ratios.
+    ratios: f64,
+    /// The sum of the gaps between these ratios and their targets.
+    gaps: f64,
     /// The earliest date of a translation that is not ready.
     pub due: Option<Timestamp>,
 }
@@ -63,15 +42,15 @@ impl Totals {
             return;
         }
         self.counted += 1;
-        self.mean.add(translation.ratio);
-        self.gap.add(translation.gap());
+        self.ratios += translation.ratio.unwrap_or_default();
+        self.gaps += translation.gap().unwrap_or_default();
         match translation.readiness {
             Readiness::Ready => self.ready += 1,
             Readiness::Unknown => self.unknown += 1,
             Readiness::Behind | Readiness::Resting => {}
         }
-        for problem in &translation.problems {
-            *self.problems.entry(problem.kind).or_default() += 1;
+        for kind in translation.problems.keys() {
+            *self.problems.entry(*kind).or_default() += 1;
         }
         if let Some(why) = translation.not_judged {
             *self.not_judged.entry(why).or_default() += 1;
@@ -80,6 +59,22 @@ impl Totals {
             let dates = [self.due, translation.target().due];
             self.due = dates.into_iter().flatten().min();
         }
+    }
+
+    /// Returns the mean of the known ratios; `None` without any.
+    pub fn mean(&self) -> Option<f64> {
+        self.mean_of(self.ratios)
+    }
+
+    /// Returns the mean gap between the known ratios and their targets; `None` without any.
+    pub fn gap(&self) -> Option<f64> {
+        self.mean_of(self.gaps)
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "there are fewer than 2^53")]
+    fn mean_of(&self, sum: f64) -> Option<f64> {
+        let known = self.counted - self.unknown;
+        (known > 0).then(|| sum / known as f64)
     }
 
     /// Counts the translations with a problem.

@@ -1,19 +1,9 @@
-//! The verdict: whether everything that a view shows is ready. Gate, headline, `languages`, badge
-//! and the CI action read it here.
+//! The verdict: the readiness of a view as a whole. Gate, headline, `languages`, badge and the CI
+//! action read it here.
 
-use super::View;
+use super::{Readiness, View};
 use crate::support::humanize::{counted, repositories};
 use std::fmt;
-
-/// The readiness of a view as a whole.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Verdict {
-    /// A known translation is below its target.
-    NotReady,
-    /// Nothing is known to be below its target, but not everything is known.
-    Unknown(Vec<Doubt>),
-    Ready,
-}
 
 /// A reason why the readiness as a whole is unknown.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,13 +27,14 @@ pub enum Doubt {
 }
 
 impl View<'_> {
-    /// Judges the readiness as a whole.
-    pub fn verdict(&self) -> Verdict {
-        let doubts = self.doubts();
+    /// Judges the readiness as a whole: behind as soon as one translation is, otherwise unknown as
+    /// long as something is.
+    pub fn readiness(&self) -> Readiness {
         match () {
-            () if self.totals.behind() > 0 => Verdict::NotReady,
-            () if doubts.is_empty() => Verdict::Ready,
-            () => Verdict::Unknown(doubts),
+            () if self.totals.behind() > 0 => Readiness::Behind,
+            () if !self.doubts().is_empty() => Readiness::Unknown,
+            () if self.totals.counted == 0 => Readiness::Resting,
+            () => Readiness::Ready,
         }
     }
 

@@ -1,7 +1,10 @@
 //! Views: the whole document, or a selection of its repositories and languages.
 
 use super::{Departed, Document, Row, Selection, Totals, Translation};
-use crate::domain::{Failure, Reason, targets::TargetEntry};
+use crate::{
+    domain::{Failure, Reason, targets::TargetEntry},
+    support::glob::chooses,
+};
 use std::{borrow::Cow, cmp::Reverse, collections::BTreeMap, sync::Arc};
 
 /// The chosen rows of a document with their chosen translations.
@@ -16,15 +19,6 @@ pub struct View<'a> {
     /// Sorted by name.
     pub rows: Cow<'a, [Row]>,
     pub totals: Totals,
-}
-
-/// A reason why repositories fail.
-#[derive(Debug)]
-pub struct Cause<'a> {
-    /// The names of the repositories that fail for this reason.
-    pub repositories: Vec<&'a str>,
-    /// The failure that has lasted longest.
-    pub failure: &'a Failure,
 }
 
 impl<'a> View<'a> {
@@ -57,12 +51,12 @@ impl<'a> View<'a> {
 
     pub fn has_repository(&self, name: &str) -> bool {
         let chosen = self.selection;
-        chosen.is_none_or(|chosen| chosen.repositories.matches(name))
+        chosen.is_none_or(|chosen| chooses(&chosen.repositories, name))
     }
 
     pub fn has_language(&self, code: &str) -> bool {
         let chosen = self.selection;
-        chosen.is_none_or(|chosen| chosen.languages.matches(code))
+        chosen.is_none_or(|chosen| chooses(&chosen.languages, code))
     }
 
     /// Returns each shown translation with its repository.
@@ -130,23 +124,21 @@ impl<'a> View<'a> {
         entries
     }
 
-    /// Groups the failures by their reasons, the most frequent first.
-    pub fn causes(&self) -> Vec<Cause<'_>> {
-        let mut causes: BTreeMap<Option<Reason>, Cause<'_>> = BTreeMap::new();
+    /// Groups the failures by their reasons, the most frequent first: of each the failure that has
+    /// lasted longest, and the names of the repositories.
+    pub fn causes(&self) -> Vec<(&Failure, Vec<&str>)> {
+        let mut causes: BTreeMap<Option<Reason>, (&Failure, Vec<&str>)> = BTreeMap::new();
         for row in &*self.rows {
             if let Some(failure) = &row.failure {
-                let cause = causes.entry(failure.reason).or_insert(Cause {
-                    repositories: Vec::new(),
-                    failure,
-                });
-                cause.repositories.push(row.name());
-                if failure.since < cause.failure.since {
-                    cause.failure = failure;
+                let (longest, names) = causes.entry(failure.reason).or_insert((failure, vec![]));
+                names.push(row.name());
+                if failure.since < longest.since {
+                    *longest = failure;
                 }
             }
         }
         let mut causes: Vec<_> = causes.into_values().collect();
-        causes.sort_by_key(|cause| Reverse(cause.repositories.len()));
+        causes.sort_by_key(|(_, names)| Reverse(names.len()));
         causes
     }
 }

@@ -17,11 +17,11 @@ pub fn entry(repositories: &[&str], languages: &[&str], ratio: f64, due: &str) -
     let [names, codes] = [repositories, languages]
         .map(|globs| globs.iter().map(ToString::to_string).collect::<Vec<_>>());
     Arc::new(TargetEntry {
-        source: "config.yml:7".to_owned(),
         globs: globs_in_words(&names, &codes),
         repositories: globs(repositories),
         languages: globs(languages),
-        named: Named::of(&names, &codes),
+        named_repositories: literal(&names).collect(),
+        named_languages: literal(&codes).collect(),
         target: Target {
             ratio,
             due: parse_due(due),

@@ -4,7 +4,7 @@
 //! All of them are gauges, so one text is valid both as OpenMetrics 1.0.0 and as text 0.0.4.
 
 use crate::{
-    domain::document::{Document, Problem, Row, Translation, translations},
+    domain::document::{Document, Row, Translation, translations},
     metrics::encode::gauges,
 };
 use prometheus_client::{
@@ -70,7 +70,7 @@ fn encode_completions(document: &Document, to: &mut DescriptorEncoder<'_>) -> fm
 fn encode_problems(document: &Document, to: &mut DescriptorEncoder<'_>) -> fmt::Result {
     let problems = document.rows.iter().flat_map(|row| {
         row.known.iter().flat_map(|one| {
-            one.problems.iter().map(|Problem { kind, at }| {
+            one.problems.iter().map(|(kind, at)| {
                 let repo = ("repo", row.name());
                 ([repo, ("language", one.code()), ("kind", kind.label())], at)
             })

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::{
-    domain::{Defects, LanguageList, Listing, RepositoryId, ZeroCount},
+    domain::{Defects, LanguageList, Listing, RepositoryId},
     poller::log::PollLog,
     testing,
 };
@@ -280,12 +280,8 @@ async fn a_restored_zero_shows_that_zeros_are_spelled_out() {
         bench.change(|api| api.completions = vec![(1, restored), (2, 20.0), (3, 30.0)]);
         bench.poll().await;
         bench.restart(START);
-        let zeros = ZeroCount {
-            absent: 5,
-            spelled_out: 0,
-        };
         let list = LanguageList {
-            zeros,
+            absent: 5,
             ..LanguageList::default()
         };
         let id = RepositoryId::new(2).unwrap();

@@ -7,8 +7,8 @@ use super::{
 use crate::{
     diagnosis::{self, Finding, ProblemKind, Severity},
     domain::{
-        State, TranslationProblem,
-        document::{Cause, Document, Row, Totals, Translation, View, languages},
+        Failure, State, TranslationProblem,
+        document::{Document, Row, Totals, Translation, View, languages},
         polling::PollOutcome,
     },
     report::{
@@ -153,7 +153,7 @@ impl Page<'_> {
     }
 
     /// Returns the causes of failing repositories, for the finding that reports them.
-    fn causes(&self, finding: &Finding) -> Vec<Cause<'_>> {
+    fn causes(&self, finding: &Finding) -> Vec<(&Failure, Vec<&str>)> {
         if finding.repositories == 0 || finding.kind != ProblemKind::PollsFailing {
             return Vec::new();
         }
@@ -203,7 +203,7 @@ fn figure(one: &Translation) -> String {
 
 /// Names the problems of a translation, the worst first.
 fn problems(one: &Translation) -> String {
-    let problems = one.problems.iter().rev();
-    let words: Vec<_> = problems.map(|problem| problem.kind.words()).collect();
+    let kinds = one.problems.keys().rev();
+    let words: Vec<_> = kinds.map(|kind| kind.words()).collect();
     words.join(", ")
 }

@@ -40,7 +40,7 @@ fn changes_since_earlier_data_name_first_what_got_worse() {
         2 no longer listed (sv of acme/app, de of acme/gone), \
         1 became ready (de of acme/app 100% +8).";
     assert_eq!(report.answer().last().unwrap(), changed);
-    let text = table(&report, plain(80));
+    let text = table(&report, 80, false);
     let expected = "\
 COMPLETION       READY    REPOSITORY
 ████████··  85%  4/7      acme/app

@@ -4,7 +4,7 @@ use super::*;
 use crate::{
     domain::{
         Completion,
-        document::{Selection, Verdict, View},
+        document::{Selection, View},
     },
     report::{Report, answer::answer, badge, languages},
     support::glob::glob,
@@ -38,7 +38,7 @@ impl World {
         for selection in &*SELECTIONS {
             let view = selection.of(document);
             let is_ready = self.is_ready(&view);
-            let verdict_is_ready = view.verdict() == Verdict::Ready;
+            let verdict_is_ready = view.readiness().is_met() == Some(true);
             if verdict_is_ready && is_ready == Some(false) {
                 found.push(format!("{:?} is said to be ready", view.totals));
             }
@@ -47,7 +47,7 @@ impl World {
             }
             let (headline, _) = answer(&view, &[]);
             if headline.starts_with("Ready") && !verdict_is_ready {
-                found.push(format!("{headline:?}, though {:?}", view.verdict()));
+                found.push(format!("{headline:?}, though {:?}", view.readiness()));
             }
             let outputs = outputs(view);
             if outputs
