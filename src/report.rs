@@ -135,7 +135,7 @@ impl Report<'_> {
 
     /// Names each cause of failed reads once, with the affected repositories.
     fn failures(&self) -> Vec<String> {
-        let last = self.view.document.status.last.as_ref();
+        let last = self.view.document.last_poll();
         let cut_short = last.and_then(PollOutcome::cut_short);
         let cut_short = cut_short.map(|failure| format!("{}; {}", failure.what, failure.hint));
         let causes = self.view.causes().into_iter();

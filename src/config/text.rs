@@ -244,7 +244,7 @@ impl Parse for Template {
          placeholders are {id}, {repo}, {owner} and {name}, and {language} for a language";
 
     fn parse(text: &str) -> Result<Self, String> {
-        Self::of_language(text).map_err(|problem| is_url(text, &problem))
+        Self::new(text).map_err(|problem| is_url(text, &problem))
     }
 }
 

@@ -122,7 +122,7 @@ pub(super) fn unconfirmed(document: &Document) -> Option<Finding> {
 /// repositories or completions. Other bad fields are only counted and logged.
 pub(super) fn shape(view: &View<'_>) -> Option<Finding> {
     let document = view.document;
-    let last = document.status.last.as_ref();
+    let last = document.last_poll();
     let rows = view.rows.iter();
     let failures = rows.clone().filter_map(|row| row.failure.as_ref());
     let mut failures = last
@@ -161,7 +161,7 @@ pub(super) fn shape(view: &View<'_>) -> Option<Finding> {
 /// Returns a finding if the API seems to leave out completions of 0, as protobuf's JSON does.
 /// Before the end of a poll that requested everything, a first absent completion says nothing.
 pub(super) fn omitted_zeros(document: &Document) -> Option<Finding> {
-    let last = document.status.last.as_ref()?;
+    let last = document.last_poll()?;
     if last.stop.is_some() || document.omitted_zeros == 0 {
         return None;
     }

@@ -17,7 +17,7 @@ const MAY_FAIL: Duration = Duration::from_secs(15 * 60);
 /// Failing polls date from the last poll that went well.
 pub(super) fn last_failed(view: &View<'_>, now: Timestamp) -> Option<Finding> {
     let document = view.document;
-    let last = document.status.last.as_ref()?;
+    let last = document.last_poll()?;
     let failure = last.cut_short()?;
     let (kind, what) = match last.failure()? {
         PollFailure::Unauthorized => (ProblemKind::ApiKey, "The API refused the key"),
@@ -85,7 +85,7 @@ pub fn progress(view: &View<'_>) -> String {
 
 /// Returns a finding if the last poll took longer than the interval.
 pub(super) fn overrun(document: &Document) -> Option<Finding> {
-    let last = document.status.last.as_ref()?;
+    let last = document.last_poll()?;
     let settings = &document.settings;
     // An outage is no reason to poll more slowly.
     if last.duration <= settings.interval || last.is_outage() {

@@ -25,7 +25,7 @@ use super::{
     targets::{Target, TargetEntry},
 };
 use crate::support::clock::Timestamp;
-use std::{cmp::Ordering, collections::BTreeMap, sync::Arc};
+use std::{borrow::Cow, cmp::Ordering, collections::BTreeMap, sync::Arc};
 
 /// The account as of one publication.
 #[derive(Debug, Clone)]
@@ -234,10 +234,7 @@ impl Row {
     pub fn unready(&self) -> Vec<&Translation> {
         let translations = self.translations().iter();
         let mut unready: Vec<_> = translations.filter(|one| one.is_unready()).collect();
-        unready.sort_by(|one, other| {
-            let gaps = other.gap().partial_cmp(&one.gap());
-            gaps.unwrap_or(Ordering::Equal)
-        });
+        unready.sort_by(|one, other| furthest_first(one.gap(), other.gap()));
         unready
     }
 
@@ -249,22 +246,30 @@ impl Row {
     }
 }
 
+/// Compares gaps, the largest first; one that is not known comes last.
+pub fn furthest_first(one: Option<f64>, other: Option<f64>) -> Ordering {
+    other.partial_cmp(&one).unwrap_or(Ordering::Equal)
+}
+
 impl Document {
     /// Returns the view of everything.
     pub fn whole(&self) -> View<'_> {
-        View::whole(self)
+        View::new(self, None, Cow::Borrowed(&self.rows))
+    }
+
+    /// Returns the outcome of the last poll that has ended.
+    pub fn last_poll(&self) -> Option<&PollOutcome> {
+        self.status.last.as_ref()
     }
 
     /// Returns whether the last poll read everything.
     pub fn is_complete(&self) -> bool {
-        let last = self.status.last.as_ref();
-        last.is_some_and(PollOutcome::is_success)
+        self.last_poll().is_some_and(PollOutcome::is_success)
     }
 
     /// Returns whether the last poll could list all repositories.
     pub fn is_listed(&self) -> bool {
-        let last = self.status.last.as_ref();
-        last.is_some_and(|poll| poll.is_listed)
+        self.last_poll().is_some_and(|poll| poll.is_listed)
     }
 
     /// Returns the URL where a repository is translated.

@@ -33,8 +33,8 @@ impl Links {
     }
 }
 
-/// The placeholders of a template: properties of a repository, and the code of a language, which a
-/// template for repositories has not. `{owner}` and `{name}` are the parts of `{repo}` before and
+/// The placeholders of a template: properties of a repository, and the code of a language, which
+/// the configuration refuses in a template for repositories. `{owner}` and `{name}` are the parts of `{repo}` before and
 /// after its last slash.
 const PLACEHOLDERS: [&str; 5] = ["{id}", "{repo}", "{owner}", "{name}", "{language}"];
 
@@ -43,26 +43,13 @@ const PLACEHOLDERS: [&str; 5] = ["{id}", "{repo}", "{owner}", "{name}", "{langua
 pub struct Template(String);
 
 impl Template {
-    /// Parses a template for repositories, such as `https://translate.example.com/{owner}/{name}`.
-    ///
-    /// # Errors
-    /// Fails if the text cannot become a URL, or has the placeholder `{language}`.
-    pub fn of_repository(text: &str) -> Result<Self, String> {
-        Self::parse(text, &["1"; 4])
-    }
-
-    /// Parses a template for languages, such as
-    /// `https://translate.example.com/{owner}/{name}/{language}`.
+    /// Parses a template, such as `https://translate.example.com/{owner}/{name}/{language}`.
     ///
     /// # Errors
     /// Fails if the text cannot become a URL.
-    pub fn of_language(text: &str) -> Result<Self, String> {
-        Self::parse(text, &["1"; 5])
-    }
-
-    fn parse(text: &str, examples: &[&str]) -> Result<Self, String> {
+    pub fn new(text: &str) -> Result<Self, String> {
         let template = Self(text.to_owned());
-        let url = template.fill(examples);
+        let url = template.fill(["1"; 5]);
         if !text.starts_with("https://") && !text.starts_with("http://") {
             return Err("does not begin with https:// or http://".to_owned());
         }
@@ -82,11 +69,11 @@ impl Template {
         let (owner, name) = repo.rsplit_once('/').unwrap_or(("", repo));
         let mut parts = [owner, name, code].into_iter();
         let has_dots = parts.any(|part| matches!(part, "." | ".."));
-        (!has_dots).then(|| self.fill(&[&id, repo, owner, name, code]))
+        (!has_dots).then(|| self.fill([&id, repo, owner, name, code]))
     }
 
     /// Replaces [`PLACEHOLDERS`] with percent-encoded values, which therefore hold no placeholder.
-    fn fill(&self, values: &[&str]) -> String {
+    fn fill(&self, values: [&str; 5]) -> String {
         let mut url = self.0.clone();
         for (placeholder, value) in PLACEHOLDERS.into_iter().zip(values) {
             let encoded = utf8_percent_encode(value, ENCODED).to_string();
@@ -112,9 +99,9 @@ mod tests {
 
     #[test]
     fn a_name_of_dots_has_no_link() {
-        let language = Template::of_language("https://t.example.com/{owner}/{name}/{language}");
+        let language = Template::new("https://t.example.com/{owner}/{name}/{language}");
         let links = Links {
-            repository: Template::of_repository("https://t.example.com/{owner}/{name}").ok(),
+            repository: Template::new("https://t.example.com/{owner}/{name}").ok(),
             language: language.ok(),
         };
         for (name, code) in [("../a", "de"), ("a/..", "de"), ("a/.", "de"), ("a/b", "..")] {
@@ -127,12 +114,8 @@ mod tests {
     #[test]
     fn each_placeholder_becomes_its_percent_encoded_value() {
         let links = Links {
-            repository: Template::of_repository(
-                "https://t.example.com/{id}?r={repo}#{owner}-{name}",
-            )
-            .ok(),
-            language: Template::of_language("http://t.example.com:1/{owner}/{name}/{language}/")
-                .ok(),
+            repository: Template::new("https://t.example.com/{id}?r={repo}#{owner}-{name}").ok(),
+            language: Template::new("http://t.example.com:1/{owner}/{name}/{language}/").ok(),
         };
         for (name, code, of_repository, of_language) in [
             (
@@ -183,10 +166,8 @@ mod tests {
             ("https://user:pass@t.example.com", "a user or a password"),
             ("https://{owner}@t.example.com", "a user or a password"),
         ] {
-            let refused = Template::of_language(text).unwrap_err();
+            let refused = Template::new(text).unwrap_err();
             assert!(refused.contains(error), "{text}: {refused}");
         }
-        let refused = Template::of_repository("https://t.example.com/{language}").unwrap_err();
-        assert!(refused.contains("an unknown placeholder"), "{refused}");
     }
 }

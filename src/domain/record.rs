@@ -309,18 +309,13 @@ impl Languages {
         records.sort_unstable_by(|one, other| one.language.code.cmp(&other.language.code));
         Self {
             read_at: now,
-            records: continued(before, records),
+            // Unchanged records stay shared with the published snapshots.
+            records: if *before == *records {
+                before
+            } else {
+                records.into()
+            },
         }
-    }
-}
-
-/// Returns the records that follow `before`. Unchanged ones stay shared with the published
-/// snapshots.
-fn continued(before: Arc<[Record]>, after: Vec<Record>) -> Arc<[Record]> {
-    if *before == *after {
-        before
-    } else {
-        after.into()
     }
 }
 

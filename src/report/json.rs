@@ -38,7 +38,7 @@ pub fn json(
 /// Encodes the document up to its first repository.
 fn head(view: &View<'_>) -> String {
     let document = view.document;
-    let poll = document.status.last.as_ref();
+    let poll = document.last_poll();
     let head = json!({
         "version": 1,
         "taken_at": document.taken_at.to_string(),

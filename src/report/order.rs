@@ -1,7 +1,10 @@
 //! The order of repositories and languages, and the figure by which it sorts.
 
 use super::words::percent;
-use crate::{domain::document::Totals, support::humanize::grouped};
+use crate::{
+    domain::document::{Totals, furthest_first},
+    support::humanize::grouped,
+};
 use std::cmp::{Ordering, Reverse};
 
 /// The order of repositories or languages.
@@ -29,8 +32,7 @@ impl Order {
         };
         items.sort_by(|one, other| {
             let (one, other) = (totals(one), totals(other));
-            let gaps = other.gap().partial_cmp(&one.gap());
-            let gaps = gaps.unwrap_or(Ordering::Equal);
+            let gaps = furthest_first(one.gap(), other.gap());
             let known = (one.unknown == 0).cmp(&(other.unknown == 0));
             match self {
                 Self::Urgent => known.then(urgency(one).cmp(&urgency(other))).then(gaps),

@@ -324,7 +324,7 @@ fn markdown_answers_first_and_lists_the_furthest_behind_first() {
     )]);
     let template = "https://t.example.com/{id}/{language}";
     snapshot.settings.links = Links {
-        language: Template::of_language(template).ok(),
+        language: Template::new(template).ok(),
         ..Links::default()
     };
     let expected = "\
@@ -455,7 +455,7 @@ fn markdown_with_long_links_fits_a_job_summary_and_names_20_to_act_on() {
     let mut snapshot = snapshot((1..).zip(&names).map(of).collect());
     let link = format!("https://t.example.com/{}/{{repo}}", "n".repeat(900));
     snapshot.settings.links = Links {
-        repository: Template::of_repository(&link).ok(),
+        repository: Template::new(&link).ok(),
         ..Links::default()
     };
     snapshot.settings.targets = Targets(vec![entry(&[], &[], 1.0, "2023-11-01")]);

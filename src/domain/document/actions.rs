@@ -1,11 +1,10 @@
 //! What to act on first, and what has changed since an earlier time.
 
-use super::{Readiness, Row, Translation, View};
+use super::{Readiness, Row, Translation, View, furthest_first};
 use crate::{
     domain::{NotJudged, TranslationProblem},
     support::clock::Timestamp,
 };
-use std::cmp::Ordering;
 
 impl View<'_> {
     /// Returns the translations with a problem of these kinds, or all that are not ready if there
@@ -20,8 +19,7 @@ impl View<'_> {
             .collect();
         actions.sort_by(|(_, one), (_, other)| {
             let due = |one: &Translation| (one.target().due.is_none(), one.target().due);
-            let gaps = other.gap().partial_cmp(&one.gap());
-            let gaps = gaps.unwrap_or(Ordering::Equal);
+            let gaps = furthest_first(one.gap(), other.gap());
             due(one).cmp(&due(other)).then(gaps)
         });
         actions

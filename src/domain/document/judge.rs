@@ -43,8 +43,6 @@ pub struct Judge<'a> {
     /// The rows of the document before, sorted by name. Translations that are as they were share
     /// their memory.
     previous: &'a [Row],
-    /// The age up to which data are judged.
-    judged_for: Duration,
 }
 
 impl<'a> Judge<'a> {
@@ -60,7 +58,6 @@ impl<'a> Judge<'a> {
             now,
             is_scale_suspect: settings.scale.is_suspect(completions),
             previous: previous.map_or(&[], |previous| &previous.rows),
-            judged_for: DAY.max(settings.interval * 3),
         }
     }
 
@@ -171,7 +168,7 @@ impl<'a> Judge<'a> {
         }
         if self.is_scale_suspect {
             translation.not_judged = Some(NotJudged::SuspectScale);
-        } else if now.since(read_at) > self.judged_for {
+        } else if now.since(read_at) > DAY.max(self.settings.interval * 3) {
             translation.not_judged = Some(NotJudged::OldData);
         } else {
             let expected_at = expected_at(&translation, read_at);

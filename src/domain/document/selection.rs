@@ -1,6 +1,6 @@
 //! Selections: globs that choose repositories and languages.
 
-use super::{Document, Row, Totals, View, translations};
+use super::{Document, Row, View};
 use crate::support::glob::{chooses, glob_set};
 use globset::{Glob, GlobSet};
 
@@ -52,11 +52,6 @@ impl Selection {
         }
         let rows = document.rows.iter();
         let rows: Vec<_> = rows.filter_map(|row| self.of_row(row)).collect();
-        View {
-            document,
-            selection: Some(self),
-            totals: Totals::of(translations(&rows).map(|(_, one)| one)),
-            rows: rows.into(),
-        }
+        View::new(document, Some(self), rows.into())
     }
 }

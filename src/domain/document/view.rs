@@ -22,12 +22,16 @@ pub struct View<'a> {
 }
 
 impl<'a> View<'a> {
-    pub(super) fn whole(document: &'a Document) -> Self {
+    pub(super) fn new(
+        document: &'a Document,
+        selection: Option<&'a Selection>,
+        rows: Cow<'a, [Row]>,
+    ) -> Self {
         Self {
             document,
-            selection: None,
-            rows: Cow::Borrowed(&document.rows),
-            totals: Totals::of(translations(&document.rows).map(|(_, one)| one)),
+            selection,
+            totals: Totals::of(translations(&*rows).map(|(_, one)| one)),
+            rows,
         }
     }
 

@@ -4,10 +4,7 @@
 //! totals with the first data.
 
 use crate::{
-    domain::{
-        document::{Document, Totals, translations},
-        polling::PollStatus,
-    },
+    domain::document::{Document, Totals, translations},
     metrics::encode::{gauge, gauges},
     support::clock::Timestamp,
 };
@@ -16,59 +13,46 @@ use std::{collections::BTreeMap, fmt};
 
 /// Encodes the status of polling and the totals of a publication.
 pub fn encode(document: &Document, to: &mut DescriptorEncoder<'_>) -> fmt::Result {
-    let status = &document.status;
-    encode_last_poll(status, to)?;
-    encode_schedule(document, to)?;
-    if status.has_data {
-        encode_totals(document, to)?;
-    }
-    Ok(())
-}
-
-/// Encodes the outcome of the last poll.
-fn encode_last_poll(status: &PollStatus, to: &mut DescriptorEncoder<'_>) -> fmt::Result {
-    let last = status.last.as_ref();
+    let (status, last) = (&document.status, document.last_poll());
     gauge(
         to,
         "translation_up",
         "1 if the last poll could list all repositories, 0 if not",
         last.map(|last| u64::from(last.is_listed)),
     )?;
-    gauge(
-        to,
-        "translation_exporter_last_poll_timestamp_seconds",
-        "Time at which the last poll ended",
-        last.map(|last| last.ended_at.as_seconds()),
-    )?;
-    gauge(
-        to,
-        "translation_exporter_last_poll_duration_seconds",
-        "Duration of the last poll",
-        last.map(|last| last.duration.as_secs_f64()),
-    )?;
-    gauge(
-        to,
-        "translation_exporter_last_success_timestamp_seconds",
-        "Time at which a poll last read everything",
-        status.last_success_at.map(Timestamp::as_seconds),
-    )
-}
-
-/// Encodes the times that decide when the next request is made.
-fn encode_schedule(document: &Document, to: &mut DescriptorEncoder<'_>) -> fmt::Result {
-    let status = &document.status;
-    gauge(
-        to,
-        "translation_exporter_poll_interval_seconds",
-        "poll.interval: time from the start of a poll to the start of the next",
-        Some(document.settings.interval.as_secs_f64()),
-    )?;
-    gauge(
-        to,
-        "translation_exporter_api_held_until_timestamp_seconds",
-        "Time at which a hold demanded by Retry-After ends; absent without one",
-        status.held_until.map(Timestamp::as_seconds),
-    )
+    for (name, help, value) in [
+        (
+            "translation_exporter_last_poll_timestamp_seconds",
+            "Time at which the last poll ended",
+            last.map(|last| last.ended_at.as_seconds()),
+        ),
+        (
+            "translation_exporter_last_poll_duration_seconds",
+            "Duration of the last poll",
+            last.map(|last| last.duration.as_secs_f64()),
+        ),
+        (
+            "translation_exporter_last_success_timestamp_seconds",
+            "Time at which a poll last read everything",
+            status.last_success_at.map(Timestamp::as_seconds),
+        ),
+        (
+            "translation_exporter_poll_interval_seconds",
+            "poll.interval: time from the start of a poll to the start of the next",
+            Some(document.settings.interval.as_secs_f64()),
+        ),
+        (
+            "translation_exporter_api_held_until_timestamp_seconds",
+            "Time at which a hold demanded by Retry-After ends; absent without one",
+            status.held_until.map(Timestamp::as_seconds),
+        ),
+    ] {
+        gauge(to, name, help, value)?;
+    }
+    if status.has_data {
+        encode_totals(document, to)?;
+    }
+    Ok(())
 }
 
 /// Encodes the totals over all repositories.

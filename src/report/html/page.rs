@@ -90,7 +90,7 @@ impl Page<'_> {
 
     /// Returns whether figures may be out of date: the last poll failed, or there was none yet.
     fn is_outdated(&self) -> bool {
-        let last = self.document().status.last.as_ref();
+        let last = self.document().last_poll();
         !last.is_some_and(PollOutcome::is_well)
     }
 

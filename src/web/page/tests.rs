@@ -397,7 +397,7 @@ async fn figures_lead_to_the_work_and_names_to_their_part_of_the_page() {
     let mut snapshot = snapshot_of(&[("a/[b]", Some(50.0), 9), ("a/c", Some(40.0), 9)]);
     snapshot.settings.links = Links {
         repository: None,
-        language: Template::of_language("https://t.example/{name}/{language}").ok(),
+        language: Template::new("https://t.example/{name}/{language}").ok(),
     };
     let page = page_of(&snapshot, "/").await;
     for link in [

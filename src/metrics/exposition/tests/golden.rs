@@ -75,7 +75,7 @@ fn each_condition_shows_exactly_the_known_values() {
 #[test]
 fn links_add_the_url_of_a_repository() {
     let links = Links {
-        repository: Template::of_repository("https://t.example.com/{owner}/{name}").ok(),
+        repository: Template::new("https://t.example.com/{owner}/{name}").ok(),
         language: None,
     };
     let pending = shown(7, "acme/c++ \"x\"", Condition::Pending(None));

@@ -94,7 +94,7 @@ impl Exposed<'_> {
 fn everything() -> String {
     let (mut snapshot, mut status) = every_condition();
     snapshot.settings.links = Links {
-        repository: Template::of_repository("https://t.example.com/{owner}/{name}").ok(),
+        repository: Template::new("https://t.example.com/{owner}/{name}").ok(),
         language: None,
     };
     status.running = Some(PollOutcome {
