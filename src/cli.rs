@@ -85,9 +85,9 @@ pub struct Once {
         long = "output",
         value_name = "FORMAT",
         default_value = "table",
-        value_parser = destination
+        value_parser = output
     )]
-    pub outputs: Vec<Destination>,
+    pub outputs: Vec<(Output, Option<PathBuf>)>,
     /// Earlier JSON output: show what has changed since
     #[arg(long, value_name = "FILE")]
     pub since: Option<PathBuf>,
@@ -112,15 +112,8 @@ pub struct Once {
     pub require: Option<Text<f64, 0, 1>>,
 }
 
-/// An output of `once`, and the file for it; stdout without a path.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Destination {
-    pub format: Output,
-    pub path: Option<PathBuf>,
-}
-
-/// Parses `FORMAT` or `FORMAT=PATH`.
-fn destination(text: &str) -> Result<Destination, String> {
+/// Parses `FORMAT` or `FORMAT=PATH`. Without a path, the output goes to stdout.
+fn output(text: &str) -> Result<(Output, Option<PathBuf>), String> {
     let (name, path) = match text.split_once('=') {
         Some((_, "")) => return Err("the path after = is empty".to_owned()),
         Some((name, path)) => (name, Some(path.into())),
@@ -128,14 +121,13 @@ fn destination(text: &str) -> Result<Destination, String> {
     };
     let format = Output::from_str(name, false);
     let format = format.map_err(|_| format!("not an output; choose one of {OUTPUTS}"))?;
-    Ok(Destination { format, path })
+    Ok((format, path))
 }
 
 /// The format of an output of `once`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Output {
     /// OpenMetrics 1.0.0
-    #[default]
     Openmetrics,
     /// Prometheus text format 0.0.4, for the textfile collector
     Text,

@@ -19,8 +19,7 @@ use axum::{
     response::{IntoResponse, Response},
     routing::get,
 };
-use serde::Deserialize;
-use std::io;
+use std::{collections::BTreeMap, io};
 use tokio::{net::TcpListener, time::Instant};
 use world::{DemoRepository, WORLD};
 
@@ -48,16 +47,11 @@ fn router() -> Router {
         .with_state(Instant::now())
 }
 
-/// The query of a listing. Its `limit` is more than the demo lists on a page.
-#[derive(Deserialize)]
-struct ListingQuery {
-    #[serde(default)]
-    after: u64,
-}
-
+/// Lists a page, whatever its `limit`, which is more than the demo lists.
 async fn list_repositories(
-    Query(ListingQuery { after }): Query<ListingQuery>,
+    Query(query): Query<BTreeMap<String, u64>>,
 ) -> Json<Vec<&'static DemoRepository>> {
+    let after = query.get("after").copied().unwrap_or_default();
     let later = WORLD.repositories.iter().filter(|one| one.id > after);
     Json(later.take(PAGE_CAP).collect())
 }

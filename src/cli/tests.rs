@@ -38,10 +38,7 @@ fn options_stand_before_and_after_the_command() {
     assert_eq!(
         before.command,
         Some(Command::Once(Once {
-            outputs: vec![Destination {
-                format: Output::Json,
-                path: None,
-            }],
+            outputs: vec![(Output::Json, None)],
             max_size: 1_000_000,
             ..Once::default()
         }))
@@ -81,10 +78,7 @@ fn outputs_may_be_repeated() {
         Some(Command::Once(once)) => Ok::<_, String>(once.outputs),
         other => panic!("{other:?}"),
     };
-    let of = |format, path: Option<&str>| Destination {
-        format,
-        path: path.map(PathBuf::from),
-    };
+    let of = |format, path: Option<&str>| (format, path.map(PathBuf::from));
     assert_eq!(once(&[]).unwrap(), [of(Output::Table, None)]);
     assert_eq!(once(&["--output=json", "--output=csv"]).unwrap().len(), 2);
     assert_eq!(

@@ -2,7 +2,7 @@
 
 use super::stdio::print;
 use crate::{
-    cli::{Destination, Output},
+    cli::Output,
     diagnosis::Finding,
     domain::document::{Document, Selection},
     metrics::{
@@ -20,7 +20,7 @@ use anyhow::Context as _;
 use console::{Term, colors_enabled};
 use std::{
     io::{self, IsTerminal as _},
-    path::Path,
+    path::{Path, PathBuf},
     sync::Arc,
 };
 
@@ -46,9 +46,9 @@ pub struct Results {
 
 /// Checks that each output can be written, before anything is read for it. None may be one of the
 /// files that the run uses, or another output.
-pub fn check(outputs: &[Destination], used: &[&Path]) -> Result<(), SetupError> {
+pub fn check(outputs: &[(Output, Option<PathBuf>)], used: &[&Path]) -> Result<(), SetupError> {
     let mut taken = used.to_vec();
-    for path in outputs.iter().filter_map(|output| output.path.as_deref()) {
+    for path in outputs.iter().filter_map(|(_, path)| path.as_deref()) {
         let checked = if taken.iter().any(|taken| is_same_file(taken, path)) {
             Err(io::Error::other(
                 "the run itself uses this file, or writes another output to it",
@@ -81,23 +81,25 @@ impl Results {
     }
 
     /// Writes every output, even if another one cannot be written. Returns the first error.
-    pub fn print(&self, outputs: &[Destination]) -> anyhow::Result<()> {
-        let written = outputs.iter().map(|output| self.output(output));
+    pub fn print(&self, outputs: &[(Output, Option<PathBuf>)]) -> anyhow::Result<()> {
+        let written = outputs
+            .iter()
+            .map(|(format, path)| self.output(*format, path.as_deref()));
         written.fold(Ok(()), Result::and)
     }
 
     /// Writes the result in one format to a file or stdout.
-    fn output(&self, Destination { format, path }: &Destination) -> anyhow::Result<()> {
+    fn output(&self, format: Output, path: Option<&Path>) -> anyhow::Result<()> {
         let Some(path) = path else {
-            let mut text = self.render(*format, true);
+            let mut text = self.render(format, true);
             // The table has colours, and replaces such characters itself.
-            if *format != Output::Table && io::stdout().is_terminal() {
+            if format != Output::Table && io::stdout().is_terminal() {
                 // CSV begins with a byte order mark, and its lines end in CRLF.
                 text = printable(text.replace("\r\n", "\n").trim_start_matches('\u{feff}'));
             }
             return print(&text);
         };
-        let text = self.render(*format, false);
+        let text = self.render(format, false);
         replace_file(path, |file| file.write_all(text.as_bytes()))
             .with_context(|| format!("cannot write the result to {}", path.display()))
     }

@@ -50,33 +50,34 @@ impl Node {
     }
 }
 
-/// The events of the parser, and the name of the file.
-struct Reader<'a, I>(I, &'a str);
+/// Reads the next node of a file and its place; `None` at the end of a list, a mapping or the file.
+fn node<'a>(
+    events: &mut impl Iterator<Item = ParseResult<'a>>,
+    file: &str,
+) -> Option<(String, Node)> {
+    let (event, span) = events.next()?.ok()?;
+    let value = match event {
+        Event::Scalar(text, ScalarStyle::Plain, ..)
+            if ["", "~", "null", "Null", "NULL"].contains(&&*text) =>
+        {
+            Node::Null
+        }
+        Event::Scalar(text, ..) => Node::Text(text.into_owned()),
+        Event::SequenceStart(..) => Node::List(iter::from_fn(|| node(events, file)).collect()),
+        Event::MappingStart(..) => Node::Mapping(iter::from_fn(|| entry(events, file)).collect()),
+        Event::Alias(_) => Node::Alias,
+        Event::SequenceEnd | Event::MappingEnd => return None,
+        _ => return node(events, file),
+    };
+    Some((format!("{file}:{}", span.start.line()), value))
+}
 
-impl<'a, I: Iterator<Item = ParseResult<'a>>> Reader<'_, I> {
-    /// Reads the next node and its place; `None` at the end of a list, a mapping or the file.
-    fn node(&mut self) -> Option<(String, Node)> {
-        let (event, span) = self.0.next()?.ok()?;
-        let node = match event {
-            Event::Scalar(text, ScalarStyle::Plain, ..)
-                if ["", "~", "null", "Null", "NULL"].contains(&&*text) =>
-            {
-                Node::Null
-            }
-            Event::Scalar(text, ..) => Node::Text(text.into_owned()),
-            Event::SequenceStart(..) => Node::List(iter::from_fn(|| self.node()).collect()),
-            Event::MappingStart(..) => Node::Mapping(iter::from_fn(|| self.entry()).collect()),
-            Event::Alias(_) => Node::Alias,
-            Event::SequenceEnd | Event::MappingEnd => return None,
-            _ => return self.node(),
-        };
-        Some((format!("{}:{}", self.1, span.start.line()), node))
-    }
-
-    fn entry(&mut self) -> Option<(String, String, Node)> {
-        let ((place, name), (_, value)) = (self.node()?, self.node()?);
-        Some((place, name.text().unwrap_or("…".to_owned()), value))
-    }
+fn entry<'a>(
+    events: &mut impl Iterator<Item = ParseResult<'a>>,
+    file: &str,
+) -> Option<(String, String, Node)> {
+    let ((place, name), (_, value)) = (node(events, file)?, node(events, file)?);
+    Some((place, name.text().unwrap_or("…".to_owned()), value))
 }
 
 impl Layers {
@@ -92,7 +93,7 @@ impl Layers {
             ConfigError(vec![format!("{file}:{line}: {what}; {hint}")])
         })?;
         let names = names_of("");
-        let sections = match Reader(Parser::new_from_str(text), file).node() {
+        let sections = match node(&mut Parser::new_from_str(text), file) {
             None | Some((_, Node::Null)) => Entries::new(),
             Some((_, Node::Mapping(sections))) => sections,
             Some((place, _)) => {

@@ -102,7 +102,6 @@ impl WebConfigFile {
         (digest, read)
     }
 
-    /// Returns the expiry of the served certificate; `None` without one, or if it cannot be read.
     fn parsed(path: &Path, files: &mut Files) -> anyhow::Result<Self> {
         let text = files
             .read(path)

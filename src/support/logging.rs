@@ -25,11 +25,10 @@ use tracing_subscriber::{
     Layer as _, Registry,
     filter::Targets,
     fmt::{
-        FmtContext, FormatEvent, FormatFields, MakeWriter,
-        format::{self, Format, Json, JsonFields},
+        FmtContext, FormatEvent as _, MakeWriter,
+        format::{Format, JsonFields, Writer},
     },
     layer::SubscriberExt as _,
-    registry::LookupSpan,
 };
 
 /// The longest time that the end of the program waits for stderr.
@@ -111,13 +110,9 @@ fn subscriber(
     is_json: bool,
     writer: impl for<'w> MakeWriter<'w> + Send + Sync + 'static,
 ) -> impl Subscriber + Send + Sync {
-    let format = Format::default().json().flatten_event(true);
-    let line = Line {
-        json: format.with_current_span(false),
-        is_logfmt: !is_json,
-    };
-    let layer = tracing_subscriber::fmt::layer().event_format(line);
-    let layer = layer.fmt_fields(JsonFields::new()).with_writer(writer);
+    let format: FormatLine = if is_json { json_line } else { logfmt_line };
+    let layer = tracing_subscriber::fmt::layer().fmt_fields(JsonFields::new());
+    let layer = layer.event_format(format).with_writer(writer);
     Registry::default().with(layer.with_filter(targets(level)))
 }
 
@@ -127,33 +122,26 @@ fn targets(level: Level) -> Targets {
         .with_target(OURS, level)
 }
 
-/// The format of a line: JSON, or the same entries as logfmt.
-struct Line {
-    json: Format<Json>,
-    is_logfmt: bool,
+/// The context of an event of the one subscriber.
+type Context<'a> = FmtContext<'a, Registry, JsonFields>;
+type FormatLine = fn(&Context<'_>, Writer<'_>, &Event<'_>) -> fmt::Result;
+
+fn json_line(context: &Context<'_>, mut writer: Writer<'_>, event: &Event<'_>) -> fmt::Result {
+    // JSON leaves some control characters as they are. All of them are within quotes.
+    writer.write_str(&printable(&json(context, event)?))
 }
 
-impl<S, N> FormatEvent<S, N> for Line
-where
-    S: Subscriber + for<'a> LookupSpan<'a>,
-    N: for<'a> FormatFields<'a> + 'static,
-{
-    fn format_event(
-        &self,
-        context: &FmtContext<'_, S, N>,
-        mut writer: format::Writer<'_>,
-        event: &Event<'_>,
-    ) -> fmt::Result {
-        let mut line = String::new();
-        let json = format::Writer::new(&mut line);
-        self.json.format_event(context, json, event)?;
-        if self.is_logfmt {
-            let entries = serde_json::from_str(&line).map_err(|_| fmt::Error)?;
-            line = logfmt(entries) + "\n";
-        }
-        // JSON leaves some control characters as they are. All of them are within quotes.
-        writer.write_str(&printable(&line))
-    }
+fn logfmt_line(context: &Context<'_>, mut writer: Writer<'_>, event: &Event<'_>) -> fmt::Result {
+    let entries = serde_json::from_str(&json(context, event)?).map_err(|_| fmt::Error)?;
+    writeln!(writer, "{}", printable(&logfmt(entries)))
+}
+
+fn json(context: &Context<'_>, event: &Event<'_>) -> Result<String, fmt::Error> {
+    let format = Format::default().json().flatten_event(true);
+    let format = format.with_current_span(false);
+    let mut line = String::new();
+    format.format_event(context, Writer::new(&mut line), event)?;
+    Ok(line)
 }
 
 /// Formats the entries and the fields of the spans as logfmt, in the style of Prometheus. Values
