@@ -68,15 +68,10 @@ impl Completion {
     }
 }
 
-/// Rounds a ratio to 12 decimals.
+/// Rounds a ratio, or a difference of ratios, to 12 decimals.
 pub fn twelve_decimals(ratio: f64) -> f64 {
     const DECIMALS: f64 = 1e12;
-    // A double has 15 to 17 significant digits, so a larger ratio has no 12 decimals to round.
-    if ratio.abs() < 1000.0 {
-        (ratio * DECIMALS).round() / DECIMALS + 0.0
-    } else {
-        ratio
-    }
+    (ratio * DECIMALS).round() / DECIMALS + 0.0
 }
 
 /// A repository of the listing.
@@ -310,11 +305,7 @@ impl Defect {
             Self::Code | Self::Completion | Self::DuplicateCode => {
                 operation == Operation::ListLanguages
             }
-            Self::Id
-            | Self::DuplicateId
-            | Self::CreatedAt
-            | Self::Private
-            | Self::DuplicateName => operation == Operation::ListRepositories,
+            _ => operation == Operation::ListRepositories,
         }
     }
 

@@ -11,7 +11,7 @@ use crate::{
         record::{Languages, Record},
         targets::Targets,
     },
-    support::clock::Timestamp,
+    support::clock::{DAY, Timestamp},
 };
 use globset::GlobSet;
 use proptest::test_runner::{Config as ProptestConfig, RngSeed};
@@ -200,6 +200,28 @@ impl Snapshot {
             is_scale_suspect: judge.is_scale_suspect,
             settings: Arc::new(self.settings.clone()),
             status,
+        }
+    }
+}
+
+/// The defaults of the configuration.
+impl Default for Thresholds {
+    fn default() -> Self {
+        Self {
+            stalled_after: DAY * 7,
+            regressed_by: 0.2,
+            at_risk_within: DAY * 14,
+        }
+    }
+}
+
+/// The defaults of the configuration.
+impl Default for Filter {
+    fn default() -> Self {
+        Self {
+            include: GlobSet::empty(),
+            exclude: GlobSet::empty(),
+            private: true,
         }
     }
 }

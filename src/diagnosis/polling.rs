@@ -68,19 +68,18 @@ pub(super) fn has_lasted(document: &Document, now: Timestamp) -> bool {
 pub fn headline(findings: &[Finding], view: &View<'_>) -> String {
     let mut findings = findings.iter();
     let grave = findings.find(|finding| finding.severity != Severity::Info);
-    grave.map_or_else(|| progress(view), |finding| finding.what.clone())
+    grave
+        .map_or(progress(view.document), |finding| &finding.what)
+        .to_owned()
 }
 
 /// Returns the result of the last poll.
-pub fn progress(view: &View<'_>) -> String {
-    let document = view.document;
-    if document.is_complete() {
-        return "The last poll read every repository".to_owned();
+pub fn progress(document: &Document) -> &'static str {
+    match document.last_poll() {
+        Some(poll) if poll.is_success() => "The last poll read every repository",
+        Some(_) => "The last poll did not read everything",
+        None => "The first poll has not ended yet",
     }
-    if document.status.last.is_some() {
-        return "The last poll did not read everything".to_owned();
-    }
-    "The first poll has not ended yet".to_owned()
 }
 
 /// Returns a finding if the last poll took longer than the interval.

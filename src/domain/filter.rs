@@ -24,16 +24,6 @@ pub struct Filter {
     pub(crate) private: bool,
 }
 
-impl Default for Filter {
-    fn default() -> Self {
-        Self {
-            include: GlobSet::empty(),
-            exclude: GlobSet::empty(),
-            private: true,
-        }
-    }
-}
-
 impl Filter {
     fn accepts(&self, repository: &Repository) -> bool {
         let name = &*repository.name;

@@ -2,7 +2,6 @@
 //! each published document carry the same ones.
 
 use super::{Completion, filter::Filter, links::Links, targets::Targets, twelve_decimals};
-use crate::support::clock::DAY;
 use globset::GlobSet;
 use std::time::Duration;
 
@@ -82,14 +81,4 @@ pub struct Thresholds {
     pub(crate) regressed_by: f64,
     /// The time before its date within which a translation can be at risk.
     pub(crate) at_risk_within: Duration,
-}
-
-impl Default for Thresholds {
-    fn default() -> Self {
-        Self {
-            stalled_after: DAY * 7,
-            regressed_by: 0.2,
-            at_risk_within: DAY * 14,
-        }
-    }
 }

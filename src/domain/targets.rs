@@ -49,7 +49,7 @@ pub fn parse_due(text: &str) -> Option<Timestamp> {
 }
 
 /// One entry of `targets`.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct TargetEntry {
     /// The globs of the entry, for people.
     pub globs: String,
@@ -87,16 +87,14 @@ pub struct Targets(pub Vec<Arc<TargetEntry>>);
 impl Targets {
     /// Returns one target for every language of every repository, without a date.
     pub fn everything_at(ratio: f64) -> Self {
+        let target = Target {
+            ratio,
+            ..Target::default()
+        };
         Self(vec![Arc::new(TargetEntry {
             globs: globs_in_words(&[], &[]),
-            repositories: GlobSet::empty(),
-            languages: GlobSet::empty(),
-            named_repositories: Vec::new(),
-            named_languages: Vec::new(),
-            target: Target {
-                ratio,
-                ..Target::default()
-            },
+            target,
+            ..TargetEntry::default()
         })])
     }
 

@@ -73,7 +73,7 @@ async fn ready(State(state): State<Arc<AppState>>) -> Response {
     if document.status.has_data {
         return "ready\n".into_response();
     }
-    let mut message = format!("not ready: {}", diagnosis::progress(&document.whole()));
+    let mut message = format!("not ready: {}", diagnosis::progress(document));
     if let Some(at) = document.status.next_poll_at {
         message = format!("{message}; the next poll begins at {at}");
     }

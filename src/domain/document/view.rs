@@ -115,17 +115,15 @@ impl<'a> View<'a> {
     /// Returns the entries of `targets` that apply to no language; none of a part, or while languages
     /// of a repository are unknown, because others may use them.
     pub fn unused_targets(&self) -> Vec<&'a TargetEntry> {
-        let entries = self.document.settings.targets.0.iter();
-        let mut entries: Vec<&TargetEntry> = entries.map(|entry| &**entry).collect();
         if !self.is_whole() || self.unread() > 0 {
-            entries.clear();
+            return Vec::new();
         }
-        let is_used = |entry: &&TargetEntry| {
+        let entries = self.document.settings.targets.0.iter();
+        let unused = entries.map(Arc::as_ref).filter(|entry| {
             let mut shown = self.translations();
-            shown.any(|(_, one)| one.entry.as_deref() == Some(*entry))
-        };
-        entries.retain(|entry| !is_used(entry));
-        entries
+            !shown.any(|(_, one)| one.entry.as_deref() == Some(*entry))
+        });
+        unused.collect()
     }
 
     /// Groups the failures by their reasons, the most frequent first: of each the failure that has
