@@ -19,6 +19,7 @@ mod session;
 mod tls;
 pub mod wire;
 
+pub use connect::causes;
 pub use error::{CURSOR_HINT, RequestFailure};
 pub use pace::Pace;
 pub use session::PollSession;

@@ -87,7 +87,8 @@ pub fn load(
         }
     }
     if !layers.mistakes.is_empty() {
-        return Err(layers.into_error());
+        let mistakes = layers.mistakes.into_iter();
+        return Err(ConfigError(mistakes.map(|(_, mistake)| mistake).collect()));
     }
     let yaml = yaml(&layers, &sections.poll) + &of_targets;
     Ok(Config {

@@ -66,7 +66,7 @@ fn of_tls(error: &TlsError) -> RequestFailure {
 
 /// Returns the causes of an error from the outside in, with the errors that I/O errors wrap and
 /// skip in `source`.
-fn causes(error: &reqwest::Error) -> impl Iterator<Item = &(dyn Error + 'static)> {
+pub fn causes(error: &reqwest::Error) -> impl Iterator<Item = &(dyn Error + 'static)> {
     successors(error.source(), |&error| {
         let io = error.downcast_ref::<io::Error>();
         match io.and_then(io::Error::get_ref) {

@@ -4,13 +4,11 @@ use super::{RunError, serve, stdio::print};
 use crate::{
     config::{Config, Options},
     demo,
-    domain::record::SavedRepository,
     server::web_config::WebConfigFile,
     state::SavedState,
     support::clock::Clock,
 };
 use anyhow::Context as _;
-use std::sync::Arc;
 use tokio::net::TcpListener;
 
 pub async fn demo(mut options: Options) -> Result<(), RunError> {
@@ -27,14 +25,8 @@ pub async fn demo(mut options: Options) -> Result<(), RunError> {
 /// Returns the state that a demo starts with, unless its state file has one.
 pub fn state() -> SavedState {
     let now = Clock::system().now();
-    let saved = |(repository, languages)| SavedRepository {
-        repository: Arc::new(repository),
-        last_attempt: 0,
-        failing_since: None,
-        languages: Some(Arc::new(languages)),
-    };
     SavedState {
-        repositories: demo::history(now).map(saved).collect(),
+        repositories: demo::history(now).collect(),
         ..SavedState::default()
     }
 }

@@ -2,11 +2,14 @@
 //! HEALTHCHECK of a container. Every failure ends with code 1, because Docker reserves the others.
 
 use super::{RunError, environment, off_the_runtime};
-use crate::config::{self, Options};
+use crate::{
+    api::causes,
+    config::{self, Options},
+};
 use anyhow::{Context as _, bail, ensure};
 use reqwest::StatusCode;
 use rustls::AlertDescription as Alert;
-use std::{error::Error, io, time::Duration};
+use std::time::Duration;
 use tokio::time::timeout;
 
 /// The time limit of the command, below the promised 3 seconds.
@@ -82,14 +85,10 @@ async fn ask(url: &str) -> anyhow::Result<()> {
 
 /// Returns whether the error comes from a TLS alert that refuses a client without a certificate. An
 /// exporter that hangs would not send it.
-fn demands_certificate(error: &(dyn Error + 'static)) -> bool {
-    if let Some(rustls::Error::AlertReceived(alert)) = error.downcast_ref() {
-        return [Alert::CertificateRequired, Alert::BadCertificate].contains(alert);
-    }
-    // The source of an I/O error is not its inner error, but the source of that.
-    let cause = match error.downcast_ref::<io::Error>() {
-        Some(error) => error.get_ref().map(|inner| inner as _),
-        None => error.source(),
-    };
-    cause.is_some_and(demands_certificate)
+fn demands_certificate(error: &reqwest::Error) -> bool {
+    let refusals = [Alert::CertificateRequired, Alert::BadCertificate];
+    causes(error).any(|cause| match cause.downcast_ref() {
+        Some(rustls::Error::AlertReceived(alert)) => refusals.contains(alert),
+        _ => false,
+    })
 }

@@ -22,6 +22,7 @@ use crate::{
     support::logging,
 };
 use anyhow::{Context as _, anyhow, bail};
+use futures_util::future::OptionFuture;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::{
     path::{Path, PathBuf},
@@ -29,7 +30,7 @@ use std::{
     time::Duration,
 };
 use tokio::{
-    runtime,
+    runtime::Handle,
     sync::watch,
     task::{JoinHandle, spawn, spawn_blocking},
     time::{sleep, timeout},
@@ -63,7 +64,7 @@ pub async fn once(options: &Options, arguments: Once) -> Result<(), RunError> {
     let client = Client::new(&config.api, Arc::clone(&instruments))?;
     let state = open_state(&config, false, &instruments)?;
     let (mut poller, saving) = poller(client, settings, only, state, &instruments);
-    let saving = spawn(saved(saving));
+    let saving = spawn(OptionFuture::from(saving));
     let drawn = start_drawing(bar, poller.progress());
     let mut signals = StopSignals::listen()?;
     let mut signal = None;
@@ -148,7 +149,7 @@ pub fn diagnose(chosen: &View<'_>, instruments: &Instruments) -> Vec<Finding> {
 /// Clears the progress bar, prints the result and waits until the state is saved. A disk that hangs
 /// or a stalled terminal must not keep the result from a file or a pipe.
 async fn finish(
-    mut saving: JoinHandle<()>,
+    mut saving: JoinHandle<Option<()>>,
     drawn: JoinHandle<()>,
     print: impl FnOnce() -> anyhow::Result<()> + Send + 'static,
 ) -> anyhow::Result<()> {
@@ -248,17 +249,9 @@ fn unmatched(arguments: &Once, chosen: &View<'_>) -> Option<String> {
     })
 }
 
-/// Waits until the newest state is saved, if there is a state file.
-async fn saved(saving: Option<impl Future<Output = ()>>) {
-    if let Some(saving) = saving {
-        saving.await;
-    }
-}
-
 /// Starts a thread for the progress bar: a stalled terminal (Ctrl-S) blocks drawing.
 fn start_drawing(bar: ProgressBar, progress: watch::Receiver<PollOutcome>) -> JoinHandle<()> {
-    let runtime = runtime::Handle::current();
-    spawn_blocking(move || runtime.block_on(draw(bar, progress)))
+    spawn_blocking(move || Handle::current().block_on(draw(bar, progress)))
 }
 
 /// Draws the progress of the poll, on a terminal only: elsewhere each step would wake a thread for

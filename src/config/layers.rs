@@ -3,10 +3,7 @@
 //! serde reads the sections from the merged values. A mistake is noted by its path and kind, and
 //! the default takes its place, until there is none: one run finds all mistakes.
 
-use super::{
-    ConfigError,
-    sections::{KEYS, Key, PREFIX, names_of},
-};
+use super::sections::{KEYS, Key, PREFIX, names_of};
 use crate::support::hint::{is_plain, nearest};
 use figment::{
     Error, Figment, Metadata, Profile, Provider,
@@ -144,7 +141,7 @@ impl Layers {
 
     /// Notes a mistake in the value of a key, unless it already has one.
     pub fn note(&mut self, path: &str, problem: impl Display) {
-        if self.has_mistake(path) {
+        if self.mistakes.iter().any(|(one, _)| one == path) {
             return;
         }
         let (text, mut problem) = (self.text(path), problem.to_string());
@@ -156,10 +153,6 @@ impl Layers {
         }
         let mistake = format!("{path} ({}): {problem}", self.place(path));
         self.mistakes.push((path.to_owned(), mistake));
-    }
-
-    pub fn has_mistake(&self, path: &str) -> bool {
-        self.mistakes.iter().any(|(one, _)| one == path)
     }
 
     /// Returns the place of the value of a key.
@@ -209,12 +202,6 @@ impl Layers {
         } else {
             json!(text).to_string()
         }
-    }
-
-    /// Returns all mistakes.
-    pub fn into_error(self) -> ConfigError {
-        let mistakes = self.mistakes.into_iter();
-        ConfigError(mistakes.map(|(_, mistake)| mistake).collect())
     }
 }
 

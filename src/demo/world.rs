@@ -4,7 +4,7 @@
 use crate::{
     domain::{
         Completion, Language, Repository, RepositoryId, Scale,
-        record::{Languages, Record},
+        record::{Languages, Record, SavedRepository},
     },
     support::clock::Timestamp,
 };
@@ -103,7 +103,7 @@ impl DemoRepository {
 
     /// Returns the repository and its languages as an exporter knows them that has read them four
     /// times a day for three weeks until `now`.
-    fn history(&self, now: Timestamp) -> Option<(Repository, Languages)> {
+    fn history(&self, now: Timestamp) -> Option<SavedRepository> {
         let reads = (-3 * WEEK..=0).step_by(6 * 3600);
         let mut records: Vec<Record> = Vec::new();
         for second in reads {
@@ -128,7 +128,12 @@ impl DemoRepository {
             read_at: now,
             records: records.into(),
         };
-        Some((repository, languages))
+        Some(SavedRepository {
+            repository: Arc::new(repository),
+            last_attempt: 0,
+            failing_since: None,
+            languages: Some(Arc::new(languages)),
+        })
     }
 
     /// Returns whether the repository cannot be read: one fails for 12 seconds of every five
@@ -139,7 +144,7 @@ impl DemoRepository {
 }
 
 /// Returns everything that an exporter would know at the start of the world.
-pub fn history(now: Timestamp) -> impl Iterator<Item = (Repository, Languages)> {
+pub fn history(now: Timestamp) -> impl Iterator<Item = SavedRepository> {
     let repositories = WORLD.repositories.iter();
     repositories.filter_map(move |one| one.history(now))
 }

@@ -46,7 +46,7 @@ impl Policy {
     }
 }
 
-#[derive(Deserialize, PartialEq, PartialOrd)]
+#[derive(Deserialize, Clone, Copy, PartialEq, PartialOrd)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Version {
     Tls12,

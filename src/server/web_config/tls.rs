@@ -35,20 +35,11 @@ pub fn acceptor(
         .map(|(_, certificate)| {
             Timestamp::from_millis(certificate.validity().not_after.timestamp() * 1000)
         });
-    let versions: Vec<_> = [(Version::Tls12, &TLS12), (Version::Tls13, &TLS13)]
-        .into_iter()
-        .filter(|(version, _)| {
-            section
-                .min_version
-                .as_ref()
-                .is_none_or(|min| version >= min)
-                && section
-                    .max_version
-                    .as_ref()
-                    .is_none_or(|max| version <= max)
-        })
-        .map(|(_, version)| version)
-        .collect();
+    let min = section.min_version.unwrap_or(Version::Tls12);
+    let max = section.max_version.unwrap_or(Version::Tls13);
+    let versions = [(Version::Tls12, &TLS12), (Version::Tls13, &TLS13)].into_iter();
+    let versions = versions.filter(|(version, _)| (min..=max).contains(version));
+    let versions: Vec<_> = versions.map(|(_, version)| version).collect();
     let mut config = ServerConfig::builder_with_provider(default_provider().into())
         .with_protocol_versions(&versions)
         .and_then(|config| {
