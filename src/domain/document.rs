@@ -196,12 +196,6 @@ impl Translation {
     pub fn has(&self, kind: TranslationProblem) -> bool {
         self.problems.contains_key(&kind)
     }
-
-    /// Returns the labels of the problems.
-    pub fn kinds(&self) -> Vec<&'static str> {
-        let kinds = self.problems.keys();
-        kinds.map(|kind| kind.label()).collect()
-    }
 }
 
 impl Row {

@@ -51,10 +51,9 @@ pub enum Format {
 pub struct Exposition {
     /// The beginning of a gzip member.
     member: Bytes,
-    /// The checksum of the text.
+    /// The checksum of the text, and its length: one of 4 GiB would not fit into the memory of its
+    /// account.
     checksum: Crc,
-    /// The length of the text, in bytes.
-    length: u64,
 }
 
 /// The way of a text into the compressor: the text of a large account takes several times the
@@ -96,8 +95,6 @@ impl Exposition {
         member.shrink_to_fit();
         Self {
             member: member.into(),
-            // A text of 4 GiB would not fit into the memory of its account.
-            length: checksum.amount().into(),
             checksum,
         }
     }
@@ -128,9 +125,10 @@ impl Exposition {
         instruments: &Instruments,
     ) -> (u64, impl Iterator<Item = Bytes> + use<>) {
         let end = Bytes::from(own(format, instruments));
-        let length = self.length + end.len() as u64;
+        let of_gauges = u64::from(self.checksum.amount());
+        let length = of_gauges + end.len() as u64;
         let inflate = DeflateDecoder::new(self.member.slice(HEADER.len()..).reader());
-        let mut body = inflate.take(self.length).chain(end.reader());
+        let mut body = inflate.take(of_gauges).chain(end.reader());
         let parts = iter::from_fn(move || {
             let mut part = vec![0; CHUNK];
             let read = body.read(&mut part).expect(IN_MEMORY);

@@ -103,7 +103,7 @@ fn language(document: &Document, row: &Row, one: &Translation, since: Option<&Si
         "ready": one.readiness.is_met(),
         "last_progress": time(one.known_progress()),
         "stalled": one.has(TranslationProblem::Stalled),
-        "problems": one.kinds(),
+        "problems": one.problems.keys().map(|kind| kind.label()).collect::<Value>(),
         "not_judged": one.not_judged.map(NotJudged::label),
         "estimated_ready": time(one.estimated_ready),
         "url": document.language_url(row, one.code()),

@@ -37,14 +37,10 @@ impl<'a> View<'a> {
 
     /// Returns a document of the chosen rows, whose metrics are those of the view.
     pub fn to_document(&self) -> Document {
-        let document = self.document;
         Document {
             rows: self.rows.to_vec(),
             departed: self.departed().cloned().collect(),
-            defects: document.defects.clone(),
-            settings: Arc::clone(&document.settings),
-            status: document.status.clone(),
-            ..*document
+            ..self.document.clone()
         }
     }
 
@@ -54,13 +50,13 @@ impl<'a> View<'a> {
     }
 
     pub fn has_repository(&self, name: &str) -> bool {
-        let chosen = self.selection;
-        chosen.is_none_or(|chosen| chooses(&chosen.repositories, name))
+        self.selection
+            .is_none_or(|chosen| chooses(&chosen.repositories, name))
     }
 
     pub fn has_language(&self, code: &str) -> bool {
-        let chosen = self.selection;
-        chosen.is_none_or(|chosen| chooses(&chosen.languages, code))
+        self.selection
+            .is_none_or(|chosen| chooses(&chosen.languages, code))
     }
 
     /// Returns each shown translation with its repository.
