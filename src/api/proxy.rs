@@ -20,19 +20,17 @@ pub fn of_environment(api: &Url) -> Result<Option<String>, SetupError> {
     if api.scheme() != "https" {
         return Ok(None);
     }
-    for name in VARIABLES {
-        let value = env::var(name).unwrap_or_default();
-        if value.trim().is_empty() {
-            continue;
-        }
-        if !is_proxy(&value) {
-            return Err(SetupError::new(
-                format!("{name} is not the URL of a proxy; its value is not shown"),
-                "set it to http://host:port or http://user:password@host:port, without quotes or \
-                 blanks, or leave it out",
-            ));
-        }
-        break;
+    let mut variables = VARIABLES
+        .map(|name| (name, env::var(name).unwrap_or_default()))
+        .into_iter();
+    if let Some((name, value)) = variables.find(|(_, value)| !value.trim().is_empty())
+        && !is_proxy(&value)
+    {
+        return Err(SetupError::new(
+            format!("{name} is not the URL of a proxy; its value is not shown"),
+            "set it to http://host:port or http://user:password@host:port, without quotes or \
+             blanks, or leave it out",
+        ));
     }
     let proxy = intercept(&Matcher::from_env(), api.as_str());
     Ok(proxy.map(|proxy| proxy.uri().to_string()))

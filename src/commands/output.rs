@@ -106,10 +106,8 @@ impl Results {
 
     fn render(&self, format: Output, is_for_stdout: bool) -> String {
         let report = &self.report();
-        let all = || {
-            let document = Arc::clone(&self.document);
-            (document, self.selection.clone(), self.since.clone())
-        };
+        let (document, selection) = (Arc::clone(&self.document), self.selection.clone());
+        let since = self.since.clone();
         match format {
             Output::Text => self.exposition(Format::Text),
             Output::Openmetrics => self.exposition(Format::OpenMetrics),
@@ -121,14 +119,8 @@ impl Results {
             // The terminal of stdout says nothing about the readers of a file.
             Output::Table => report::table(report, NO_TERMINAL, false),
             Output::Markdown => report::markdown(report),
-            Output::Csv => {
-                let (document, selection, since) = all();
-                report::csv(document, selection, since).collect()
-            }
-            Output::Json => {
-                let (document, selection, since) = all();
-                report::json(document, selection, since).collect()
-            }
+            Output::Csv => report::csv(document, selection, since).collect(),
+            Output::Json => report::json(document, selection, since).collect(),
             Output::Languages => report::languages(report),
             Output::Badge => report::badge(report),
             Output::Html => report::html::page(report),
