@@ -266,14 +266,17 @@ impl Document {
         self.last_poll().is_some_and(|poll| poll.is_listed)
     }
 
-    /// Returns the URL where a repository is translated.
+    /// Returns the URL where a repository is translated; `None` without `links.repository`.
     pub fn repository_url(&self, row: &Row) -> Option<String> {
-        self.settings.links.repository_url(&row.repository)
+        let template = self.settings.links.repository.as_ref()?;
+        template.render(&row.repository, "")
     }
 
-    /// Returns the URL where a language of a repository is translated.
+    /// Returns the URL where a language of a repository is translated; `None` without
+    /// `links.language`.
     pub fn language_url(&self, row: &Row, code: &str) -> Option<String> {
-        self.settings.links.language_url(&row.repository, code)
+        let template = self.settings.links.language.as_ref()?;
+        template.render(&row.repository, code)
     }
 }
 

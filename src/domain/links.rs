@@ -20,19 +20,6 @@ pub struct Links {
     pub(crate) language: Option<Template>,
 }
 
-impl Links {
-    /// Returns the URL where a repository is translated; `None` without `links.repository`.
-    pub fn repository_url(&self, repository: &Repository) -> Option<String> {
-        self.repository.as_ref()?.render(repository, "")
-    }
-
-    /// Returns the URL where a language of a repository is translated; `None` without
-    /// `links.language`.
-    pub fn language_url(&self, repository: &Repository, code: &str) -> Option<String> {
-        self.language.as_ref()?.render(repository, code)
-    }
-}
-
 /// The placeholders of a template: properties of a repository, and the code of a language, which
 /// the configuration refuses in a template for repositories. `{owner}` and `{name}` are the parts of `{repo}` before and
 /// after its last slash.
@@ -63,8 +50,9 @@ impl Template {
         Ok(template)
     }
 
-    /// Returns `None` for a name of dots, which would be a dot segment and lead to another page.
-    fn render(&self, repository: &Repository, code: &str) -> Option<String> {
+    /// Returns the URL of a repository, or of a language of it; `None` for a name of dots, which
+    /// would be a dot segment and lead to another page.
+    pub(super) fn render(&self, repository: &Repository, code: &str) -> Option<String> {
         let (repo, id) = (&*repository.name, repository.id.to_string());
         let (owner, name) = repo.rsplit_once('/').unwrap_or(("", repo));
         let mut parts = [owner, name, code].into_iter();
@@ -99,24 +87,22 @@ mod tests {
 
     #[test]
     fn a_name_of_dots_has_no_link() {
-        let language = Template::new("https://t.example.com/{owner}/{name}/{language}");
-        let links = Links {
-            repository: Template::new("https://t.example.com/{owner}/{name}").ok(),
-            language: language.ok(),
-        };
+        let template = Template::new("https://t.example.com/{owner}/{name}/{language}").unwrap();
+        let url = |name, code| template.render(&repository(name), code);
         for (name, code) in [("../a", "de"), ("a/..", "de"), ("a/.", "de"), ("a/b", "..")] {
-            assert_eq!(links.language_url(&repository(name), code), None);
+            assert_eq!(url(name, code), None);
         }
-        assert_eq!(links.repository_url(&repository("a/..")), None);
-        assert!(links.language_url(&repository("a/..."), "d.").is_some());
+        assert_eq!(url("a/..", ""), None);
+        assert!(url("a/...", "d.").is_some());
     }
 
     #[test]
     fn each_placeholder_becomes_its_percent_encoded_value() {
-        let links = Links {
-            repository: Template::new("https://t.example.com/{id}?r={repo}#{owner}-{name}").ok(),
-            language: Template::new("http://t.example.com:1/{owner}/{name}/{language}/").ok(),
-        };
+        let templates = [
+            "https://t.example.com/{id}?r={repo}#{owner}-{name}",
+            "http://t.example.com:1/{owner}/{name}/{language}/",
+        ];
+        let templates = templates.map(|text| Template::new(text).unwrap());
         for (name, code, of_repository, of_language) in [
             (
                 "acme/app",
@@ -137,17 +123,11 @@ mod tests {
                 "http://t.example.com:1/group%2Fsub/%7Bid%7D/pt-BR/",
             ),
         ] {
-            let repository = repository(name);
-            assert_eq!(links.repository_url(&repository).unwrap(), of_repository);
-            assert_eq!(links.language_url(&repository, code).unwrap(), of_language);
+            let urls = templates
+                .each_ref()
+                .map(|one| one.render(&repository(name), code).unwrap());
+            assert_eq!(urls, [of_repository, of_language]);
         }
-    }
-
-    #[test]
-    fn without_templates_there_are_no_links() {
-        let (links, repository) = (Links::default(), repository("acme/app"));
-        assert_eq!(links.repository_url(&repository), None);
-        assert_eq!(links.language_url(&repository, "de"), None);
     }
 
     #[test]
