@@ -94,6 +94,11 @@ pub(super) fn overrun(document: &Document) -> Option<Finding> {
     let took = humantime::format_duration(Duration::from_secs(last.duration.as_secs() + 1));
     let interval = humantime::format_duration(settings.interval);
     let what = format!("The last poll took {took}, longer than poll.interval ({interval})");
-    let hint = "raise poll.interval, or api.requests_per_second if the API allows it";
+    let is_well = last.failed == 0 && !last.is_limited;
+    let hint = if is_well {
+        "raise poll.interval, or api.requests_per_second if the API allows it"
+    } else {
+        "raise poll.interval, or ask the API's operators why it is slow"
+    };
     Some(Finding::new(ProblemKind::PollsOverrun, what, hint))
 }

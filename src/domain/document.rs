@@ -136,6 +136,16 @@ pub enum Readiness {
 }
 
 impl Readiness {
+    /// Returns the name in JSON.
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Ready => "ready",
+            Self::Behind => "behind",
+            Self::Unknown => "unknown",
+            Self::Resting => "resting",
+        }
+    }
+
     /// Returns whether the target is met; `None` if that is unknown.
     pub fn is_met(self) -> Option<bool> {
         match self {

@@ -363,14 +363,9 @@ impl<'a, A: Api> Poll<'a, A> {
     fn stop_for(&self, operation: Operation, failure: &RequestFailure) -> Result<(), Stop> {
         let hold = failure.hold.unwrap_or_default();
         let (reason, what) = match (failure.reason, operation) {
-            (Reason::Unauthorized, _) => (
-                PollFailure::Unauthorized,
-                "the API refuses the key (401 Unauthorized)".to_owned(),
-            ),
-            (Reason::Forbidden, Operation::ListRepositories) => (
-                PollFailure::Unauthorized,
-                "the API forbids the listing (403 Forbidden)".to_owned(),
-            ),
+            (Reason::Unauthorized, _) | (Reason::Forbidden, Operation::ListRepositories) => {
+                (PollFailure::Unauthorized, failure.what.clone())
+            }
             _ if hold > LONGEST_HOLD => {
                 let hold = humantime::format_duration(Duration::from_secs(hold.as_secs()));
                 let what = format!(

@@ -59,6 +59,7 @@ fn head(view: &View<'_>) -> String {
         })),
         "filtered": document.filtered,
         "unread": view.unread(),
+        "readiness": view.readiness().label(),
         "summary": summary(&view.totals),
         "repositories": [],
     });

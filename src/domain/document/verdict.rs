@@ -8,6 +8,8 @@ use std::fmt;
 /// A reason why the readiness as a whole is unknown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Doubt {
+    /// The first poll of this process is under way.
+    FirstPoll,
     /// The last listing did not reach its end, or none has yet.
     Listing,
     /// The names of repositories that `targets` requires, and that are not shown.
@@ -47,12 +49,15 @@ impl View<'_> {
         let missing: Vec<_> = missing.collect();
         let unread = self.outdated();
         let unreadable = self.unreadable();
+        let has_polled = document.status.last.is_some();
+        let is_incomplete = !document.is_listed() || unread > 0;
         let unknown = self.totals.unknown - missing.len();
         let is_empty = self.totals.with_resting() == 0 && unread == 0;
         [
-            (!document.is_listed()).then_some(Doubt::Listing),
+            (!has_polled && is_incomplete).then_some(Doubt::FirstPoll),
+            (has_polled && !document.is_listed()).then_some(Doubt::Listing),
             (!unlisted.is_empty()).then_some(Doubt::NotListed(unlisted)),
-            (unread > 0).then_some(Doubt::Unread(unread)),
+            (has_polled && unread > 0).then_some(Doubt::Unread(unread)),
             (unreadable > 0).then_some(Doubt::Unreadable(unreadable)),
             is_empty.then_some(Doubt::Nothing),
             (document.is_scale_suspect && unknown > 0).then_some(Doubt::Scale),
@@ -88,6 +93,7 @@ impl View<'_> {
 impl fmt::Display for Doubt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::FirstPoll => f.write_str("the first poll has not ended yet"),
             Self::Listing => f.write_str("the list of repositories was not read completely"),
             Self::NotListed(names) | Self::Missing(names) => {
                 let are = if names.len() == 1 { "is" } else { "are" };

@@ -42,7 +42,8 @@ impl<'a> Grid<'a> {
             .flat_map(|(row, _)| row.known.iter().map(Translation::code));
         let languages = codes.collect();
         let is_done = |(row, totals): &(&Row, Totals)| {
-            row.is_read() && totals.unready() == 0 && totals.counted > 0
+            let is_whole = row.is_read() && row.defects.unreadable() == 0;
+            is_whole && totals.unready() == 0 && totals.counted > 0
         };
         let (done, mut rows): (Vec<_>, Vec<_>) = found.into_iter().partition(is_done);
         query.order().sort(&mut rows, |(_, totals)| totals);

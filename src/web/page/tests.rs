@@ -190,8 +190,7 @@ async fn nothing_is_claimed_before_the_end_of_the_first_poll() {
     assert!(words_of(&fixture).await.starts_with(answer));
     let restored = Condition::Restored(languages(vec![record("de", 100.0, 1)]));
     fixture.show(snapshot(vec![shown(1, "a/a", restored)]));
-    let answer =
-        "\u{25cb} Not known: 1 of 1 translations ready, the list of repositories was not read";
+    let answer = "\u{25cb} Not known: 1 of 1 translations ready, the first poll has not ended yet";
     let restored = words_of(&fixture).await;
     assert!(restored.starts_with(answer), "{restored}");
     assert!(restored.contains("1 repository, 1 language. ") && !restored.contains("Not counted"));
