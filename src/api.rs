@@ -33,7 +33,7 @@ use crate::{
 };
 use reqwest::Url;
 use std::{panic::resume_unwind, sync::Arc};
-use tokio::task::spawn_blocking;
+use tokio::{sync::Mutex, task::spawn_blocking, time::timeout};
 
 /// The poller's view of [`Client`], which its tests replace.
 pub trait Api: Send + Sync + 'static {
@@ -74,6 +74,8 @@ pub struct Client {
     proxy: Option<String>,
     pace: Arc<Pace>,
     instruments: Arc<Instruments>,
+    /// Locked while files are read, so that polls pile up no threads if the disk hangs.
+    reading: Arc<Mutex<()>>,
 }
 
 impl Client {
@@ -99,7 +101,32 @@ impl Client {
             proxy,
             pace: Arc::new(Pace::new(config.requests_per_second())),
             instruments,
+            reading: Arc::default(),
         })
+    }
+
+    /// Reads files, which may be on a disk that hangs, within `api.timeout`.
+    async fn read<T: Send + 'static>(
+        &self,
+        name: &str,
+        read: impl FnOnce(Self) -> Result<T, SetupError> + Send + 'static,
+    ) -> Result<T, SetupError> {
+        let client = self.clone();
+        let read = async {
+            let guard = Arc::clone(&self.reading).lock_owned().await;
+            let read = spawn_blocking(move || {
+                let _guard = guard;
+                read(client)
+            });
+            read.await
+                .unwrap_or_else(|panic| resume_unwind(panic.into_panic()))
+        };
+        timeout(*self.config.timeout, read)
+            .await
+            .unwrap_or_else(|_| {
+                let what = format!("{name} could not be read within api.timeout");
+                Err(SetupError::new(what, "check why the disk does not respond"))
+            })
     }
 }
 
@@ -107,23 +134,19 @@ impl Api for Client {
     type Session = PollSession;
 
     async fn begin(&self, now: Timestamp) -> Result<PollSession, Stop> {
-        let client = self.clone();
-        let stop = move |reason| {
+        let stop = |reason| {
             move |SetupError { what, hint }| Stop {
                 reason,
                 failure: Failure::new(what, hint, now),
             }
         };
-        let open = move || {
-            let key = read_key(&client.config).map_err(stop(PollFailure::KeyFile))?;
-            let roots = tls::read_roots(&client.config);
-            roots
-                .and_then(|roots| PollSession::new(client, key, roots))
-                .map_err(stop(PollFailure::CaFile))
-        };
-        spawn_blocking(open)
-            .await
-            .unwrap_or_else(|panic| resume_unwind(panic.into_panic()))
+        let key = self.read("the key file", |client| read_key(&client.config));
+        let key = key.await.map_err(stop(PollFailure::KeyFile))?;
+        let session = self.read("the files of trusted certificates", |client| {
+            let roots = tls::read_roots(&client.config)?;
+            PollSession::new(client, key, roots)
+        });
+        session.await.map_err(stop(PollFailure::CaFile))
     }
 
     fn pace(&self) -> &Pace {

@@ -56,7 +56,7 @@ problem_kinds! {
     ApiKey: "api_key", Some("TranslationApiKeyRejected"),
         "the API refuses the key, or its file cannot be read";
     PollsFailing: "polls_failing", Some("TranslationPollFailing"),
-        "the last poll did not read everything; of severity `info` at once, and of severity \
+        "the last poll did not read everything, for another reason than `api_key`; of severity `info` at once, and of severity \
          `warning` once no poll has read everything apart from a few repositories (fewer than 5, \
          or than a tenth) for three intervals or 15 minutes, whichever is longer, plus the \
          duration of the last poll";

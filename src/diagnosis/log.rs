@@ -1,7 +1,7 @@
 //! Logs when a problem begins, when its cause changes, and when it has ended.
 //!
 //! A problem that is found no longer may only be hidden, as a refused key is by an outage. One of
-//! the API therefore ends when a poll has gone well, and for a while nothing was found.
+//! the API therefore ends when a poll has gone well.
 
 use super::{Finding, ProblemKind, Severity};
 use crate::{
@@ -17,9 +17,9 @@ use std::{
 /// The time after which a warning that lasts is logged again.
 const REPEAT: Duration = Duration::from_secs(6 * 60 * 60);
 
-/// The time after which a problem of the API that was found no longer is over. What comes and goes
-/// with each poll, such as a limit of the rate, is one problem.
-const OVER_AFTER: Duration = Duration::from_secs(10 * 60);
+/// The time after which polls that are not slow any more show that no poll is. A limit of the rate
+/// comes and goes with each poll, and is one problem.
+const NOT_SLOW_FOR: Duration = Duration::from_secs(10 * 60);
 
 /// The log of problems, with each kind that has begun and not ended.
 #[derive(Debug, Default)]
@@ -65,8 +65,13 @@ impl ProblemLog {
         let last = document.status.last.as_ref();
         let is_well = last.is_some_and(PollOutcome::is_well);
         self.0.retain(|kind, present| {
-            let is_hidden = || !is_well || now.since(present.found) < OVER_AFTER;
-            let lasts = seen.contains(kind) || kind.is_of_api() && is_hidden();
+            let is_hidden = match kind {
+                ProblemKind::RateLimited | ProblemKind::PollsOverrun => {
+                    !is_well || now.since(present.found) < NOT_SLOW_FOR
+                }
+                kind => kind.is_of_api() && !is_well,
+            };
+            let lasts = seen.contains(kind) || is_hidden;
             if !lasts {
                 let lasted = rough(present.found.since(present.began));
                 tracing::info!(problem = kind.label(), %lasted, "a problem has ended");

@@ -191,8 +191,9 @@ impl Ledger {
         let before = before.or_else(|| self.gone.remove(&id)?.languages);
         let before = before.map_or_else(Arc::default, |before| Arc::clone(&before.records));
         self.translations -= before.len();
-        let languages = Languages::after(before, languages, scale, now);
+        let languages = Languages::after(Arc::clone(&before), languages, scale, now);
         self.translations += languages.records.len();
+        log.lost(repo, &before, &languages.records);
         known.kept.languages = Some(Arc::new(languages));
         known.read_at = Some(Instant::now());
         known.kept.failing_since = None;

@@ -1,6 +1,6 @@
 //! The log of a poll: one line for each kind of news.
 
-use crate::domain::{Defects, Failure, polling::PollOutcome};
+use crate::domain::{Defects, Failure, polling::PollOutcome, record::Record};
 use std::collections::BTreeMap;
 
 /// The news of a poll: how often each message applies, and the first example.
@@ -46,6 +46,17 @@ impl PollLog {
         if before != repo {
             let example = || format!("{before} to {repo}");
             note(&mut self.good, "repositories renamed", example);
+        }
+    }
+
+    /// Notes that all completions of a repository have fallen to 0: the service has lost them.
+    pub fn lost(&mut self, repo: &str, before: &[Record], now: &[Record]) {
+        let completion = |record: &Record| record.known.map(|known| known.completion.get());
+        let had_some = before.iter().any(|record| completion(record) > Some(0.0));
+        let has_none = now.iter().all(|record| completion(record) == Some(0.0));
+        if had_some && has_none {
+            let what = "all completions of the repository fell to 0";
+            note(&mut self.bad, what, || repo.to_owned());
         }
     }
 

@@ -114,13 +114,15 @@ impl<'a, A: Api> Poll<'a, A> {
         let now = poller.clock.now();
         let before = poller.status.last.take();
         let progress = poller.progress.borrow().clone();
+        // The last refusals of an outage are no limit.
+        let follows_outage = before.as_ref().is_some_and(PollOutcome::is_outage);
         let outcome = PollOutcome {
             ended_at: now,
             duration: began.elapsed(),
             of: progress
                 .of
                 .or_else(|| Some(poller.ledger.order(&poller.only).len())),
-            is_limited: poller.api.pace().is_limited_since(began),
+            is_limited: poller.api.pace().is_limited_since(began) && !follows_outage,
             stop,
             ..progress
         };

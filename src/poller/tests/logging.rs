@@ -120,13 +120,6 @@ async fn an_outage_of_two_hours_logs_two_lines_besides_its_polls() {
         [
             "languages can be read again count=480 first=\"o/001\"",
             "poll ended failed=0 left=0",
-        ]
-    );
-    pass(10).await;
-    observe(&bench);
-    assert_eq!(
-        log.take(),
-        [
             "a problem has ended problem=\"polls_failing\" lasted=2 h",
             "a problem has ended problem=\"data_stale\" lasted=1 h"
         ]
@@ -167,6 +160,25 @@ async fn a_failure_of_a_repository_is_logged_when_it_begins_and_after_an_outage(
     bench.change(|api| api.completions.push((2, 50.0)));
     bench.poll().await;
     assert_eq!(count(&log.take(), "languages can be read again"), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_loss_of_all_completions_is_logged_once() {
+    let mut bench = Bench::of(3, |_| true);
+    bench.poll().await;
+    let log = Log::collect();
+    // New text makes completions fall, which is not logged.
+    for completion in [40.0, 0.0, 0.0, 35.0] {
+        bench.change(|api| api.completions = (1..=3).map(|id| (id, completion)).collect());
+        pass(5).await;
+        bench.poll().await;
+    }
+    bench.change(|api| api.without_languages = true);
+    bench.poll().await;
+    let line = "all completions of the repository fell to 0 count=3 first=\"o/001\"";
+    let lines = log.take();
+    assert_eq!(count(&lines, line), 1, "{lines:#?}");
+    assert_eq!(count(&lines, "all completions"), 1, "{lines:#?}");
 }
 
 #[tokio::test(start_paused = true)]
