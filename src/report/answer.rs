@@ -34,10 +34,14 @@ pub fn answer(view: &View<'_>, findings: &[Finding]) -> (String, Option<Severity
         Readiness::Ready if !left.is_empty() => ("Ready to ship", Some(Severity::Warning)),
         Readiness::Ready => ("Ready to ship", None),
     };
+    let ready = match totals.with_resting() {
+        0 if view.unread() > 0 => "no current data".to_owned(),
+        _ => ready(totals),
+    };
     let overdue = (overdue > 0).then(|| format!("{} overdue", grouped(overdue)));
     let doubts = view.doubts().into_iter().map(|doubt| doubt.to_string());
     let left = named(&left).map(|left| format!("{left} was not ready and left within a day"));
-    let clauses = once(ready(totals)).chain(overdue).chain(doubts).chain(left);
+    let clauses = once(ready).chain(overdue).chain(doubts).chain(left);
     let clauses: Vec<_> = clauses.collect();
     (format!("{verdict}: {}", clauses.join(", ")), news)
 }
@@ -63,7 +67,17 @@ pub fn scope(view: &View<'_>) -> String {
     }
     let languages = counted(codes.len(), "language", "languages");
     let read = view.rows.len() - view.unread();
-    let mut scope = vec![format!("{}, {languages}.", repositories(read))];
+    let mut scope = Vec::new();
+    if read > 0 {
+        scope.push(format!("{}, {languages}.", repositories(read)));
+    }
+    let outdated = view
+        .rows
+        .iter()
+        .filter(|row| row.is_read() && !row.is_current);
+    if view.outdated() < view.rows.len() {
+        scope.extend(named(outdated.map(Row::name)).map(|names| format!("Read earlier: {names}.")));
+    }
     scope.extend(counts(left_out).map(|left_out| format!("Not counted: {left_out}.")));
     for (why, count) in &view.totals.not_judged {
         scope.push(format!("{} not judged: {}.", grouped(*count), why.words()));

@@ -23,8 +23,8 @@ impl Order {
         (Self::Name, "name", "name"),
     ];
 
-    /// Sorts items, which come sorted by name. Except by name, items come first of which something
-    /// is not known.
+    /// Sorts items, which come sorted by name. Items of which something is not known come before
+    /// those without a problem, and first by their gap.
     pub fn sort<T>(self, items: &mut [T], totals: impl Fn(&T) -> &Totals) {
         let urgency = |totals: &Totals| {
             let worst = totals.problems.keys().next_back().copied();
@@ -35,7 +35,7 @@ impl Order {
             let gaps = furthest_first(one.gap(), other.gap());
             let known = (one.unknown == 0).cmp(&(other.unknown == 0));
             match self {
-                Self::Urgent => known.then(urgency(one).cmp(&urgency(other))).then(gaps),
+                Self::Urgent => urgency(one).cmp(&urgency(other)).then(known).then(gaps),
                 Self::Gap => known.then(gaps),
                 Self::Name => Ordering::Equal,
             }

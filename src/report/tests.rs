@@ -221,8 +221,7 @@ fn a_failed_listing_does_not_look_like_an_empty_account() {
         ..poll(0)
     };
     let expected = "The last poll did not read everything.
-As of 2023-11-14 22:13 UTC. ? translated on average. 0 repositories, 0
-  languages.
+As of 2023-11-14 22:13 UTC. ? translated on average.
 
 Could not be read:
   status 401; wait

@@ -153,7 +153,7 @@ async fn the_answer_names_its_reason_and_its_mark_the_worst_news() {
         (
             nothing_read,
             '!',
-            "Not known: no translation known, 1 repository not read",
+            "Not known: no current data, 1 repository not read",
         ),
         (
             no_languages,
@@ -237,7 +237,7 @@ async fn search_filter_and_order_are_of_rows_alone() {
         ("b/d", Some(90.0), 3),
     ]);
     for (uri, rows) in [
-        ("/", &["a/b", "a/c", "a/a", "b/d"][..]),
+        ("/", &["a/c", "a/b", "a/a", "b/d"][..]),
         ("/?sort=name", &["a/a", "a/b", "a/c", "b/d"]),
         ("/?q=A/&sort=name", &["a/a", "a/b", "a/c"]),
         ("/?only=stalled", &["a/c"]),
