@@ -1,8 +1,8 @@
 //! The client of the API.
 //!
 //! A [`Client`] lives as long as its configuration. Each poll opens a [`Session`] on it, which
-//! reads the key and the certificates again, and opens its own connections. A request is sent once:
-//! the poll decides what to request again.
+//! reads the key and the certificates again, and opens its own connections. A request is sent
+//! once: the poll decides what to request again.
 //!
 //! # Rules for requests
 //!
@@ -105,7 +105,7 @@ impl Client {
         })
     }
 
-    /// Reads files, which may be on a disk that hangs, within `api.timeout`.
+    /// Reads files within `api.timeout`: a disk may hang.
     async fn read<T: Send + 'static>(
         &self,
         name: &str,

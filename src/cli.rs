@@ -79,8 +79,8 @@ pub struct Once {
     /// Glob on language codes: print and judge only these
     #[arg(long = "language", value_name = "CODE", value_parser = glob)]
     pub languages: Vec<Glob>,
-    /// openmetrics, text, table, markdown, csv, json, html, languages, badge; FORMAT=PATH writes to
-    /// a file; may be repeated
+    /// openmetrics, text, table, markdown, csv, json, html, languages, badge; FORMAT=PATH writes
+    /// to a file; may be repeated
     #[arg(
         long = "output",
         value_name = "FORMAT",
@@ -141,7 +141,7 @@ pub enum Output {
     Json,
     /// The status page as one file, with all rows
     Html,
-    /// The codes that are ready everywhere, one per line
+    /// The codes of languages ready everywhere, one per line
     Languages,
     /// The JSON that Shields reads as an endpoint
     Badge,
@@ -221,14 +221,14 @@ fn typed(matches: &ArgMatches) -> Options {
     }
 }
 
-/// Reads the command line of the process. Without a command to run, prints the help, the version or
-/// the mistake, and exits (0 or 2).
+/// Reads the command line of the process. Without a command to run, prints the help, the version
+/// or the mistake, and exits (0 or 2).
 pub fn parse() -> Cli {
     parse_from(std::env::args_os()).unwrap_or_else(|error| error.exit())
 }
 
-/// Returns the remedy for an argument that may be the API key, or end with it, and for a key of the
-/// configuration without an option; clap explains other mistakes.
+/// Returns the remedy for an argument that may be the API key, or end with it, and for a key of
+/// the configuration without an option; clap explains other mistakes.
 fn remedy(error: &clap::Error) -> Option<String> {
     let kind = match error.kind() {
         ErrorKind::UnknownArgument => ContextKind::InvalidArg,

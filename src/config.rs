@@ -42,7 +42,7 @@ pub struct Options {
 #[derive(Debug)]
 pub struct Config {
     pub(crate) api: ApiConfig,
-    /// What to poll, and how to judge it.
+    /// The settings of polling and judgement.
     pub settings: Settings,
     /// `state.file`
     pub(crate) state_file: Option<PathBuf>,
@@ -216,8 +216,8 @@ fn check_api(layers: &mut Layers, api: &ApiConfig) {
 }
 
 impl ApiConfig {
-    /// Returns the root of the API: http or https, no user, query or fragment; its path ends with a
-    /// slash.
+    /// Returns the root of the API: http or https, no user, query or fragment; its path ends with
+    /// a slash.
     pub(crate) fn base_url(&self) -> &Url {
         let url = self.base_url.as_deref();
         url.expect("`load` refuses a configuration without it")

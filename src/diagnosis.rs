@@ -1,11 +1,11 @@
 //! The diagnosis: a list of findings, causes before their consequences.
 //!
 //! [`findings`] is a pure function of the document, the exporter's own facts and the time. It
-//! remembers nothing: the state file keeps the times of reads, so that the findings about an outage
-//! are the same after a restart in its middle, once the first poll has failed or, for stale data,
-//! lasted for minutes. The findings are published with the document, and the status page, readiness,
-//! the log and `translation_exporter_problem` read them there. No other module decides what is
-//! wrong.
+//! remembers nothing: the state file keeps the times of reads, so that the findings about an
+//! outage are the same after a restart in its middle, once the first poll has failed or, for stale
+//! data, lasted for minutes. The findings are published with the document, and the status page,
+//! readiness, the log and `translation_exporter_problem` read them there. No other module decides
+//! what is wrong.
 
 mod data;
 mod kind;
@@ -82,7 +82,7 @@ impl Finding {
     }
 }
 
-/// Returns the findings at `now` about what is chosen, in the order of their kinds: causes before
+/// Returns the findings at `now` about the chosen part, in the order of their kinds: causes before
 /// consequences.
 pub fn findings(view: &View<'_>, facts: &Facts, now: Timestamp) -> Vec<Finding> {
     let document = view.document;
@@ -125,8 +125,9 @@ pub fn findings(view: &View<'_>, facts: &Facts, now: Timestamp) -> Vec<Finding> 
     findings
 }
 
-/// Returns each series of `translation_exporter_problem`, as kind and severity, and whether it is 1.
-/// Failing polls have two series: `info` at first, and `warning` once they have failed for long.
+/// Returns each series of `translation_exporter_problem`, as kind and severity, and whether the
+/// problem is present. Failing polls have two series: `info` at first, and `warning` once they have
+/// failed for long.
 pub fn problems(
     findings: &[Finding],
     document: &Document,

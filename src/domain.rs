@@ -2,8 +2,8 @@
 //! their metric labels.
 //!
 //! [`crate::api`] parses responses into these types. Past it, an id is positive and fits 63 bits, a
-//! completion is finite and a name is not empty. This module does no I/O and knows no HTTP, metrics
-//! or configuration.
+//! completion is finite and a name is not empty. This module does no I/O and knows no HTTP,
+//! metrics or configuration.
 
 pub mod document;
 pub mod filter;
@@ -56,8 +56,8 @@ pub struct Completion(f64);
 impl Completion {
     pub const ZERO: Self = Self(0.0);
 
-    /// Creates a completion, which may be negative or above the scale. Returns `None` if `value` is
-    /// not finite.
+    /// Creates a completion, which may be negative or above the scale. Returns `None` if `value`
+    /// is not finite.
     pub fn new(value: f64) -> Option<Self> {
         // `-0.0 + 0.0` is `0.0`: a negative zero would show as "-0".
         value.is_finite().then_some(Self(value + 0.0))
@@ -98,8 +98,8 @@ pub struct Language {
 /// A failure in words for people, with a hint.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
-    /// The description of the failure: what was attempted, on which object, and the error. Never
-    /// contains the API key.
+    /// The description of the failure: the attempt, its object, and the error. Never contains the
+    /// API key.
     pub what: Arc<str>,
     /// The remedy.
     pub hint: Arc<str>,
@@ -217,7 +217,7 @@ labels! {
 labels! {
     /// The state of a repository's languages.
     State {
-        /// This process has not read them yet. Those of an earlier process may be shown.
+        /// This process has not read them yet. Data of an earlier process may be shown.
         Pending = "pending",
         /// The last read succeeded.
         Fresh = "fresh",
@@ -229,7 +229,7 @@ labels! {
 }
 
 labels! {
-    /// A kind of problem of a translation that is not ready, the mildest first.
+    /// A kind of problem of an unready translation, the mildest first.
     TranslationProblem {
         /// No progress for longer than `thresholds.stalled_after`.
         Stalled = "stalled",

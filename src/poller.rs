@@ -75,8 +75,8 @@ pub struct Poller<A> {
 }
 
 impl<A: Api> Poller<A> {
-    /// `state` is the content of the state file, if there is any. `only` chooses the repositories to
-    /// read by their names; an empty set chooses all.
+    /// `state` is the content of the state file, if there is any. `only` chooses the repositories
+    /// to read by their names; an empty set chooses all.
     pub fn new(
         api: A,
         settings: Arc<Settings>,

@@ -41,7 +41,7 @@ use words::{due, expected, marks, moment, more, named, of_target, percent, span}
 /// The maximum number of translations to act on that are named.
 const MOST_ACTIONS: usize = 20;
 
-/// What was chosen of a document, with the choices of the command line.
+/// The chosen part of a document, with the choices of the command line.
 #[derive(Debug)]
 pub struct Report<'a> {
     pub view: View<'a>,

@@ -9,9 +9,9 @@
 //! # Files that cannot be used
 //!
 //! A damaged file, a foreign file, the file of an older version and the state of another API are
-//! set aside under another name; the exporter never overwrites or removes them. An unreadable file,
-//! an oversized file and the file of a newer version stay where they are, and the exporter does not
-//! start.
+//! set aside under another name; the exporter never overwrites or removes them. An unreadable
+//! file, an oversized file and the file of a newer version stay where they are, and the exporter
+//! does not start.
 //!
 //! # Names
 //!
@@ -63,9 +63,10 @@ pub struct SavedState {
     pub failing_since: Option<Timestamp>,
     /// The polled repositories, each id once.
     pub repositories: Vec<SavedRepository>,
-    /// Repositories that the last complete listing lacked. The next listing confirms their removal.
+    /// Repositories that the last complete listing lacked. The next listing confirms their
+    /// removal.
     pub missed: BTreeSet<RepositoryId>,
-    /// The repositories that left, with records that are kept.
+    /// The departed repositories, with their records.
     pub gone: BTreeMap<RepositoryId, SavedRepository>,
 }
 
@@ -82,8 +83,8 @@ pub struct StateFile {
 }
 
 impl StateFile {
-    /// Locks the state file at `path` and reads the state of the last process, if it left one. Sets
-    /// a damaged file, and the state of another API than `base_url`, aside under a name that
+    /// Locks the state file at `path` and reads the state of the last process, if it left one.
+    /// Sets a damaged file, and the state of another API than `base_url`, aside under a name that
     /// contains `now`, and returns the message about it in the place of the state.
     ///
     /// # Errors
@@ -122,8 +123,8 @@ impl StateFile {
     ///
     /// # Errors
     ///
-    /// Returns the errors of [`Self::open`], except those about the lock and about setting the file
-    /// aside.
+    /// Returns the errors of [`Self::open`], except those about the lock and about setting the
+    /// file aside.
     pub fn check(path: &Path) -> Result<(), SetupError> {
         let path = locate(path)?;
         // The temporary file has no name, or loses it at once. Taking the lock instead could stop
@@ -140,7 +141,8 @@ impl StateFile {
     /// A later call may succeed. A failed write leaves the last good file untouched.
     pub fn write(&self, saved: &SavedState) -> Result<(), SetupError> {
         let temporary = sibling(&self.path, ".tmp");
-        // A new file is sure to have the mode, and is no symbolic link that another user left here.
+        // A new file is sure to have the mode, and is no symbolic link that another user left
+        // here.
         let _ = fs::remove_file(&temporary);
         let mut builder = Builder::new();
         builder
@@ -208,8 +210,8 @@ fn set_aside(path: &Path, why: &FormatError, now: Timestamp) -> Result<String, S
     ))
 }
 
-/// Locks the state file at `path`. The kernel releases the lock with the returned file, however the
-/// process ends.
+/// Locks the state file at `path`. The kernel releases the lock with the returned file, however
+/// the process ends.
 fn take_lock(path: &Path) -> Result<File, SetupError> {
     let lock = sibling(path, ".lock");
     // A link could lead anywhere, and a pipe would block.

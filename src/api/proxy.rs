@@ -6,7 +6,7 @@ use hyper_util::client::proxy::matcher::{Intercept, Matcher};
 use reqwest::Url;
 use std::env;
 
-/// The variables that name a proxy. The first that is not blank counts.
+/// The variables that name a proxy. Blank ones do not count.
 const VARIABLES: [&str; 4] = ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"];
 
 /// Returns the address of the proxy for requests to `api`, without its user and password; `None`
@@ -14,8 +14,8 @@ const VARIABLES: [&str; 4] = ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_pr
 ///
 /// # Errors
 ///
-/// Fails if the variable is set to a value that is no URL of a proxy: reqwest would go past a proxy
-/// that is required.
+/// Fails if the variable is set to a value that is no URL of a proxy: reqwest would go past a
+/// proxy that is required.
 pub fn of_environment(api: &Url) -> Result<Option<String>, SetupError> {
     if api.scheme() != "https" {
         return Ok(None);

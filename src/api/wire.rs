@@ -2,8 +2,8 @@
 //!
 //! # Tolerance
 //!
-//! A response is an array of objects (API specification 2.1, 2.2). Any other JSON fails as a whole.
-//! A bad entry costs only that entry, and a bad field only the data that depend on it:
+//! A response is an array of objects (API specification 2.1, 2.2). Any other JSON fails as a
+//! whole. A bad entry costs only that entry, and a bad field only the data that depend on it:
 //!
 //! - Entries are separated before their bytes are judged.
 //! - Unknown fields are ignored at any depth.
@@ -228,8 +228,8 @@ fn parse_id(json: &str) -> Option<RepositoryId> {
     RepositoryId::new(json.trim_matches('"').parse().ok()?)
 }
 
-/// Separates the entries of a JSON array, before anybody judges their bytes: an entry that is
-/// broken, or not UTF-8, costs itself alone.
+/// Separates the entries of a JSON array, before anybody judges their bytes: a broken entry, or
+/// one that is not UTF-8, costs itself alone.
 fn entries(body: &[u8], most: usize) -> Result<Vec<&[u8]>, RequestFailure> {
     // RFC 8259 allows readers to ignore a byte order mark.
     let body = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body);

@@ -37,8 +37,8 @@ use tokio::{
 };
 use tracing::Level;
 
-/// The time for saving and printing after a signal has ended the poll: a disk or a reader of stdout
-/// may hang.
+/// The time for saving and printing after a signal has ended the poll: a disk or a reader of
+/// stdout may hang.
 const SHUTDOWN: Duration = Duration::from_secs(3);
 
 /// The time that a disk or a terminal may hold up the result.
@@ -146,8 +146,8 @@ pub fn diagnose(chosen: &View<'_>, instruments: &Instruments) -> Vec<Finding> {
     findings
 }
 
-/// Clears the progress bar, prints the result and waits until the state is saved. A disk that hangs
-/// or a stalled terminal must not keep the result from a file or a pipe.
+/// Clears the progress bar, prints the result and waits until the state is saved. A disk that
+/// hangs or a stalled terminal must not keep the result from a file or a pipe.
 async fn finish(
     mut saving: JoinHandle<Option<()>>,
     drawn: JoinHandle<()>,
@@ -217,7 +217,7 @@ fn judge(report: &Report<'_>) -> Result<(), RunError> {
     Ok(())
 }
 
-/// Returns the reason why an account that is not empty gives no figure at all, if it gives none.
+/// Returns the reason why an account gives no figure at all, although it is not empty.
 fn nothing_readable(document: &Document) -> Option<&'static str> {
     let listed = document.rows.iter().flat_map(Row::translations);
     let mut listed = listed.filter(|one| !one.is_missing).peekable();

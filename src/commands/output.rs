@@ -31,7 +31,7 @@ const NO_TERMINAL: usize = 80;
 #[derive(Debug)]
 pub struct Results {
     pub document: Arc<Document>,
-    /// What was chosen of the document.
+    /// The chosen part of the document.
     pub selection: Selection,
     /// The findings of the poll, sorted by kind.
     pub findings: Vec<Finding>,

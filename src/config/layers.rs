@@ -195,7 +195,7 @@ impl Layers {
     /// Returns the value of a key as a file has it.
     pub fn written(&self, path: &str) -> String {
         let text = self.text(path);
-        // Other programs read numbers, times and switches as such.
+        // Other programs read numbers, times and switches.
         let is_bare = !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || c == '.');
         if is_bare {
             text

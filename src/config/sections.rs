@@ -124,8 +124,8 @@ sections! { KEYS:
         page_size: Text<u32, 1, 1000> = "1000";
         /// maximum number of requests in flight
         concurrency: Text<u32, 1, 1024> = "8";
-        /// requests per second, retries included, or 0 for no limit; the exporter sends fewer while
-        /// the API refuses requests
+        /// requests per second, retries included, or 0 for no limit; the exporter sends fewer
+        /// while the API refuses requests
         requests_per_second: Text<f64, 0, 1_000_000> = "10";
         /// time limit of each request, including the complete response body; a connection has at
         /// most 10 s
@@ -137,8 +137,8 @@ sections! { KEYS:
         /// an absent completion is then 0, and an absent `private` false; an explicit null is
         /// always unknown
         omits_zeros: Text<bool> = "false";
-        /// completion that means finished: the API does not say whether it reports 0 to 100 or 0 to
-        /// 1
+        /// completion that means finished: the API does not say whether it reports 0 to 100 or 0
+        /// to 1
         completion_scale: Text<f64, 1, 1_000_000_000> = "100";
     }
     poll: PollConfig {
@@ -166,8 +166,8 @@ sections! { KEYS:
         /// a translation has regressed if its ratio is at least this much below the ratio before a
         /// fall of the last 7 days
         regressed_by: Text<f64, 0, 1> = "0.2";
-        /// time before its date from which a translation is at risk if it will not be ready by then
-        /// at its recent rate
+        /// time before its date from which a translation is at risk if it will not be ready by
+        /// then at its recent rate
         at_risk_within: Text<Duration, HOUR, { 100 * YEAR }> = "14d";
     }
     links: LinkConfig {

@@ -292,8 +292,8 @@ proptest! {
         std::env::var("SLIPS").map_or(256, |slips| slips.parse().unwrap())
     ))]
 
-    /// Slips of the finger around the key in a file, a variable or an option: no message repeats the
-    /// key.
+    /// Slips of the finger around the key in a file, a variable or an option: no message repeats
+    /// the key.
     #[test]
     fn no_slip_makes_an_error_show_the_key(
         layer in 0..3,

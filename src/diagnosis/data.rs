@@ -24,9 +24,9 @@ const MOST_NAMED: usize = 10;
 /// The minimum time for which a listed repository may fail before its first read.
 const UNREAD: Duration = Duration::from_secs(60 * 60);
 
-/// Returns a finding if the data of repositories are stale, or if repositories that were never read
-/// have failed for three intervals, at least [`UNREAD`]. The first poll may still read data that
-/// grew old while no process ran.
+/// Returns a finding if the data of repositories are stale, or if repositories that were never
+/// read have failed for three intervals, at least [`UNREAD`]. The first poll may still read data
+/// that grew old while no process ran.
 pub(super) fn stale(view: &View<'_>, now: Timestamp) -> Option<Finding> {
     let document = view.document;
     let status = &document.status;
@@ -197,8 +197,8 @@ pub(super) fn languages_gone(view: &View<'_>) -> Option<Finding> {
     })
 }
 
-/// Returns a finding if refusals slowed a last poll that read something. Refusals of an API that
-/// answers nothing else are an outage, and a hold that ended the poll is a finding of its own.
+/// Returns a finding if refusals slowed a last poll that read something. An API that only refuses
+/// has an outage, and a hold that ended the poll is another finding.
 pub(super) fn rate_limited(status: &PollStatus) -> Option<Finding> {
     let last = status.last.as_ref()?;
     if last.read == 0 || last.is_outage() || !last.is_limited {

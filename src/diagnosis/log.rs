@@ -1,7 +1,7 @@
 //! Logs when a problem begins, when its cause changes, and when it has ended.
 //!
-//! A problem that is found no longer may only be hidden, as a refused key is by an outage. One of
-//! the API therefore ends when a poll has gone well.
+//! An outage hides other problems, such as a refused key. One of the API therefore ends when a
+//! poll has gone well.
 
 use super::{Finding, ProblemKind, Severity};
 use crate::{
@@ -17,8 +17,8 @@ use std::{
 /// The time after which a warning that lasts is logged again.
 const REPEAT: Duration = Duration::from_secs(6 * 60 * 60);
 
-/// The time after which polls that are not slow any more show that no poll is. A limit of the rate
-/// comes and goes with each poll, and is one problem.
+/// The time without a slow poll after which polls are no longer slow. A limit of the rate comes
+/// and goes with each poll, and is one problem.
 const NOT_SLOW_FOR: Duration = Duration::from_secs(10 * 60);
 
 /// The log of problems, with each kind that has begun and not ended.

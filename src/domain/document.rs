@@ -1,9 +1,9 @@
-//! The published document: everything that is known of the account, judged.
+//! The published document: all knowledge of the account, judged.
 //!
 //! The ledger makes one for each publication, by a [`Judge`]. Metrics, page, table, Markdown, CSV,
-//! JSON, badge and gate read its fields, or those of a [`View`] of a part of it, and decide nothing.
-//! A completion that is not known, a translation that is not judged and one that rests are values,
-//! so that no reader takes them for 0.
+//! JSON, badge and gate read its fields, or a [`View`] of a part of it, and decide nothing. An
+//! unknown completion, a translation without a judgement and a resting one are values, so that no
+//! reader takes them for 0.
 
 mod actions;
 mod judge;
@@ -67,8 +67,8 @@ pub struct Row {
     pub failure: Option<Failure>,
     /// The defects of the last response.
     pub defects: Defects,
-    /// The translations of the last good read, shown or stale, sorted by code. They are shared with
-    /// the documents before and after, as long as nothing changes.
+    /// The translations of the last good read, shown or stale, sorted by code. They are shared
+    /// with the documents before and after, as long as nothing changes.
     pub known: Arc<[Translation]>,
 }
 
@@ -98,8 +98,8 @@ pub struct Translation {
     pub entry: Option<Arc<TargetEntry>>,
     /// `None` if no completion is reported.
     pub last_progress: Option<Timestamp>,
-    /// True if nothing earlier is known: the completion was first seen within the last week and has
-    /// not changed since, so that `last_progress` is the time of the first read.
+    /// True if nothing earlier is known: the completion was first seen within the last week and
+    /// has not changed since, so that `last_progress` is the time of the first read.
     pub is_new: bool,
     /// The reading with which the present one is compared: the first of last week, or of all.
     pub earlier: Option<Reading>,
@@ -107,8 +107,8 @@ pub struct Translation {
     /// has none.
     pub fall: Option<Box<Reading>>,
     pub readiness: Readiness,
-    /// The problems, the mildest first, each with the time that it is about: the last progress, the
-    /// fall, or the date of the target. A translation that is ready or rests has none.
+    /// The problems, the mildest first, each with the time that it is about: the last progress,
+    /// the fall, or the date of the target. A translation that is ready or rests has none.
     pub problems: BTreeMap<TranslationProblem, Timestamp>,
     /// The reason why it may have problems all the same; `None` if it has some.
     pub not_judged: Option<NotJudged>,
@@ -183,7 +183,7 @@ impl Translation {
         self.readiness == Readiness::Resting
     }
 
-    /// Returns whether the translation is neither ready nor resting.
+    /// Returns whether the translation is behind its target, or unknown.
     pub fn is_unready(&self) -> bool {
         matches!(self.readiness, Readiness::Behind | Readiness::Unknown)
     }
@@ -234,7 +234,8 @@ impl Row {
         self.read_at.is_some() && self.state != State::Stale
     }
 
-    /// Returns the translations that are neither ready nor resting, the furthest behind first.
+    /// Returns the translations behind their targets and the unknown ones, the furthest behind
+    /// first.
     pub fn unready(&self) -> Vec<&Translation> {
         let translations = self.translations().iter();
         let mut unready: Vec<_> = translations.filter(|one| one.is_unready()).collect();

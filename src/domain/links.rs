@@ -21,8 +21,8 @@ pub struct Links {
 }
 
 /// The placeholders of a template: properties of a repository, and the code of a language, which
-/// the configuration refuses in a template for repositories. `{owner}` and `{name}` are the parts of `{repo}` before and
-/// after its last slash.
+/// the configuration refuses in a template for repositories. `{owner}` and `{name}` are the parts
+/// of `{repo}` before and after its last slash.
 const PLACEHOLDERS: [&str; 5] = ["{id}", "{repo}", "{owner}", "{name}", "{language}"];
 
 /// A URL with placeholders.

@@ -9,8 +9,8 @@
 //! Readings of two days decide on progress, so that two replicas of the API that disagree, or the
 //! last bit of a fraction, are none. A completion outside the scale is reported and not recorded.
 //!
-//! The state file holds these types as serde derives them. A change of their fields is a new version
-//! of its format, unless the field is optional.
+//! The state file holds these types as serde derives them. A change of their fields is a new
+//! version of its format, unless the field is optional.
 
 use super::{Completion, Language, ReportedLanguage, Repository, Scale};
 use crate::support::clock::{DAY, Timestamp, WEEK};
@@ -30,8 +30,8 @@ pub struct Record {
     pub language: Arc<Language>,
     /// The completion of the last response, which may lie outside the scale.
     pub reported: Option<Completion>,
-    /// The last completion within the scale, and the progress clock: the time at which it was first
-    /// seen, last rose, or fell from complete, whichever came last.
+    /// The last completion within the scale, and the progress clock: the time at which it was
+    /// first seen, last rose, or fell from complete, whichever came last.
     pub known: Option<Reading>,
     /// The recent past, once the completion has changed.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -114,7 +114,7 @@ impl Record {
         })
     }
 
-    /// Returns the known completion, if it is that of the last response.
+    /// Returns the known completion, if the last response has it.
     fn current(&self) -> Option<Reading> {
         let is_current = |known: &Reading| self.reported == Some(known.completion);
         self.known.filter(is_current)
@@ -257,7 +257,7 @@ impl Peaks {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Languages {
     pub read_at: Timestamp,
-    /// Sorted by code, each code once; also those of languages that have left.
+    /// Sorted by code, each code once; also of departed languages.
     pub records: Arc<[Record]>,
 }
 
@@ -269,7 +269,7 @@ impl Languages {
             .filter(|record| record.left_at.is_none())
     }
 
-    /// Returns the languages as those of a repository that left at `now`.
+    /// Returns the languages of a repository that left at `now`.
     pub fn departed(&self, now: Timestamp) -> Self {
         let records = self.records.iter().map(|record| record.departed(now));
         Self {

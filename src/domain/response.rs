@@ -51,7 +51,7 @@ impl Defects {
         }
     }
 
-    /// Counts the entries that could not be read at all, so that nobody knows which ones they are.
+    /// Counts the entries that could not be read at all: they may be anything.
     pub fn unreadable(&self) -> usize {
         let bad = [Defect::NotAnObject, Defect::Id, Defect::Code];
         let found = bad.iter().filter_map(|defect| self.0.get(defect));
@@ -95,7 +95,8 @@ pub enum Next {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Listing {
     pub repositories: BTreeMap<RepositoryId, Arc<Repository>>,
-    /// The ids of entries without a readable name. They prove that a known repository still exists.
+    /// The ids of entries without a readable name. They prove that a known repository still
+    /// exists.
     pub nameless: HashSet<RepositoryId>,
     pub bad: Defects,
 }

@@ -5,7 +5,7 @@ use super::{Completion, filter::Filter, links::Links, targets::Targets, twelve_d
 use globset::GlobSet;
 use std::time::Duration;
 
-/// What to poll, and how to judge it.
+/// The settings of polling and judgement.
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// `poll.interval`: the time from the start of one poll to the start of the next.

@@ -1,5 +1,5 @@
-//! The metrics that are read when they are scraped: facts, dropped lines of the log, and the
-//! process metrics that the official client libraries expose on Linux, under their names.
+//! The metrics of the moment of a scrape: facts, dropped lines of the log, and the process metrics
+//! that the official client libraries expose on Linux, under their names.
 //!
 //! See <https://prometheus.io/docs/instrumenting/writing_clientlibs/#process-metrics>. Without
 //! /proc they are omitted.

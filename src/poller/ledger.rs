@@ -1,10 +1,10 @@
-//! The ledger: the listed repositories, the records of their languages, and the records of departed
-//! languages.
+//! The ledger: the listed repositories, the records of their languages, and the records of
+//! departed languages.
 //!
-//! The ledger does no I/O. The poll passes listings and languages to it, and publishes what it knows
-//! as a [`Document`].
-//! A repository is dropped only when complete listings lack it (two in a row if more than half are
-//! missing), when the filters leave it out, or when a repository with a higher id has its name.
+//! The ledger does no I/O. The poll passes listings and languages to it, and publishes what it
+//! knows as a [`Document`]. A repository is dropped only when complete listings lack it (two in a
+//! row if more than half are missing), when the filters leave it out, or when a repository with a
+//! higher id has its name.
 
 mod listing;
 
@@ -28,7 +28,7 @@ use std::{
 };
 use tokio::time::Instant;
 
-/// The maximum number of translations that are kept, also of what left.
+/// The maximum number of translations in the ledger, departed ones included.
 pub const MOST_TRANSLATIONS: usize = 1_000_000;
 
 /// A repository that is polled.
@@ -53,8 +53,8 @@ pub struct Ledger {
     polled: BTreeMap<RepositoryId, Polled>,
     /// The number of listed repositories that are not polled.
     filtered: usize,
-    /// The repositories that the last complete listing lacked, if they are more than half: the next
-    /// listing must confirm them.
+    /// The repositories that the last complete listing lacked, if they are more than half: the
+    /// next listing must confirm them.
     missed: BTreeSet<RepositoryId>,
     /// The number of ids without a readable name in the last complete listing.
     unnamed: usize,
@@ -135,8 +135,8 @@ impl Ledger {
         self.last_poll = Some(began);
     }
 
-    /// Returns the repositories to read, the oldest attempt first. `only` selects them by name, and
-    /// an empty set selects all.
+    /// Returns the repositories to read, the oldest attempt first. `only` selects them by name,
+    /// and an empty set selects all.
     pub fn order(&self, only: &GlobSet) -> Vec<&SavedRepository> {
         let polled = self.polled.values().map(|known| &known.kept);
         let mut chosen: Vec<_> = polled
@@ -220,7 +220,7 @@ impl Ledger {
         known.failure = Some(failure);
     }
 
-    /// Returns what is known at `now`, judged. `previous` is the document before.
+    /// Returns the knowledge at `now`, judged. `previous` is the document before.
     pub fn judge(
         &self,
         settings: &Arc<Settings>,
@@ -271,8 +271,8 @@ impl Ledger {
         judge.row(repository, state, languages, is_current, trouble)
     }
 
-    /// Returns the translations that left within a day, with their repositories or alone. Those of a
-    /// repository that returned left with it until it is read.
+    /// Returns the translations that left within a day, with their repositories or alone. A
+    /// repository that returned has lost its translations until it is read.
     fn departed(&self, judge: &Judge<'_>, settings: &Settings, now: Timestamp) -> Vec<Departed> {
         let excluded = &settings.excluded_languages;
         let is_recent = |record: &&Record| {

@@ -31,8 +31,8 @@ const FIRST_PUBLISH: Duration = Duration::from_millis(250);
 const LONGEST_HOLD: Duration = Duration::from_secs(5 * 60);
 
 impl<A: Api> Poller<A> {
-    /// Polls once, or until `interrupt`. The caller publishes afterwards, together with the time of
-    /// the next poll.
+    /// Polls once, or until `interrupt`. The caller publishes afterwards, together with the time
+    /// of the next poll.
     pub async fn poll(&mut self, interrupt: impl Future<Output = ()>) -> PollOutcome {
         let began = Instant::now();
         (self.is_polling, self.next_poll) = (true, None);
@@ -167,8 +167,8 @@ impl<'a, A: Api> Poll<'a, A> {
         }
     }
 
-    /// Reads the listing and applies it to the ledger. Returns the failure that ended the listing
-    /// early; the ledger has then taken the new repositories of the part before it.
+    /// Reads the listing and applies it to the ledger. Returns the early end of the listing; the
+    /// ledger has then taken the new repositories of the part before it.
     async fn list(&mut self, session: &A::Session) -> Result<(), RequestFailure> {
         let mut listing = Listing::default();
         let end = self.read_pages(session, &mut listing).await;

@@ -1,10 +1,10 @@
 //! The repositories that a poll still has to read: which to request next, which to retry, and when
 //! to give up.
 //!
-//! The queue has two parts: the repositories whose last read succeeded or that are new, and then
-//! those whose last read failed. The second part waits for the first. A repository whose request
-//! failed transiently goes to the back of the first part, and is retried after a backoff; in the
-//! second part it waits for the next poll.
+//! The queue has two parts: new repositories and those with a successful last read; then the
+//! failed ones. The second part waits for the first. A repository whose request failed transiently
+//! goes to the back of the first part, and is retried after a backoff; in the second part it waits
+//! for the next poll.
 //!
 //! [`ROW`] failures in a row end the current part. In the first part, or if nothing was read, they
 //! count as an outage; in the second they only end this poll.
@@ -163,8 +163,8 @@ impl Queue {
         self.row >= ROW && Instant::now() >= self.row_lasts_until
     }
 
-    /// Returns whether failures in a row ended the poll as an outage. In an outage of several polls
-    /// all repositories come into the second part.
+    /// Returns whether failures in a row ended the poll as an outage. In an outage of several
+    /// polls all repositories come into the second part.
     pub fn is_outage(&self, is_nothing_read: bool) -> bool {
         self.is_over() && (!self.is_second || is_nothing_read)
     }

@@ -1,5 +1,5 @@
-//! The answer to "may we ship?", and the sentences beside it: what is counted and what is not, and
-//! what is expected. Page, table, Markdown and gate say the same.
+//! The answer to "may we ship?", and the sentences beside it: the scope of the figures, and the
+//! forecast. Page, table, Markdown and gate say the same.
 
 use super::words::{date, does_not_move, named, ready};
 use crate::{
@@ -85,7 +85,7 @@ pub fn scope(view: &View<'_>) -> String {
     scope.join(" ")
 }
 
-/// Joins the counts that are not 0, each with its names; `None` without any.
+/// Joins the counts above 0, each with its names; `None` without any.
 pub fn counts(
     counts: impl IntoIterator<Item = (usize, &'static str, Option<String>)>,
 ) -> Option<String> {

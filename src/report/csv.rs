@@ -27,8 +27,8 @@ const COLUMNS: [(&str, &str); 16] = [
 ];
 
 /// Encodes a header and a line for each chosen language of each chosen repository, piece by piece.
-/// An unknown value is empty. The byte order mark tells spreadsheets that it is UTF-8. With earlier
-/// data, the last two columns are the change of the ratio and the state that the language entered.
+/// An unknown value is empty. By the byte order mark spreadsheets know UTF-8. With earlier data,
+/// the last two columns are the change of the ratio and the state that the language entered.
 pub fn csv(
     document: Arc<Document>,
     selection: Selection,

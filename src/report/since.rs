@@ -24,8 +24,8 @@ use std::{collections::BTreeMap, fs, path::Path};
 #[derive(Debug)]
 pub struct Since {
     pub taken_at: Timestamp,
-    /// The ratio of each with the name of its repository, by the id of that and its code, so that a
-    /// rename changes nothing.
+    /// The ratio of each with the name of its repository, by the id of that and its code, so that
+    /// a rename changes nothing.
     translations: BTreeMap<(String, String), (String, Option<f64>)>,
 }
 
@@ -101,7 +101,8 @@ impl Since {
     }
 }
 
-/// Returns the ratio of a translation in the earlier document, or else in its reading of last week.
+/// Returns the ratio of a translation in the earlier document, or else in its reading of last
+/// week.
 fn earlier(since: Option<&Since>, row: &Row, one: &Translation) -> Option<f64> {
     match since {
         Some(since) => since.ratio(row, one),
@@ -119,7 +120,7 @@ pub fn gain(since: Option<&Since>, row: &Row, one: &Translation) -> String {
     gain.map_or_else(String::new, |gain| format!(" {gain:+}"))
 }
 
-/// Says what has changed, first what got worse; `None` in the first day without an earlier
+/// Lists the changes, first those for the worse; `None` in the first day without an earlier
 /// document.
 pub fn changed(view: &View<'_>, since: Option<&Since>) -> Option<String> {
     let (translations, now) = (view.translations(), view.document.taken_at);

@@ -127,7 +127,7 @@ pub fn does_not_move(one: &Translation, now: Timestamp) -> bool {
     one.is_unready() && is_judged && (is_idle || one.has(TranslationProblem::Stalled))
 }
 
-/// Says when a translation that is not ready is expected to be.
+/// Formats the time at which an unready translation is expected to be ready.
 pub fn expected(one: &Translation, now: Timestamp) -> String {
     let known_at = one
         .earlier

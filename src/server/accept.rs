@@ -43,8 +43,8 @@ async fn accept(listener: TcpListener, server: Server, tasks: TaskTracker) {
             Ok((stream, peer)) => {
                 let connection = server.supervisor.open(peer);
                 tasks.spawn(connection::handle(stream, server.clone(), connection));
-                // A crowd is let in at once, so that nobody waits behind it. Those that it evicts
-                // close before it goes on.
+                // A crowd is let in at once: others would wait behind it. Evicted connections
+                // close before the next crowd.
                 in_a_row = (in_a_row + 1) % server.supervisor.max_connections;
                 if in_a_row == 0 {
                     tokio::task::yield_now().await;

@@ -5,8 +5,8 @@
 //! flood of wrong passwords from one costs a new user elsewhere a wait of two verifications. Users
 //! who were verified before do not wait.
 //!
-//! An unknown user costs as much as the first known one. If all hashes have the same cost, response
-//! times do not reveal which users exist.
+//! An unknown user costs as much as the first known one. If all hashes have the same cost,
+//! response times do not reveal which users exist.
 
 use crate::support::lock::lock;
 use axum::http::{HeaderMap, header};
@@ -36,7 +36,7 @@ pub struct Users {
     /// Locked during a verification, after the lock of the address.
     #[serde(skip)]
     verification: Arc<sync::Mutex<()>>,
-    /// A lock for each address, held by the one request that is verified, or is the next to be.
+    /// A lock for each address, held by the request under verification, or the next.
     #[serde(skip)]
     turns: Mutex<BTreeMap<IpAddr, Weak<sync::Mutex<()>>>>,
     /// The time of the last log line about a refusal.

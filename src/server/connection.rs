@@ -1,7 +1,7 @@
 //! One connection: its TLS, its requests over HTTP/1.1, and its end.
 //!
-//! The [`supervisor`](super::supervisor) decides when a connection has to end. A client certificate
-//! is verified once, in the handshake.
+//! The [`supervisor`](super::supervisor) decides when a connection has to end. A client
+//! certificate is verified once, in the handshake.
 
 use crate::server::{Server, handshake, supervisor::Connection, web_config::WebConfigFile};
 use axum::{
@@ -133,8 +133,9 @@ async fn respond(
 
 /// Gives way to other tasks after each [`TURN`] in which items were made and written.
 ///
-/// Compression answers a stream that gives way with what it has, and goes on. A connection therefore
-/// gives way with the whole body, and a handler that computes its body gives compression an end.
+/// Compression answers a stream that gives way with what it has, and goes on. A connection
+/// therefore gives way with the whole body, and a handler that computes its body gives compression
+/// an end.
 pub fn in_turns<T>(stream: impl stream::Stream<Item = T> + Unpin) -> impl stream::Stream<Item = T> {
     let turns = stream::unfold((stream, Instant::now()), async |(mut stream, mut began)| {
         if began.elapsed() >= TURN {

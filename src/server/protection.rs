@@ -1,4 +1,5 @@
-//! The layers around the routes: the web configuration file's rate limit, authentication and headers.
+//! The layers around the routes: the web configuration file's rate limit, authentication and
+//! headers.
 
 use crate::server::{limit::RateLimit, web_config::WebConfigFile};
 use axum::{

@@ -49,9 +49,9 @@ static BAR: OnceLock<ProgressBar> = OnceLock::new();
 
 const OURS: &str = env!("CARGO_CRATE_NAME");
 
-/// Starts to log to stderr from `level` on, panics included: as logfmt or, with `is_json`, as JSON. A
-/// `bar` on the same terminal makes room for each line. Only the first call in a process takes
-/// effect.
+/// Starts to log to stderr from `level` on, panics included: as logfmt or, with `is_json`, as
+/// JSON. A `bar` on the same terminal makes room for each line. Only the first call in a process
+/// takes effect.
 pub fn init(level: Level, is_json: bool, bar: Option<ProgressBar>) {
     if let Some(bar) = bar {
         let _ = BAR.set(bar);

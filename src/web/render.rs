@@ -11,8 +11,8 @@ static RENDERERS: Semaphore = Semaphore::const_new(2);
 /// Maximum number of globs in a query.
 const MAX_GLOBS: usize = 16;
 
-/// Maximum size of all globs in a query: compiled, they take some hundred times as much, for as long
-/// as a client reads JSON or CSV.
+/// Maximum size of all globs in a query: compiled, they take some hundred times as much, for as
+/// long as a client reads JSON or CSV.
 const MAX_TEXT: usize = 512;
 
 /// Compiles the globs of a query. Empty values choose all; other parameters are ignored.

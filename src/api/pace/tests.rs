@@ -14,8 +14,8 @@ fn id(id: usize) -> Option<RepositoryId> {
     RepositoryId::new(u64::try_from(id).unwrap())
 }
 
-/// Sends a window of requests that are spread over `repositories`, and refuses the first `refused`
-/// of them. Returns the rate after it.
+/// Sends a window of requests over `repositories`, and refuses the first `refused` of them.
+/// Returns the rate after it.
 async fn window(pace: &Pace, refused: usize, repositories: usize, refusal: u16) -> String {
     for number in 0..WINDOW {
         let response = if number < refused {

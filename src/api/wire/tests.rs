@@ -371,7 +371,7 @@ fn deep_nesting_is_a_defect_of_one_entry() {
     );
 }
 
-/// Returns texts that are awkward in JSON or in an exposition, none empty.
+/// Returns awkward texts for JSON and expositions, none empty.
 fn text() -> impl Strategy<Value = String> {
     prop_oneof![any::<String>(), "[\\\\\"\n\r\t{}#, =n]{1,8}", "\\PC{1,12}"]
         .prop_filter("not empty", |text| !text.is_empty())

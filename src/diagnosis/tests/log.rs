@@ -51,7 +51,7 @@ fn no_problem_of_the_api_ends_before_a_poll_has_gone_well() {
                     lines.extend(observe(&mut problems, &log, &before, [10, 10]));
                 }
                 lines.extend(observe(&mut problems, &log, &Known::new(), [10, 20]));
-                // Each kind that has begun has ended as often, and nothing is left.
+                // Each kind has ended as often as it has begun, and nothing is left.
                 for kind in [first, second] {
                     let most = if returns { 2 } else { 1 };
                     let ends = ends(kind, &lines);

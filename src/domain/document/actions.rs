@@ -1,4 +1,4 @@
-//! What to act on first, and what has changed since an earlier time.
+//! The translations to act on first, and the changes since an earlier time.
 
 use super::{Readiness, Row, Translation, View, furthest_first};
 use crate::{
@@ -7,8 +7,8 @@ use crate::{
 };
 
 impl View<'_> {
-    /// Returns the translations with a problem of these kinds, or all that are not ready if there
-    /// are no kinds: by date, then by gap. One without a date comes last. Stale ones are among them.
+    /// Returns the translations with a problem of these kinds, or without kinds all unready ones:
+    /// by date, then by gap. One without a date comes last. Stale ones are among them.
     pub fn actions(&self, kinds: &[TranslationProblem]) -> Vec<(&Row, &Translation)> {
         let rows = self.rows.iter();
         let known = rows.flat_map(|row| row.known.iter().map(move |one| (row, one)));

@@ -3,11 +3,12 @@
 //!
 //! # The forecast
 //!
-//! The rate of a translation is its gain since an earlier reading, 7 to 14 days old, divided by the
-//! time in between. So a week's rhythm of work evens out, and a burst counts for two weeks at most.
-//! At this rate a translation that gains is expected to be ready at a certain time. A translation
-//! is at risk if its date is near and that time is later, or if it has gained nothing. The rate is
-//! unknown until a reading is a day old, and the time is shown once one is three days old.
+//! The rate of a translation is its gain since an earlier reading, 7 to 14 days old, divided by
+//! the time in between. So a week's rhythm of work evens out, and a burst counts for two weeks at
+//! most. At this rate a translation that gains is expected to be ready at a certain time. A
+//! translation is at risk if its date is near and that time is later, or if it has gained nothing.
+//! The rate is unknown until a reading is a day old, and the time is shown once one is three days
+//! old.
 
 use super::{
     Departed, Document, NotJudged, Readiness, Reading, Row, Translation, TranslationProblem,
@@ -40,8 +41,7 @@ pub struct Judge<'a> {
     settings: &'a Settings,
     now: Timestamp,
     pub is_scale_suspect: bool,
-    /// The rows of the document before, sorted by name. Translations that are as they were share
-    /// their memory.
+    /// The rows of the document before, sorted by name. Unchanged translations share their memory.
     previous: &'a [Row],
 }
 

@@ -16,7 +16,7 @@ pub struct Totals {
     pub resting: usize,
     /// The number of translations with each problem that any of them has, the mildest first.
     pub problems: BTreeMap<TranslationProblem, usize>,
-    /// The number of translations that are not judged, by each reason that there is.
+    /// The number of translations without a judgement, by reason.
     pub not_judged: BTreeMap<NotJudged, usize>,
     /// The sum of the known ratios.
     ratios: f64,
@@ -92,7 +92,7 @@ impl Totals {
         self.unready() - self.unknown
     }
 
-    /// Counts the translations that are not ready, or not known to be.
+    /// Counts the translations behind their targets, and the unknown ones.
     pub fn unready(&self) -> usize {
         self.counted - self.ready
     }

@@ -9,7 +9,7 @@ use std::{borrow::Cow, cmp::Reverse, collections::BTreeMap, sync::Arc};
 
 /// The chosen rows of a document with their chosen translations.
 ///
-/// Verdict, counts, ages and findings are those of a view. The fields of the document itself, such
+/// A view has its own verdict, counts, ages and findings. The fields of the document itself, such
 /// as the last poll, are about the whole account.
 #[derive(Debug, Clone)]
 pub struct View<'a> {
@@ -35,7 +35,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Returns a document of the chosen rows, whose metrics are those of the view.
+    /// Returns a document of the chosen rows, for the metrics of the view.
     pub fn to_document(&self) -> Document {
         Document {
             rows: self.rows.to_vec(),
@@ -95,8 +95,8 @@ impl<'a> View<'a> {
             .filter(|one| self.has_repository(&one.repository) && self.has_language(&one.language))
     }
 
-    /// Returns the code of each language with the name that the first repository gives it; the name
-    /// is empty if no repository has one.
+    /// Returns the code of each language with the name that the first repository gives it; the
+    /// name is empty if no repository has one.
     pub fn language_names(&self) -> BTreeMap<&str, &str> {
         let mut names = BTreeMap::<_, &str>::new();
         for (_, one) in self.translations().filter(|(_, one)| !one.is_missing) {
@@ -108,8 +108,8 @@ impl<'a> View<'a> {
         names
     }
 
-    /// Returns the entries of `targets` that apply to no language; none of a part, or while languages
-    /// of a repository are unknown, because others may use them.
+    /// Returns the entries of `targets` that apply to no language; none of a part, or while
+    /// languages of a repository are unknown, because others may use them.
     pub fn unused_targets(&self) -> Vec<&'a TargetEntry> {
         if !self.is_whole() || self.unread() > 0 {
             return Vec::new();
@@ -122,8 +122,8 @@ impl<'a> View<'a> {
         unused.collect()
     }
 
-    /// Groups the failures by their reasons, the most frequent first: of each the failure that has
-    /// lasted longest, and the names of the repositories.
+    /// Groups the failures by their reasons, the most frequent first: of each the longest failure,
+    /// and the names of the repositories.
     pub fn causes(&self) -> Vec<(&Failure, Vec<&str>)> {
         let mut causes: BTreeMap<Option<Reason>, (&Failure, Vec<&str>)> = BTreeMap::new();
         for row in &*self.rows {

@@ -98,7 +98,7 @@ fn encode_totals(document: &Document, to: &mut DescriptorEncoder<'_>) -> fmt::Re
     )
 }
 
-/// Returns the totals of the translations without a date, and of those of each date.
+/// Returns the totals of the translations without a date, and of each date.
 fn by_date(document: &Document) -> BTreeMap<Option<Timestamp>, Totals> {
     let mut dates = BTreeMap::from([(None, Totals::default())]);
     for (_, translation) in translations(&document.rows) {

@@ -1,4 +1,5 @@
-//! The clock of the machine: its time is recorded, and a recorded time in the future is shown as now.
+//! The clock of the machine: its time is recorded, and a recorded time in the future is shown as
+//! now.
 
 use super::*;
 

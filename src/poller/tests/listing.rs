@@ -205,7 +205,7 @@ async fn languages_that_left_listed_repositories_are_named_for_a_day() {
     assert_eq!(gone(&bench).len(), 0);
 }
 
-/// Names what left within a day, and was not ready.
+/// Names the unready translations that left within a day.
 fn unready(bench: &Bench) -> Vec<String> {
     let document = bench.poller.document();
     let whole = document.whole();

@@ -249,7 +249,7 @@ async fn twenty_failures_in_a_row_end_the_first_part_as_an_outage() {
             "{status}: {requests} requests"
         );
         assert_eq!(outcome.unread(), 300);
-        // A listing that fails too counts as fifteen.
+        // A failed listing counts as fifteen.
         api.answer(move |_, _| status);
         poller.poll(pending()).await;
         let requests = api.requested().len();
@@ -425,8 +425,8 @@ async fn an_api_that_is_dead_for_a_weekend_gets_few_requests() {
     assert!(poller.poll(pending()).await.is_success());
     api.answer(|_, _| 500);
     api.requested();
-    // Sixty hours. A poll has four attempts of the listing, and then twenty failures in a row while
-    // eight requests are in flight.
+    // Sixty hours. A poll has four attempts of the listing, and then twenty failures in a row
+    // while eight requests are in flight.
     for hour in 1..=60 {
         polls::<12>(&mut poller).await;
         let requests = api.requested().len();

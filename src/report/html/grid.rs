@@ -9,7 +9,7 @@ pub const ROWS: usize = 200;
 
 #[derive(Debug)]
 pub struct Grid<'a> {
-    /// The repositories that are not ready in everything, each with its totals.
+    /// The repositories with something unready, each with its totals.
     pub rows: Vec<(&'a Row, Totals)>,
     /// The repositories that are ready in everything.
     pub done: Vec<&'a Row>,

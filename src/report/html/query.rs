@@ -1,6 +1,6 @@
 //! The query of a page: `repo` and `language` select the part of the document that the whole page
-//! is about; `q`, `only`, `sort` and `page` choose and order what its lists show. `refresh=1` loads
-//! the page again every minute, and `print=1` opens all that is folded.
+//! is about; `q`, `only`, `sort` and `page` choose and order what its lists show. `refresh=1`
+//! loads the page again every minute, and `print=1` opens all that is folded.
 
 use crate::{domain::TranslationProblem, report::order::Order};
 use std::collections::BTreeMap;
@@ -22,7 +22,7 @@ impl Query {
         self.get("repo").is_empty() && self.get("language").is_empty()
     }
 
-    /// Returns the kinds of problems that are shown alone; `None` shows everything.
+    /// Returns the chosen kinds of problems; `None` shows everything.
     pub fn only(&self) -> Option<&'static [TranslationProblem]> {
         match self.get("only") {
             "any" => Some(TranslationProblem::ALL),

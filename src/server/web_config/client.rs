@@ -40,8 +40,8 @@ pub struct Clients {
 }
 
 impl Clients {
-    /// Returns the verifier that `section` configures. It trusts the authorities of the file or, as
-    /// in Go, the system's if the file names none.
+    /// Returns the verifier that `section` configures. It trusts the authorities of the file or,
+    /// as in Go, the system's if the file names none.
     pub fn new(section: &TlsSection, files: &mut Files) -> anyhow::Result<Self> {
         let policy = section.client_auth_type;
         let allowed_sans = section.client_allowed_sans.clone();
@@ -135,8 +135,8 @@ impl ClientCertVerifier for Clients {
         let (_, certificate) =
             X509Certificate::from_der(end_entity).map_err(|_| CertificateError::BadEncoding)?;
         if self.policy.verifies() {
-            // webpki refuses a certificate that is an authority too, and plain
-            // `openssl req -x509` makes such certificates.
+            // webpki refuses the certificate of an authority, and plain `openssl req -x509` makes
+            // such certificates.
             if !self.authorities.contains(end_entity) {
                 let chain = self.chain.as_ref();
                 let chain = chain.ok_or(CertificateError::UnknownIssuer)?;

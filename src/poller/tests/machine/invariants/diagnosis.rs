@@ -79,7 +79,7 @@ impl World {
         let mut since = diagnosis.findings.iter().map(|finding| finding.since);
         let is_past = since.all(|since| since <= Some(document.taken_at));
         diagnosis.expect("findings begin in the past", is_past);
-        // Data that are too old to be shown tell the scale, too.
+        // Old data show the scale, too.
         let known = document.rows.iter().flat_map(|row| &*row.known);
         let known: Vec<_> = known.filter_map(|one| one.completion).collect();
         let is_above_0 = known.iter().any(|completion| completion.get() > 0.0);
@@ -89,7 +89,7 @@ impl World {
         let mut shown = shown.filter_map(|one| one.completion);
         let is_suspect = is_suspect || shown.any(|it| !is_within(it.get(), scale));
         let is_found = diagnosis.of(CompletionScale).is_some();
-        // A language that is excluded shows the scale, too.
+        // An excluded language shows the scale, too.
         let is_clear = self.model.excluded.is_none();
         diagnosis.expect("the scale is judged", !is_clear || is_found == is_suspect);
     }

@@ -1,4 +1,4 @@
-//! The promise of each publication: what is said to be ready is known to be.
+//! The promise of each publication: "ready" is said of known translations alone.
 
 use super::*;
 use crate::{
@@ -78,7 +78,7 @@ impl World {
         }
     }
 
-    /// Returns whether everything that is chosen is ready, by what the API said in the last poll;
+    /// Returns whether the whole choice is ready, by the answers of the API in the last poll;
     /// `None` if a kill leaves that open, or nothing is chosen.
     fn is_ready(&self, view: &View<'_>) -> Option<bool> {
         let scale = view.document.settings.scale.finished;
