@@ -66,6 +66,9 @@ pub trait Session: Send + Sync {
     ) -> impl Future<Output = Result<LanguageList, RequestFailure>> + Send;
 }
 
+/// Locked while a file is read, so that polls pile up no threads if its disk hangs.
+type Reading = Arc<Mutex<()>>;
+
 /// A client of the API. Its pace, with the hold, outlives polls.
 #[derive(Debug, Clone)]
 pub struct Client {
@@ -74,8 +77,8 @@ pub struct Client {
     proxy: Option<String>,
     pace: Arc<Pace>,
     instruments: Arc<Instruments>,
-    /// Locked while files are read, so that polls pile up no threads if the disk hangs.
-    reading: Arc<Mutex<()>>,
+    key: Reading,
+    roots: Reading,
 }
 
 impl Client {
@@ -101,19 +104,21 @@ impl Client {
             proxy,
             pace: Arc::new(Pace::new(config.requests_per_second())),
             instruments,
-            reading: Arc::default(),
+            key: Reading::default(),
+            roots: Reading::default(),
         })
     }
 
     /// Reads files within `api.timeout`: a disk may hang.
     async fn read<T: Send + 'static>(
         &self,
+        reading: &Reading,
         name: &str,
         read: impl FnOnce(Self) -> Result<T, SetupError> + Send + 'static,
     ) -> Result<T, SetupError> {
         let client = self.clone();
         let read = async {
-            let guard = Arc::clone(&self.reading).lock_owned().await;
+            let guard = Arc::clone(reading).lock_owned().await;
             let read = spawn_blocking(move || {
                 let _guard = guard;
                 read(client)
@@ -140,9 +145,9 @@ impl Api for Client {
                 failure: Failure::new(what, hint, now),
             }
         };
-        let key = self.read("the key file", |client| read_key(&client.config));
+        let key = self.read(&self.key, "the key file", |client| read_key(&client.config));
         let key = key.await.map_err(stop(PollFailure::KeyFile))?;
-        let session = self.read("the files of trusted certificates", |client| {
+        let session = self.read(&self.roots, "the files of trusted certificates", |client| {
             let roots = tls::read_roots(&client.config)?;
             PollSession::new(client, key, roots)
         });

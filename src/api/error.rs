@@ -190,8 +190,8 @@ fn hint(reason: Reason) -> &'static str {
              repository out with filter.exclude"
         }
         Reason::NotFound => {
-            "check the host of api.base_url, and its path, which ends before /v1; a repository may \
-             just have been removed"
+            "a repository may just have been removed; if nothing can be read, check the host of \
+             api.base_url, and its path, which ends before /v1"
         }
         Reason::RateLimited => "lower api.requests_per_second or raise poll.interval",
         Reason::ClientError => {

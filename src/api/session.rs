@@ -9,13 +9,17 @@ use crate::{
     domain::{LanguageList, Operation, Page, Reason, RepositoryId},
     support::{hint::SetupError, lock::lock},
 };
+use flate2::read::MultiGzDecoder;
 use reqwest::{
     Response, StatusCode, Url,
-    header::{ACCEPT, CONTENT_ENCODING},
+    header::{ACCEPT, ACCEPT_ENCODING, CONTENT_ENCODING, HeaderValue},
 };
 use rustls::ClientConfig;
 use secrecy::{ExposeSecret, SecretString};
-use std::sync::Mutex;
+use std::{
+    io::{ErrorKind, Read as _},
+    sync::Mutex,
+};
 use tokio::time::Instant;
 use tracing::{Instrument as _, error_span};
 
@@ -111,6 +115,7 @@ impl PollSession {
         let request = http
             .get(url.clone())
             .header(ACCEPT, "application/json")
+            .header(ACCEPT_ENCODING, "gzip")
             .bearer_auth(self.key.expose_secret())
             .timeout(*config.timeout);
         let response = request.send().await?;
@@ -125,31 +130,61 @@ impl PollSession {
             let (body, key) = (body.unwrap_or_default(), self.key.expose_secret());
             return Err(refused(url, code, &headers, &body, key));
         }
-        match (body?, headers.get(CONTENT_ENCODING)) {
-            // reqwest removes the header of what it has inflated.
-            (_, Some(encoding)) if encoding != "identity" => {
-                let name = quoted(&String::from_utf8_lossy(encoding.as_bytes()));
-                let what = format!("the body has the Content-Encoding {name}, not gzip");
-                Err(RequestFailure::new(Reason::Decode, what)
-                    .hint("let the API, or the proxy in front of it, obey Accept-Encoding: gzip"))
-            }
-            _ if code == StatusCode::NO_CONTENT => decode(b"[]"),
-            (body, _) => decode(&body),
+        if code == StatusCode::NO_CONTENT {
+            return decode(b"[]");
         }
+        decode(&inflated(headers.get(CONTENT_ENCODING), body?, limit)?)
     }
 }
 
-/// Reads a body of at most `limit` bytes, inflated.
+/// Reads a body of at most `limit` bytes.
 async fn body_of(mut response: Response, limit: usize) -> Result<Vec<u8>, RequestFailure> {
     let mut body = Vec::new();
     while let Some(chunk) = response.chunk().await? {
         body.extend_from_slice(&chunk);
         if body.len() > limit {
-            let what = format!("the body is larger than {limit} bytes");
-            return Err(RequestFailure::new(Reason::TooLarge, what));
+            return Err(too_large(limit));
         }
     }
     Ok(body)
+}
+
+fn too_large(limit: usize) -> RequestFailure {
+    let what = format!("the body is larger than {limit} bytes");
+    RequestFailure::new(Reason::TooLarge, what)
+}
+
+/// Inflates a body, which may consist of several gzip members, to at most `limit` bytes.
+fn inflated(
+    encoding: Option<&HeaderValue>,
+    body: Vec<u8>,
+    limit: usize,
+) -> Result<Vec<u8>, RequestFailure> {
+    let encoding = encoding.map_or(&b"identity"[..], HeaderValue::as_bytes);
+    match &*encoding.to_ascii_lowercase() {
+        b"identity" => return Ok(body),
+        b"gzip" | b"x-gzip" => {}
+        other => {
+            let name = quoted(&String::from_utf8_lossy(other));
+            let what = format!("the body has the Content-Encoding {name}, not gzip");
+            return Err(RequestFailure::new(Reason::Decode, what)
+                .hint("let the API, or the proxy in front of it, obey Accept-Encoding: gzip"));
+        }
+    }
+    let mut inflated = Vec::new();
+    let gzip = MultiGzDecoder::new(&*body);
+    match gzip.take(limit as u64 + 1).read_to_end(&mut inflated) {
+        Ok(size) if size > limit => Err(too_large(limit)),
+        Ok(_) => Ok(inflated),
+        Err(error) => {
+            let reason = match error.kind() {
+                ErrorKind::UnexpectedEof => Reason::Truncated,
+                _ => Reason::NotJson,
+            };
+            let what = "the body breaks off, or is not the gzip that its Content-Encoding says";
+            Err(RequestFailure::new(reason, what))
+        }
+    }
 }
 
 impl Session for PollSession {
@@ -174,5 +209,37 @@ impl Session for PollSession {
         let decode = |body: &[u8]| wire::decode_languages(body, omits_zeros);
         self.get(Operation::ListLanguages, Some(id), url, decode)
             .await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use flate2::{Compression, write::GzEncoder};
+    use std::io::Write as _;
+
+    fn gzip(text: &[u8]) -> Vec<u8> {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+        encoder.write_all(text).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    fn inflate(encoding: &'static str, body: &[u8]) -> Result<Vec<u8>, Reason> {
+        let encoding = HeaderValue::from_static(encoding);
+        inflated(Some(&encoding), body.to_vec(), 8).map_err(|failure| failure.reason)
+    }
+
+    #[test]
+    fn gzip_comes_in_members_and_under_any_of_its_names() {
+        let members = [gzip(b"[1,"), gzip(b"2]")].concat();
+        for name in ["gzip", "GZIP", "x-gzip"] {
+            assert_eq!(inflate(name, &members), Ok(b"[1,2]".to_vec()), "{name}");
+        }
+        assert_eq!(inflate("Identity", b"[]"), Ok(b"[]".to_vec()));
+        assert_eq!(inflate("br", b"[]"), Err(Reason::Decode));
+        let cut = &members[..members.len() - 3];
+        assert_eq!(inflate("gzip", cut), Err(Reason::Truncated));
+        assert_eq!(inflate("gzip", b"no gzip at all"), Err(Reason::NotJson));
+        assert_eq!(inflate("gzip", &gzip(&[0; 1000])), Err(Reason::TooLarge));
     }
 }

@@ -41,6 +41,7 @@ impl ProblemLog {
     /// Logs the changes since the last call. Dates the findings whose beginning is unknown to the
     /// time at which they were first seen.
     pub fn observe(&mut self, findings: &mut [Finding], document: &Document, now: Timestamp) {
+        let is_polling = document.status.running.is_some();
         let mut seen = BTreeSet::new();
         for finding in findings {
             let present = self.0.entry(finding.kind).or_insert(Present {
@@ -52,7 +53,10 @@ impl ProblemLog {
             present.found = now;
             finding.since.get_or_insert(present.began);
             // The worst finding of a kind comes first, and speaks for the others.
-            if !seen.insert(finding.kind) {
+            let is_first = seen.insert(finding.kind);
+            // Counts still grow while a poll is under way.
+            let waits = is_polling && present.logged.is_empty() && finding.kind.is_of_api();
+            if !is_first || waits && finding.kind != ProblemKind::PollsOverrun {
                 continue;
             }
             let is_due =

@@ -51,9 +51,16 @@ impl Defects {
         }
     }
 
-    /// Counts the entries that could not be read at all: they may be anything.
+    /// Counts the entries that could not be used: those that could not be read may be anything, and
+    /// the second ones of a name or code may differ from the first.
     pub fn unreadable(&self) -> usize {
-        let bad = [Defect::NotAnObject, Defect::Id, Defect::Code];
+        let bad = [
+            Defect::NotAnObject,
+            Defect::Id,
+            Defect::Code,
+            Defect::DuplicateCode,
+            Defect::DuplicateName,
+        ];
         let found = bad.iter().filter_map(|defect| self.0.get(defect));
         found.map(|found| found.count).sum()
     }

@@ -280,7 +280,16 @@ impl Ledger {
             left_within_a_day && !excluded.is_match(&*record.language.code)
         };
         let polled = self.polled.values().map(|known| (&known.kept, false));
-        let gone = self.gone.values().map(|kept| (kept, true));
+        let names = self
+            .polled
+            .values()
+            .map(|known| &*known.kept.repository.name);
+        let names: BTreeSet<_> = names.collect();
+        let gone = self
+            .gone
+            .values()
+            .filter(|kept| !names.contains(&*kept.repository.name));
+        let gone = gone.map(|kept| (kept, true));
         let departed = polled.chain(gone).flat_map(|(kept, with_repository)| {
             let recent = kept.records().iter().filter(is_recent);
             recent.map(move |record| judge.departed(&kept.repository.name, record, with_repository))

@@ -115,6 +115,8 @@ impl<'a, A: Api> Poll<'a, A> {
         let before = poller.status.last.take();
         let progress = poller.progress.borrow().clone();
         // The last refusals of an outage are no limit.
+        let pace = poller.api.pace();
+        let has_overrun = began.elapsed() > self.settings.interval;
         let follows_outage = before.as_ref().is_some_and(PollOutcome::is_outage);
         let outcome = PollOutcome {
             ended_at: now,
@@ -122,7 +124,7 @@ impl<'a, A: Api> Poll<'a, A> {
             of: progress
                 .of
                 .or_else(|| Some(poller.ledger.order(&poller.only).len())),
-            is_limited: poller.api.pace().is_limited_since(began) && !follows_outage,
+            is_limited: pace.is_limited_since(began, has_overrun) && !follows_outage,
             stop,
             ..progress
         };
@@ -144,7 +146,6 @@ impl<'a, A: Api> Poll<'a, A> {
         }
         status.last = Some(outcome.clone());
         poller.is_polling = false;
-        let has_overrun = outcome.duration > self.settings.interval;
         (poller.instruments).poll_ended(has_overrun, outcome.failure());
         self.log.end();
         log::outcome(&outcome);

@@ -106,7 +106,7 @@ impl fmt::Display for Doubt {
             Self::Unread(count) => write!(f, "{} not read", repositories(*count)),
             Self::Unreadable(count) => {
                 let entries = counted(*count, "entry", "entries");
-                write!(f, "{entries} of the API's responses could not be read")
+                write!(f, "{entries} of the API's responses could not be used")
             }
             Self::Nothing => f.write_str("no repository has a target language"),
             Self::Scale => f.write_str("the completions do not fit their scale"),
