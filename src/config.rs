@@ -116,6 +116,7 @@ fn settings(layers: &Layers, sections: &Sections, targets: Targets) -> Settings 
         concurrency: *api.concurrency as usize,
         max_attempts: 4,
         max_repositories: 200_000,
+        is_sample: false,
         filter: Filter {
             include: filter.include.set.clone(),
             exclude: filter.exclude.set.clone(),

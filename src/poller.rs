@@ -26,6 +26,7 @@ use crate::{
         Settings,
         document::Document,
         polling::{PollOutcome, PollStatus},
+        record::SavedRepository,
     },
     metrics::instruments::Instruments,
     state::SavedState,
@@ -132,6 +133,15 @@ impl<A: Api> Poller<A> {
         let (previous, now) = (self.document.borrow().clone(), self.clock.now());
         let ledger = &self.ledger;
         Arc::new(ledger.judge(&self.settings, self.status(), now, Some(&previous)))
+    }
+
+    /// Returns the repositories to read, the oldest attempt first.
+    fn order(&self) -> Vec<&SavedRepository> {
+        let mut order = self.ledger.order(&self.only);
+        if self.settings.is_sample {
+            order.truncate(1);
+        }
+        order
     }
 
     fn status(&self) -> PollStatus {

@@ -187,6 +187,7 @@ fn read(
         return left_alone(FormatError::TooLarge(found.len()));
     }
     match fs::read(path) {
+        Ok(bytes) if bytes.is_empty() => Ok(Ok(None)),
         Ok(bytes) => match format::decode(&bytes, base_url) {
             Ok(saved) => Ok(Ok(Some(saved))),
             Err(why) if base_url == DEMO || why.is_newer() => left_alone(why),

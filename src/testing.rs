@@ -234,6 +234,7 @@ pub fn settings() -> Settings {
         concurrency: 1,
         max_attempts: 1,
         max_repositories: 1000,
+        is_sample: false,
         filter: Filter::default(),
         excluded_languages: GlobSet::empty(),
         scale: Scale {

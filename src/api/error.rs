@@ -127,12 +127,10 @@ pub fn refused(
         }
         None => None,
     };
-    if is_html {
-        failure.what += " with a page of HTML";
-    } else if let Some((words, said)) = said
-        && !said.contains(key)
-    {
+    if let Some((words, said)) = said.filter(|(_, said)| !said.contains(key)) {
         failure.what = failure.what + words + &quoted(&said);
+    } else if is_html {
+        failure.what += " with a page of HTML";
     }
     let is_of_api = !matches!(
         failure.reason,

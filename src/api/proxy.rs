@@ -6,7 +6,8 @@ use hyper_util::client::proxy::matcher::{Intercept, Matcher};
 use reqwest::Url;
 use std::env;
 
-/// The variables that name a proxy. Blank ones do not count.
+/// The variables that name a proxy. reqwest reads the first that is set, or goes direct if that is
+/// empty.
 const VARIABLES: [&str; 4] = ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"];
 
 /// Returns the address of the proxy for requests to `api`, without its user and password; `None`
@@ -20,12 +21,16 @@ pub fn of_environment(api: &Url) -> Result<Option<String>, SetupError> {
     if api.scheme() != "https" {
         return Ok(None);
     }
-    let mut variables = VARIABLES
-        .map(|name| (name, env::var(name).unwrap_or_default()))
-        .into_iter();
-    if let Some((name, value)) = variables.find(|(_, value)| !value.trim().is_empty())
-        && !is_proxy(&value)
-    {
+    let set = VARIABLES.map(|name| (name, env::var(name).ok()));
+    let set = set
+        .into_iter()
+        .filter_map(|(name, value)| Some((name, value?)));
+    let set: Vec<_> = set.collect();
+    if set.iter().all(|(_, value)| value.is_empty()) {
+        return Ok(None);
+    }
+    let (name, value) = &set[0];
+    if !is_proxy(value) {
         return Err(SetupError::new(
             format!("{name} is not the URL of a proxy; its value is not shown"),
             "set it to http://host:port or http://user:password@host:port, without quotes or \
@@ -33,7 +38,7 @@ pub fn of_environment(api: &Url) -> Result<Option<String>, SetupError> {
         ));
     }
     let proxy = intercept(&Matcher::from_env(), api.as_str());
-    Ok(proxy.map(|proxy| proxy.uri().to_string()))
+    Ok(proxy.map(|proxy| format!("{} of {name}", proxy.uri())))
 }
 
 fn is_proxy(value: &str) -> bool {
@@ -51,7 +56,7 @@ fn intercept(matcher: &Matcher, url: &str) -> Option<Intercept> {
 /// Names the proxy in the failure of a connection that may be its fault.
 pub fn blame(proxy: &str, failure: &mut RequestFailure) {
     if matches!(failure.reason, Reason::Connect | Reason::Tls) {
-        let through = format!(" (through the proxy {proxy}: check HTTPS_PROXY, too)");
+        let through = format!(" (through the proxy {proxy}: check that, too)");
         failure.what += &through;
     }
 }

@@ -19,8 +19,9 @@ use secrecy::{ExposeSecret, SecretString};
 use std::{
     io::{ErrorKind, Read as _},
     sync::Mutex,
+    time::Duration,
 };
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 use tracing::{Instrument as _, error_span};
 
 /// The maximum size in bytes of a page of the listing.
@@ -29,6 +30,10 @@ const LARGEST_PAGE: usize = 16 << 20;
 /// The maximum size in bytes of the languages of a repository: thousands of languages. The requests
 /// for them run concurrently, so that the memory is bounded by `api.concurrency` times this.
 const LARGEST_LANGUAGES: usize = 1 << 20;
+
+/// The maximum size in bytes of the body of a refusal, and the time to wait for it.
+const LARGEST_REFUSAL: usize = 64 << 10;
+const LONGEST_REFUSAL: Duration = Duration::from_millis(200);
 
 /// A session of a [`Client`]: the requests of one poll.
 #[derive(Debug)]
@@ -125,15 +130,22 @@ impl PollSession {
             Operation::ListRepositories => LARGEST_PAGE,
             Operation::ListLanguages => LARGEST_LANGUAGES,
         };
-        let body = body_of(response, limit).await;
         if !code.is_success() {
-            let (body, key) = (body.unwrap_or_default(), self.key.expose_secret());
-            return Err(refused(url, code, &headers, &body, key));
+            let body = timeout(LONGEST_REFUSAL, body_of(response, LARGEST_REFUSAL)).await;
+            let body = body.ok().and_then(Result::ok).unwrap_or_default();
+            return Err(refused(
+                url,
+                code,
+                &headers,
+                &body,
+                self.key.expose_secret(),
+            ));
         }
+        let body = body_of(response, limit).await?;
         if code == StatusCode::NO_CONTENT {
             return decode(b"[]");
         }
-        decode(&inflated(headers.get(CONTENT_ENCODING), body?, limit)?)
+        decode(&inflated(headers.get(CONTENT_ENCODING), body, limit)?)
     }
 }
 

@@ -70,7 +70,6 @@ pub async fn once(options: &Options, arguments: Once) -> Result<(), RunError> {
     let mut signal = None;
     let interrupt = async { signal = Some(signals.received().await) };
     poller.poll(interrupt).await;
-    poller.save();
     let document = poller.document();
     // This ends the progress.
     drop(poller);

@@ -2,70 +2,25 @@
 
 use super::{RunError, once};
 use crate::{
-    api::{Api, Client, Pace, RequestFailure, Session},
+    api::Client,
     config::Config,
     diagnosis::{Finding, ProblemKind},
-    domain::{LanguageList, Next, Page, RepositoryId, Stop, document::Row, filter::Filter},
+    domain::document::Row,
     metrics::instruments::Instruments,
     poller::Poller,
-    support::{
-        clock::{Clock, Timestamp},
-        humanize::counted,
-    },
+    support::{clock::Clock, humanize::counted},
 };
 use globset::GlobSet;
 use std::{future::pending, sync::Arc};
-
-/// The API, or a session of it, as if the listing had one page, and one repository to poll.
-struct Sample<T> {
-    api: T,
-    filter: Filter,
-}
-
-impl Api for Sample<Client> {
-    type Session = Sample<<Client as Api>::Session>;
-
-    async fn begin(&self, now: Timestamp) -> Result<Self::Session, Stop> {
-        let (api, filter) = (self.api.begin(now).await?, self.filter.clone());
-        Ok(Sample { api, filter })
-    }
-
-    fn pace(&self) -> &Pace {
-        self.api.pace()
-    }
-}
-
-impl<T: Session> Session for Sample<T> {
-    async fn list_repositories(&self, after: Option<RepositoryId>) -> Result<Page, RequestFailure> {
-        let mut page = self.api.list_repositories(after).await?;
-        if let Next::After(_) = page.next {
-            page.next = Next::End;
-        }
-        let repositories = &mut page.listing.repositories;
-        let (polled, _) = self.filter.apply(repositories);
-        for other in polled.keys().skip(1) {
-            repositories.remove(other);
-        }
-        Ok(page)
-    }
-
-    async fn list_languages(&self, id: RepositoryId) -> Result<LanguageList, RequestFailure> {
-        self.api.list_languages(id).await
-    }
-}
 
 /// Polls the sample. Adds the result to `found`, and fails as `once` would.
 pub async fn check(config: &Config, found: &mut Vec<String>) -> Result<(), RunError> {
     once::start_logging(config, None);
     let instruments = Instruments::new(None);
     let mut settings = config.settings.clone();
-    settings.max_attempts = 1;
-    let sample = Sample {
-        api: Client::new(&config.api, Arc::clone(&instruments))?,
-        filter: settings.filter.clone(),
-    };
+    (settings.max_attempts, settings.is_sample) = (1, true);
     let mut poller = Poller::new(
-        sample,
+        Client::new(&config.api, Arc::clone(&instruments))?,
         Arc::new(settings),
         GlobSet::empty(),
         (None, None),
@@ -81,8 +36,10 @@ pub async fn check(config: &Config, found: &mut Vec<String>) -> Result<(), RunEr
         let base_url = config.api.base_url();
         found.push(format!("{base_url} answers and accepts the key"));
     }
-    found.extend(document.rows.iter().map(describe));
-    found.extend(findings.iter().map(Finding::line));
+    let read = document.rows.iter().filter(|row| row.is_read());
+    found.extend(read.map(describe));
+    let lines = findings.iter().map(Finding::line);
+    found.extend(lines.map(|line| format!("judging by these responses: {line}")));
     Ok(once::check_read(&document, &findings)?)
 }
 

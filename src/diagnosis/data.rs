@@ -96,7 +96,8 @@ pub fn nothing_selected(shown: usize, filtered: usize, unnamed: usize) -> Option
                 "The filters leave out every repository, {} in all",
                 grouped(all)
             ),
-            "change filter.include, filter.exclude or filter.private",
+            "change filter.include, filter.exclude or filter.private; the last needs \
+             api.omits_zeros if the API leaves out false",
         ),
     };
     Some(Finding::new(ProblemKind::NoRepositories, what, hint))

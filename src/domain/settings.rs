@@ -18,6 +18,8 @@ pub struct Settings {
     pub max_attempts: u32,
     /// The maximum number of repositories in a listing. A longer listing is read no further.
     pub max_repositories: usize,
+    /// True if a poll reads one page of the listing, and one repository.
+    pub is_sample: bool,
     pub filter: Filter,
     /// `filter.exclude_languages`: globs on the codes of languages to leave out everywhere.
     pub excluded_languages: GlobSet,

@@ -212,10 +212,16 @@ impl Ledger {
             return;
         };
         let before = known.failure.as_ref();
-        if !is_outage && before.and_then(|before| before.reason) != failure.reason {
+        let told = before.and_then(|before| before.reason);
+        if !is_outage && told != failure.reason {
             log.failing(&known.kept.repository.name, &failure);
         }
-        let failure = failure.continuing(before);
+        // The failures of an outage are not those of the repository.
+        let reason = if is_outage { told } else { failure.reason };
+        let failure = Failure {
+            reason,
+            ..failure.continuing(before)
+        };
         known.kept.failing_since = Some(failure.since);
         known.failure = Some(failure);
     }

@@ -9,6 +9,7 @@ mod tests;
 
 use super::{render::render, state::AppState};
 use crate::{
+    diagnosis,
     domain::document::Selection,
     report::html::{self, Page},
 };
@@ -44,12 +45,18 @@ pub async fn show(
         parameters.into_iter().collect(),
         move |selection: Selection| {
             let current = state.current();
+            let (view, now) = (selection.of(&current.document), state.clock.now());
+            let findings = diagnosis::findings(&view, &state.instruments.facts(), now);
             let page = Page {
-                now: state.clock.now(),
+                now,
                 telemetry_path: Some(&state.telemetry_path),
                 api: &state.api,
-                view: &selection.of(&current.document),
-                findings: &current.findings,
+                view: &view,
+                findings: if view.is_whole() {
+                    &current.findings
+                } else {
+                    &findings
+                },
                 since: None,
                 query: &query,
             };

@@ -320,7 +320,7 @@ fn a_host_that_accepts_no_connection_costs_10_s_an_attempt() {
 #[test]
 fn a_proxy_that_refuses_or_does_not_work_is_reported_with_a_hint() {
     let api = Api::of(1);
-    let hint = "check HTTPS_PROXY, too";
+    let hint = "of HTTPS_PROXY: check that, too";
     let refusing = format!("http://{}", http::refusing_address());
     for (proxy, why) in [
         (proxy("403 Forbidden", None), "unsuccessful"),

@@ -86,7 +86,7 @@ const FAULTS: [Row; 33] = [
     (
         "not gzip, though it says so",
         |_| Reply::json(LIST).header("content-encoding", "gzip"),
-        "truncated",
+        "not_json",
     ),
     (
         "brotli, which was not asked for",
