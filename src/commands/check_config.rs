@@ -6,14 +6,10 @@ use crate::{
 };
 
 pub async fn check(options: &Options, is_online: bool) -> Result<(), RunError> {
-    let (config, web_config) = load(options, true)?;
+    let (config, _) = load(options, true)?;
     // This checks the certificates and the proxy.
     Client::new(&config.api, Instruments::new(None))?;
     print(&printable(&config.yaml))?;
-    let description = &web_config.description;
-    if !description.is_empty() {
-        print(&printable(&format!("# web.config_file: {description}\n")))?;
-    }
     if is_online {
         let mut found = Vec::new();
         let checked = online::check(&config, &mut found).await;

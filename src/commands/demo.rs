@@ -1,13 +1,7 @@
 //! `demo`: serves the data of the embedded demo API, whatever `api.*` says.
 
 use super::{RunError, serve, stdio::print};
-use crate::{
-    config::{Config, Options},
-    demo,
-    server::web_config::WebConfigFile,
-    state::SavedState,
-    support::clock::Clock,
-};
+use crate::{config::Options, demo, state::SavedState, support::clock::Clock};
 use anyhow::Context as _;
 use tokio::net::TcpListener;
 
@@ -31,27 +25,11 @@ pub fn state() -> SavedState {
     }
 }
 
-/// Prints the addresses of the demo.
-pub fn announce(config: &Config, web_file: &WebConfigFile, listeners: &[TcpListener]) {
-    let scheme = if web_file.tls.is_some() {
-        "https"
-    } else {
-        "http"
-    };
-    let mut addresses = Vec::new();
+/// Prints the address of the page. The demo serves even if stdout is closed.
+pub fn announce(listeners: &[TcpListener]) {
     for address in listeners.iter().flat_map(TcpListener::local_addr) {
-        let host = if address.ip().is_unspecified() {
-            format!("localhost:{}", address.port())
-        } else {
-            address.to_string()
-        };
-        addresses.push(format!("{scheme}://{host}/"));
+        let port = address.port();
+        let line = format!("The demo is served at http://localhost:{port}/ (Ctrl-C stops it)\n");
+        print(&line).ok();
     }
-    let addresses = addresses.join(", ");
-    // The demo serves even if stdout is closed.
-    let _ = print(&format!(
-        "The demo is served at {addresses} (Ctrl-C stops it)\n"
-    ));
-    let base_url = config.api.base_url();
-    tracing::info!(%base_url, "serving the demo API; it accepts any key");
 }

@@ -64,7 +64,7 @@ fn start(options: &Options, is_demo: bool) -> Result<(CancellationToken, JoinSet
     let listeners = listen::bind(&config.web.listen_addresses).context("web.listen_addresses")?;
     let client = Client::new(&config.api, Arc::clone(&instruments))?;
     if is_demo {
-        demo::announce(&config, &web_file, &listeners);
+        demo::announce(&listeners);
     }
 
     let (stop, mut tasks) = (CancellationToken::new(), JoinSet::new());
@@ -86,10 +86,6 @@ fn start(options: &Options, is_demo: bool) -> Result<(CancellationToken, JoinSet
             api_host(&config)
         },
     });
-    let description = &web_file.description;
-    if !description.is_empty() {
-        tracing::info!(description, "the web configuration is active");
-    }
     instruments.certificate_expires(web_file.expires);
     let server = Server::new(
         web::router(&state),

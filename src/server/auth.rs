@@ -16,14 +16,9 @@ use serde::Deserialize;
 use std::{
     collections::BTreeMap,
     net::{IpAddr, SocketAddr},
-    sync::{Arc, Mutex, Weak},
-    time::Duration,
+    sync::{Arc, Mutex, OnceLock, Weak},
 };
-use tokio::{sync, task::spawn_blocking, time::Instant};
-
-/// The shortest time between two log lines about refusals: a scraper with an outdated password
-/// would flood the log.
-const LOG_EVERY: Duration = Duration::from_secs(3600);
+use tokio::{sync, task::spawn_blocking};
 
 /// `basic_auth_users`. Without a user, every request is admitted.
 #[derive(Deserialize, Default)]
@@ -39,9 +34,9 @@ pub struct Users {
     /// A lock for each address, held by the request under verification, or the next.
     #[serde(skip)]
     turns: Mutex<BTreeMap<IpAddr, Weak<sync::Mutex<()>>>>,
-    /// The time of the last log line about a refusal.
+    /// Done by the first refusal: a scraper with an outdated password would flood the log.
     #[serde(skip)]
-    logged: Mutex<Option<Instant>>,
+    logged: OnceLock<()>,
 }
 
 /// A bcrypt hash of an accepted cost.
@@ -66,15 +61,6 @@ impl TryFrom<String> for PasswordHash {
 }
 
 impl Users {
-    pub fn is_empty(&self) -> bool {
-        self.hashes.is_empty()
-    }
-
-    /// Returns the names, for people.
-    pub fn names(&self) -> String {
-        self.hashes.keys().cloned().collect::<Vec<_>>().join(", ")
-    }
-
     /// Returns whether `headers`, which `client` sent, have the credentials of a user. A request
     /// waits for its turn for as long as its connection lasts.
     ///
@@ -115,8 +101,9 @@ impl Users {
         let is_right = matches!(verified.await, Ok(Ok(true))) && known.is_some();
         if is_right {
             lock(&self.verified).insert(user, both.as_ref().to_vec());
-        } else {
-            self.log_refusal(client);
+        } else if self.logged.set(()).is_ok() {
+            let client = client.ip().to_canonical();
+            tracing::warn!(%client, "wrong password; correct it there or in basic_auth_users");
         }
         is_right
     }
@@ -131,16 +118,6 @@ impl Users {
             turns.insert(address, Arc::downgrade(&turn));
             turn
         })
-    }
-
-    /// Logs a refusal, at most one an hour.
-    fn log_refusal(&self, client: SocketAddr) {
-        let mut logged = lock(&self.logged);
-        if logged.is_none_or(|last| last.elapsed() >= LOG_EVERY) {
-            *logged = Some(Instant::now());
-            let client = client.ip().to_canonical();
-            tracing::warn!(%client, "wrong password; correct it there or in basic_auth_users");
-        }
     }
 }
 
@@ -160,7 +137,10 @@ fn credentials(headers: &HeaderMap) -> Option<(String, String)> {
 mod tests {
     use super::*;
     use futures_util::future::join_all;
-    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::{
+        sync::atomic::{AtomicUsize, Ordering},
+        time::Duration,
+    };
     use tokio::time::timeout;
 
     const HERE: SocketAddr =

@@ -8,7 +8,6 @@ use axum::{
     BoxError,
     body::{Body, Bytes},
     extract::{ConnectInfo, Request},
-    http::{HeaderValue, header},
     response::Response,
 };
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
@@ -116,12 +115,7 @@ async fn respond(
     let (method, uri) = (head.method.clone(), head.uri.clone());
     let router = TowerToHyperService::new(server.router.clone());
     let request = Request::from_parts(head, Body::empty());
-    let mut response = router.call(request).await?;
-    if server.supervisor.is_full() {
-        // A client with many requests gives others a turn.
-        let close = HeaderValue::from_static("close");
-        response.headers_mut().insert(header::CONNECTION, close);
-    }
+    let response = router.call(request).await?;
     let status = response.status().as_u16();
     tracing::debug!(%method, path = uri.path(), status, "request");
     under_way.progressed();

@@ -73,7 +73,8 @@ impl Supervisor {
     /// Registers a connection, and evicts another one at capacity.
     pub fn open(&self, peer: SocketAddr) -> Arc<Connection> {
         let mut connections = lock(&self.connections);
-        if self.is_at_capacity(&mut connections) {
+        connections.retain(|one| !one.ended.is_cancelled());
+        if connections.len() as u64 >= self.max_connections {
             let mut counts = BTreeMap::<_, usize>::new();
             for one in connections.iter() {
                 *counts.entry(one.address()).or_default() += 1;
@@ -94,16 +95,6 @@ impl Supervisor {
         });
         connections.push(Arc::clone(&connection));
         connection
-    }
-
-    /// Returns whether a new client evicts another one.
-    pub fn is_full(&self) -> bool {
-        self.is_at_capacity(&mut lock(&self.connections))
-    }
-
-    fn is_at_capacity(&self, connections: &mut Vec<Arc<Connection>>) -> bool {
-        connections.retain(|one| !one.ended.is_cancelled());
-        connections.len() as u64 >= self.max_connections
     }
 }
 

@@ -27,7 +27,7 @@ pub struct Fixture {
     pub server: Server,
     /// The outcomes of changed web configuration files: the description of one that is active, or
     /// why it was refused.
-    pub changes: Arc<Mutex<Vec<Result<String, String>>>>,
+    pub changes: Arc<Mutex<Vec<Result<u32, String>>>>,
     folder: TempDir,
 }
 
@@ -52,7 +52,7 @@ impl Fixture {
         let seen = Arc::clone(&changes);
         let observe = move |event| {
             if let Event::FileChanged(outcome) = event {
-                let outcome = outcome.map(|file| file.description.clone());
+                let outcome = outcome.map(|file| burst(&file));
                 let outcome = outcome.map_err(|error| format!("{error:#}"));
                 seen.lock().unwrap().push(outcome);
             }
@@ -82,6 +82,13 @@ impl Fixture {
         let router = self.server.router.clone();
         router.oneshot(request).await.unwrap().status()
     }
+}
+
+/// Returns the burst of the file's rate limit; 0 for none.
+pub fn burst(file: &WebConfigFile) -> u32 {
+    file.rate_limit
+        .as_ref()
+        .map_or(0, |limit| limit.burst.get())
 }
 
 /// Creates a certificate authority for one test.

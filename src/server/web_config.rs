@@ -54,8 +54,6 @@ pub struct WebConfigFile {
     pub headers: HeaderMap,
     pub users: Users,
     pub rate_limit: Option<RateLimit>,
-    /// A summary for people, without secrets. Empty without a file.
-    pub description: String,
 }
 
 #[derive(Deserialize, Default)]
@@ -122,23 +120,8 @@ impl WebConfigFile {
             .into_iter()
             .filter_map(|(name, value)| Some((name, value.filter(|value| !value.is_empty())?)))
             .collect();
-        let section = sections.tls_server_config;
-        let mut description = vec![match &section {
-            Some(tls) => format!("TLS, {:?}", tls.client_auth_type),
-            None => "no TLS: served unencrypted".to_owned(),
-        }];
-        let users = sections.basic_auth_users;
-        if !users.is_empty() {
-            description.push(format!("basic authentication: {}", users.names()));
-        }
-        let rate_limit = sections.rate_limit;
-        if let Some(RateLimit {
-            interval, burst, ..
-        }) = &rate_limit
-        {
-            description.push(format!("a request every {interval:?}, bursts of {burst}"));
-        }
-        let tls = section.map(|section| tls::acceptor(&section, files));
+        let tls = sections.tls_server_config.as_ref();
+        let tls = tls.map(|section| tls::acceptor(section, files));
         let (tls, expires) = tls.transpose()?.unzip();
         Ok(Self {
             path: None,
@@ -152,9 +135,8 @@ impl WebConfigFile {
                      characters; correct it"
                 )
             })?,
-            users,
-            rate_limit,
-            description: description.join("; "),
+            users: sections.basic_auth_users,
+            rate_limit: sections.rate_limit,
         })
     }
 }
@@ -257,27 +239,5 @@ mod tests {
         let message = absent.err().unwrap().to_string();
         let named = "the web configuration file absent/web.yml: cannot read it: ";
         assert!(message.starts_with(named), "{message}");
-    }
-
-    #[test]
-    fn descriptions_show_no_secrets() {
-        let folder = tempfile::tempdir().unwrap();
-        prepared(folder.path());
-        for (name, description) in [
-            ("good-empty-sections", "no TLS: served unencrypted"),
-            ("good-client-sans", "TLS, RequireAndVerifyClientCert"),
-            (
-                "good-users-and-tls",
-                "TLS, NoClientCert; basic authentication: alice",
-            ),
-            (
-                "good-rate-limit",
-                "no TLS: served unencrypted; a request every 1s, bursts of 20",
-            ),
-        ] {
-            let file = folder.path().join(format!("{name}.yml"));
-            let described = WebConfigFile::load(Some(&file)).unwrap().description;
-            assert_eq!(described, description);
-        }
     }
 }

@@ -239,19 +239,6 @@ fn a_listing_without_names_is_pointed_out_before_the_start() {
 }
 
 #[test]
-fn the_web_configuration_is_described_where_there_is_one() {
-    let check = Setup::for_url("http://127.0.0.1:1").arguments(&["check-config"]);
-    let words = "\n# web.config_file: ";
-    let without = check.run();
-    assert_eq!(without.code, Some(0), "{}", without.stderr);
-    assert!(!without.stdout.contains(words), "{}", without.stdout);
-    let file = check.file("web.yml", "rate_limit: {interval: 1s, burst: 7}\n");
-    let with = check.set("web.config_file", &file).run().stdout;
-    let line = with.split(words).nth(1).unwrap_or_default();
-    assert!(line.contains("no TLS") && line.contains('7'), "{with}");
-}
-
-#[test]
 fn a_proxy_that_works_is_used() {
     let api = Api::start_tls(Certificate::Good);
     let proxy = proxy("200 OK", Some(api.address));
@@ -416,7 +403,7 @@ fn the_demo_prints_where_it_is_served() {
     let demo = Setup::new(&["demo"])
         .set("web.listen_addresses", "127.0.0.1:0")
         .start();
-    let url = format!("http://{}/ ", demo.address);
+    let url = format!("http://localhost:{}/ ", demo.address.port());
     demo.wait_for_line(&["The demo is served at ", &url]);
 }
 
