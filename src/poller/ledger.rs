@@ -181,7 +181,7 @@ impl Ledger {
         let repo = &known.kept.repository.name;
         log.defects(repo, &known.defects, &bad);
         if known.failure.take().is_some() {
-            log.recovered(repo);
+            log.good("languages can be read again", repo);
         }
         known.defects = bad;
         known.absent_completions = absent;
@@ -214,7 +214,9 @@ impl Ledger {
         let before = known.failure.as_ref();
         let told = before.and_then(|before| before.reason);
         if !is_outage && told != failure.reason {
-            log.failing(&known.kept.repository.name, &failure);
+            let Failure { what, hint, .. } = &failure;
+            let repo = &known.kept.repository.name;
+            log.bad("cannot read languages", format!("{repo}: {what}; {hint}"));
         }
         // The failures of an outage are not those of the repository.
         let reason = if is_outage { told } else { failure.reason };

@@ -1,6 +1,6 @@
 //! The log of a poll: one line for each kind of news.
 
-use crate::domain::{Defects, Failure, polling::PollOutcome, record::Record};
+use crate::domain::{Defects, polling::PollOutcome, record::Record};
 use std::collections::BTreeMap;
 
 /// The news of a poll: how often each message applies, and the first example.
@@ -21,32 +21,14 @@ impl PollLog {
         }
     }
 
-    /// Notes that reads of a repository's languages begin to fail.
-    pub fn failing(&mut self, repo: &str, Failure { what, hint, .. }: &Failure) {
-        let example = || format!("{repo}: {what}; {hint}");
-        note(&mut self.bad, "cannot read languages", example);
+    /// Notes trouble.
+    pub fn bad(&mut self, what: &'static str, example: String) {
+        note(&mut self.bad, what, example);
     }
 
-    /// Notes that the languages of a failing repository were read.
-    pub fn recovered(&mut self, repo: &str) {
-        note(&mut self.good, "languages can be read again", || {
-            repo.to_owned()
-        });
-    }
-
-    pub fn added(&mut self, repo: &str) {
-        note(&mut self.good, "repositories added", || repo.to_owned());
-    }
-
-    pub fn removed(&mut self, repo: &str) {
-        note(&mut self.good, "repositories removed", || repo.to_owned());
-    }
-
-    pub fn renamed(&mut self, before: &str, repo: &str) {
-        if before != repo {
-            let example = || format!("{before} to {repo}");
-            note(&mut self.good, "repositories renamed", example);
-        }
+    /// Notes a change, or the end of trouble.
+    pub fn good(&mut self, what: &'static str, example: &str) {
+        note(&mut self.good, what, example);
     }
 
     /// Notes that all completions of a repository have fallen to 0: the service has lost them.
@@ -56,7 +38,7 @@ impl PollLog {
         let has_none = now.iter().all(|record| completion(record) == Some(0.0));
         if had_some && has_none {
             let what = "all completions of the repository fell to 0";
-            note(&mut self.bad, what, || repo.to_owned());
+            self.bad(what, repo.to_owned());
         }
     }
 
@@ -66,11 +48,10 @@ impl PollLog {
             return;
         }
         if now.0.is_empty() {
-            let what = "the response no longer has bad entries";
-            note(&mut self.good, what, || of.to_owned());
+            self.good("the response no longer has bad entries", of);
         } else {
             let what = "the response has bad entries or fields; the rest is used";
-            note(&mut self.bad, what, || format!("{of}: {now}"));
+            self.bad(what, format!("{of}: {now}"));
         }
     }
 }
@@ -78,9 +59,9 @@ impl PollLog {
 fn note(
     news: &mut BTreeMap<&'static str, (usize, String)>,
     what: &'static str,
-    example: impl FnOnce() -> String,
+    example: impl Into<String>,
 ) {
-    let (count, _) = news.entry(what).or_insert_with(|| (0, example()));
+    let (count, _) = news.entry(what).or_insert_with(|| (0, example.into()));
     *count += 1;
 }
 

@@ -110,20 +110,19 @@ impl Ledger {
         let mut before = take(&mut self.polled);
         for (id, repository) in polled {
             let known = if let Some(known) = before.remove(&id) {
-                log.renamed(&known.kept.repository.name, &repository.name);
                 let kept = SavedRepository {
                     repository,
                     ..known.kept
                 };
                 Polled { kept, ..known }
             } else {
-                log.added(&repository.name);
+                log.good("repositories added", &repository.name);
                 Polled::new(repository)
             };
             self.polled.insert(id, known);
         }
         for (id, known) in before {
-            log.removed(&known.kept.repository.name);
+            log.good("repositories removed", &known.kept.repository.name);
             // The filters leave out what the API still lists: it has not left within a day.
             let is_listed = repositories.contains_key(&id);
             let left_at = now.saturating_sub(if is_listed { DAY } else { Duration::ZERO });

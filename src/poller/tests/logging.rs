@@ -201,7 +201,6 @@ async fn a_listing_logs_what_it_changed() {
         [
             "repositories added count=2 first=\"o/004\"",
             "repositories removed count=1 first=\"o/003\"",
-            "repositories renamed count=1 first=\"o/002 to o/new-name\"",
             "poll ended failed=0 left=0",
         ]
     );
