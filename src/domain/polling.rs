@@ -40,8 +40,12 @@ pub struct PollOutcome {
 impl PollOutcome {
     /// Returns the first reason why the poll did not read everything, or `None` if it did.
     pub fn failure(&self) -> Option<PollFailure> {
-        let unread = (self.unread() > 0).then_some(PollFailure::Repositories);
-        self.stop.as_ref().map(|stop| stop.reason).or(unread)
+        match &self.stop {
+            Some(stop) => Some(stop.reason),
+            // A signal has ended the poll.
+            None if !self.is_listed => Some(PollFailure::Listing),
+            None => (self.unread() > 0).then_some(PollFailure::Repositories),
+        }
     }
 
     /// Returns the failure that ended the poll or its listing early.
@@ -72,10 +76,13 @@ impl PollOutcome {
 
     /// Returns whether the poll read everything apart from a few repositories.
     pub fn is_well(&self) -> bool {
-        let unread = self.unread();
-        self.stop.is_none()
-            && !is_many(unread, self.read + unread)
-            && (unread == 0 || self.read > 0)
+        match self.failure() {
+            None => true,
+            Some(PollFailure::Repositories) => {
+                self.read > 0 && !is_many(self.unread(), self.read + self.unread())
+            }
+            Some(_) => false,
+        }
     }
 }
 

@@ -48,10 +48,7 @@ impl<A: Api> Poller<A> {
         let stop = select! {
             biased;
             ended = poll.run().instrument(span.clone()) => ended.err(),
-            () = interrupt => {
-                poll.is_interrupted = true;
-                Some(poll.interrupted())
-            }
+            () = interrupt => None,
         };
         let outcome = span.in_scope(|| poll.conclude(began, stop));
         self.ledger.poll_ended(began);
@@ -68,8 +65,6 @@ struct Poll<'a, A> {
     publications: Interval,
     /// The last failure of each repository that was requested and not read.
     failures: BTreeMap<RepositoryId, RequestFailure>,
-    /// True once a signal has ended the poll.
-    is_interrupted: bool,
 }
 
 impl<'a, A: Api> Poll<'a, A> {
@@ -82,7 +77,6 @@ impl<'a, A: Api> Poll<'a, A> {
             log: PollLog::default(),
             publications,
             failures: BTreeMap::new(),
-            is_interrupted: false,
         }
     }
 
@@ -96,16 +90,6 @@ impl<'a, A: Api> Poll<'a, A> {
             self.stop_for(Operation::ListRepositories, failure)?;
         }
         self.read(&session, listing_failure).await
-    }
-
-    /// Returns the reason to stop after a signal: the result says nothing of the repositories that
-    /// are left.
-    fn interrupted(&self) -> Stop {
-        let hint = "poll again, without ending it early";
-        Stop {
-            reason: PollFailure::Unavailable,
-            failure: Failure::new("the poll was stopped", hint, self.poller.clock.now()),
-        }
     }
 
     /// Records, counts and logs the outcome of the poll.
@@ -132,9 +116,9 @@ impl<'a, A: Api> Poll<'a, A> {
             let (ledger, log) = (&mut poller.ledger, &mut self.log);
             ledger.failed(id, failure.dated(now), is_outage, log);
         }
-        // A poll of a few chosen repositories has not read everything, and a signal fails no poll.
+        // A poll of a few chosen repositories has not read everything.
         let status = &mut poller.status;
-        if poller.only.is_empty() && !self.is_interrupted {
+        if poller.only.is_empty() {
             if outcome.is_success() {
                 status.last_success_at = Some(now);
             }
