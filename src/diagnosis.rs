@@ -101,7 +101,7 @@ pub fn findings(view: &View<'_>, facts: &Facts, now: Timestamp) -> Vec<Finding> 
         data::omitted_zeros(document),
         data::languages_gone(view),
         data::rate_limited(status),
-        polling::overrun(document, now),
+        polling::overrun(document),
         certificate(facts, now),
     ]
     .into_iter()

@@ -83,7 +83,7 @@ problem_kinds! {
     LanguagesGone: "languages_gone", None,
         "languages left within a day, although their repositories are still listed";
     PollsOverrun: "polls_overrun", None,
-        "the last poll, or the one under way, took longer than `poll.interval`";
+        "the last poll took longer than `poll.interval`";
     RateLimited: "rate_limited", None,
         "the API limits the rate of requests, and thereby slowed the last poll";
     TargetUnused: "target_unused", Some("TranslationTargetUnused"),

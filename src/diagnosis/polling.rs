@@ -83,34 +83,17 @@ pub fn progress(document: &Document) -> &'static str {
 }
 
 /// Returns a finding if the last poll took longer than the interval.
-pub(super) fn overrun(document: &Document, now: Timestamp) -> Option<Finding> {
-    let (status, interval) = (&document.status, document.settings.interval);
-    let running = status
-        .running
-        .as_ref()
-        .map(|poll| (poll, now.since(poll.since)));
-    let running = running.filter(|(_, took)| *took > interval);
+pub(super) fn overrun(document: &Document) -> Option<Finding> {
+    let interval = document.settings.interval;
     // An outage is no reason to poll more slowly.
-    let last = status.last.as_ref()?;
-    let ended = (!last.is_outage()).then_some((last, last.duration));
-    let (last, took) = running.or(ended)?;
-    if took <= interval {
+    let last = document.last_poll().filter(|last| !last.is_outage())?;
+    if last.duration <= interval {
         return None;
     }
     // Rounded up, so that no poll seems to have taken exactly an interval.
-    let took = humantime::format_duration(Duration::from_secs(took.as_secs() + 1));
+    let took = humantime::format_duration(Duration::from_secs(last.duration.as_secs() + 1));
     let interval = humantime::format_duration(interval);
-    let poll = if running.is_some() {
-        "The poll under way has taken"
-    } else {
-        "The last poll took"
-    };
-    let what = format!("{poll} {took}, longer than poll.interval ({interval})");
-    let is_well = last.failed == 0 && !last.is_limited;
-    let hint = if is_well {
-        "raise poll.interval, or api.requests_per_second if the API allows it"
-    } else {
-        "raise poll.interval, or ask the API's operators why it is slow"
-    };
+    let what = format!("The last poll took {took}, longer than poll.interval ({interval})");
+    let hint = "raise poll.interval, or api.requests_per_second if the API allows it";
     Some(Finding::new(ProblemKind::PollsOverrun, what, hint))
 }
