@@ -54,8 +54,6 @@ pub struct Queue {
     /// True once the first part has ended.
     is_second: bool,
     in_flight: usize,
-    /// The position of the next fetch at the back.
-    next_place: usize,
     /// The number of failures in a row in this part of the queue.
     row: u32,
     /// The time before which the row ends nothing.
@@ -89,7 +87,6 @@ impl Queue {
             fetches: fetches.collect(),
             is_second: false,
             in_flight: 0,
-            next_place: repositories.len(),
             row: if is_outage { LISTING } else { 0 },
             row_lasts_until: due,
             max_attempts,
@@ -148,11 +145,8 @@ impl Queue {
             self.max_attempts
         };
         if failure.is_momentary() && fetch.attempt < attempts {
-            let place = self.next_place;
-            self.next_place += 1;
             self.fetches.insert(Fetch {
                 due: Instant::now() + backoff(fetch.attempt),
-                place,
                 attempt: fetch.attempt + 1,
                 ..fetch
             });

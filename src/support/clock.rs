@@ -22,15 +22,9 @@ impl Timestamp {
         Self(millis)
     }
 
-    /// Parses a time in the format of RFC 3339. The last day of the year 9999, by which people mean
-    /// "never", is the latest time that jiff knows.
+    /// Parses a time in the format of RFC 3339.
     pub fn parse(text: &str) -> Option<Self> {
-        let time = text.parse::<jiff::Timestamp>().ok();
-        let never = || {
-            text.starts_with("9999-12-31")
-                .then_some(jiff::Timestamp::MAX)
-        };
-        Some(time.or_else(never)?.into())
+        Some(text.parse::<jiff::Timestamp>().ok()?.into())
     }
 
     pub const fn as_millis(self) -> i64 {
