@@ -33,7 +33,7 @@ pub use format::FormatError;
 
 use crate::{
     domain::{RepositoryId, record::SavedRepository},
-    support::{clock::Timestamp, hint::SetupError, replace::replace_by_way_of},
+    support::{clock::Timestamp, files::replace_by_way_of, hint::SetupError},
 };
 use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};

@@ -2,10 +2,10 @@
 
 pub mod clock;
 pub(crate) mod escape;
+pub(crate) mod files;
 pub(crate) mod glob;
 pub(crate) mod hint;
 pub(crate) mod humanize;
 pub(crate) mod lock;
 pub(crate) mod logging;
-pub(crate) mod replace;
 pub(crate) mod yaml;

@@ -4,7 +4,10 @@
 //! trusted without a restart. Connections use HTTP/1.1 only: over HTTP/2 all requests share one
 //! connection, and a dead connection would fail every retry.
 
-use crate::{config::ApiConfig, support::hint::SetupError};
+use crate::{
+    config::ApiConfig,
+    support::{files::read_file, hint::SetupError},
+};
 use reqwest::redirect::Policy;
 use rustls::{
     ClientConfig, RootCertStore,
@@ -61,7 +64,7 @@ pub fn check_ca_file(path: &Path) -> Result<(), SetupError> {
 fn trust(path: &Path, roots: &mut RootCertStore) -> Result<(), SetupError> {
     let before = roots.len();
     let mut read = || -> Result<(), Box<dyn Error>> {
-        for certificate in CertificateDer::pem_file_iter(path)? {
+        for certificate in CertificateDer::pem_slice_iter(&read_file(path)?) {
             roots.add(certificate?)?;
         }
         if roots.len() == before {

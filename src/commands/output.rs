@@ -12,8 +12,8 @@ use crate::{
     report::{self, Report, Since},
     support::{
         escape::printable,
+        files::{check_replace, is_same_file, replace_file},
         hint::SetupError,
-        replace::{check_replace, is_same_file, replace_file},
     },
 };
 use anyhow::Context as _;

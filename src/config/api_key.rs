@@ -2,12 +2,9 @@
 //! message shows it, even if a user pasted it in the place of a path.
 
 use super::ApiConfig;
-use crate::support::hint::SetupError;
+use crate::support::{files::read_file, hint::SetupError};
 use secrecy::SecretString;
-use std::{
-    fs, io,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 /// Reads the key as it is sent, without trailing line breaks.
 ///
@@ -24,21 +21,12 @@ pub fn read_key(api: &ApiConfig) -> Result<SecretString, SetupError> {
 /// Reads the key from a file.
 fn key_of(path: &Path) -> Result<SecretString, SetupError> {
     let what = "the API key file ";
-    let bytes = read(path).map_err(|error| {
+    let bytes = read_file(path).map_err(|error| {
         let hint = "give api.key_file the path of a file that exists and that this user can read";
         SetupError::new(format!("{what}cannot be read: {error}"), hint)
     })?;
     let hint = "write the API key, and nothing else, into the file";
     fit(&bytes).map_err(|problem| SetupError::new(what.to_owned() + problem, hint))
-}
-
-fn read(path: &Path) -> io::Result<Vec<u8>> {
-    if fs::metadata(path)?.is_file() {
-        fs::read(path)
-    } else {
-        // A pipe could make the exporter wait for ever.
-        Err(io::Error::other("it is not a regular file"))
-    }
 }
 
 /// Returns the key if it can be sent.

@@ -235,9 +235,14 @@ mod tests {
                         key, and versions that fit together";
             assert!(message.ends_with(hint), "{message}");
         }
-        let absent = WebConfigFile::load(Some(Path::new("absent/web.yml")));
-        let message = absent.err().unwrap().to_string();
-        let named = "the web configuration file absent/web.yml: cannot read it: ";
-        assert!(message.starts_with(named), "{message}");
+        for (path, why) in [
+            ("absent/web.yml", "No such file or directory"),
+            ("/dev/null", "it is not a regular file"),
+        ] {
+            let refused = WebConfigFile::load(Some(Path::new(path)));
+            let message = refused.err().unwrap().to_string();
+            let named = format!("the web configuration file {path}: cannot read it: {why}");
+            assert!(message.starts_with(&named), "{message}");
+        }
     }
 }

@@ -1,10 +1,11 @@
 //! The files that the web configuration file names, and a digest of all that was read.
 
+use crate::support::files::read_file;
 use anyhow::{anyhow, ensure};
 use ring::digest::{Context, SHA256};
 use rustls::pki_types::pem::PemObject;
 use std::{
-    fs, io,
+    io,
     path::{Path, PathBuf},
 };
 
@@ -28,7 +29,7 @@ impl Files {
     }
 
     pub fn read(&mut self, path: &Path) -> io::Result<Vec<u8>> {
-        let content = fs::read(path)?;
+        let content = read_file(path)?;
         self.read.update(&content);
         Ok(content)
     }

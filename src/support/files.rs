@@ -1,4 +1,4 @@
-//! Files that are replaced in one step.
+//! Files: reads that no pipe blocks, and replacement in one step.
 
 use rustix::fs::{AtFlags, CWD, StatxAttributes, StatxFlags, statx};
 use std::{
@@ -8,6 +8,15 @@ use std::{
     path::Path,
 };
 use tempfile::Builder;
+
+/// Reads a file. A pipe is an error: it could block for ever.
+pub fn read_file(path: &Path) -> io::Result<Vec<u8>> {
+    if fs::metadata(path)?.is_file() {
+        fs::read(path)
+    } else {
+        Err(io::Error::other("it is not a regular file"))
+    }
+}
 
 /// Replaces the file at `path` with the text that `write` writes: a reader sees the whole old text
 /// or the whole new one. Pipes and devices, such as `/dev/stdout`, are written to directly.
