@@ -309,12 +309,14 @@ impl Defect {
         }
     }
 
-    /// Returns whether the defect leaves a completion unknown.
-    pub fn costs_completion(self, operation: Operation) -> bool {
+    /// Returns whether the defect hides a repository, a language or a completion. An entry that
+    /// cannot be read may be anything, and the second one of a name or code may differ from the
+    /// first.
+    pub fn hides_data(self, operation: Operation) -> bool {
         match self {
-            Self::NotAnObject | Self::Id | Self::Code | Self::Completion => true,
             Self::Name => operation == Operation::ListRepositories,
-            _ => false,
+            Self::DuplicateId | Self::CreatedAt | Self::Private => false,
+            _ => true,
         }
     }
 }

@@ -151,7 +151,6 @@ pub struct Snapshot {
     /// Sorted by name.
     pub repositories: Vec<Shown>,
     pub filtered: usize,
-    pub unnamed: usize,
     pub unconfirmed: usize,
     pub defects: Defects,
     pub omitted_zeros: usize,
@@ -192,7 +191,6 @@ impl Snapshot {
             taken_at: self.taken_at,
             rows: rows.collect(),
             filtered: self.filtered,
-            unnamed: self.unnamed,
             unconfirmed: self.unconfirmed,
             defects: self.defects.clone(),
             omitted_zeros: self.omitted_zeros,
@@ -253,7 +251,6 @@ pub fn snapshot(repositories: Vec<Shown>) -> Snapshot {
         taken_at: NOW,
         repositories,
         filtered: 0,
-        unnamed: 0,
         unconfirmed: 0,
         defects: Defects::default(),
         omitted_zeros: 0,

@@ -134,7 +134,7 @@ pub fn decode_page(body: &[u8], omits_zeros: bool) -> Result<Page, RequestFailur
             (Defect::Private, entry.private.is_bad()),
             (Defect::CreatedAt, created_at.is_bad()),
             (Defect::Id, id.is_none()),
-            (Defect::Name, name.is_none()),
+            (Defect::Name, id.is_some() && name.is_none()),
         ] {
             if is_found {
                 let identity =

@@ -13,7 +13,7 @@ use crate::{
     config::{Config, Options, Text},
     diagnosis::{self, Finding, ProblemKind},
     domain::{
-        document::{Document, Row, Selection, View},
+        document::{Document, Selection, View},
         polling::PollOutcome,
         targets::Targets,
     },
@@ -193,14 +193,11 @@ fn check(results: &Results, signal: Option<&str>) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Fails if the poll did not read everything, or nothing that is readable.
+/// Fails if the poll did not read everything.
 pub fn check_read(document: &Document, findings: &[Finding]) -> anyhow::Result<()> {
     if !document.is_complete() {
         let worst = findings.first().map(Finding::line);
         bail!(worst.unwrap_or_else(|| "not every repository was read".to_owned()));
-    }
-    if let Some(nothing) = nothing_readable(document) {
-        bail!("{nothing}; report the bad entries in the log to the API's operators");
     }
     Ok(())
 }
@@ -214,19 +211,6 @@ fn judge(report: &Report<'_>) -> Result<(), RunError> {
         Some(true) => logging::print(&gate),
     }
     Ok(())
-}
-
-/// Returns the reason why an account gives no figure at all, although it is not empty.
-fn nothing_readable(document: &Document) -> Option<&'static str> {
-    let listed = document.rows.iter().flat_map(Row::translations);
-    let mut listed = listed.filter(|one| !one.is_missing).peekable();
-    if document.rows.is_empty() && document.unnamed + document.defects.unreadable() > 0 {
-        Some("no entry of the listing has a readable name")
-    } else if listed.peek().is_some() && listed.all(|one| one.completion.is_none()) {
-        Some("no language has a readable completion")
-    } else {
-        None
-    }
 }
 
 /// Returns a clause that names the globs of the command line without a match.

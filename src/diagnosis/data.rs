@@ -75,23 +75,16 @@ pub(super) fn failing(view: &View<'_>) -> Option<Finding> {
 }
 
 /// Returns the reason why no repository is shown, if none is.
-pub fn nothing_selected(shown: usize, filtered: usize, unnamed: usize) -> Option<Finding> {
+pub fn nothing_selected(shown: usize, filtered: usize) -> Option<Finding> {
     if shown > 0 {
         return None;
     }
-    let (what, hint) = match (filtered, unnamed) {
-        (0, 0) => (
-            "The account of this key has no repositories".to_owned(),
+    let (what, hint) = match filtered {
+        0 => (
+            "The account of this key has no repositories to show".to_owned(),
             "connect repositories to it, or use the key of another account",
         ),
-        (0, all) => (
-            format!(
-                "No entry in the listing has a readable name ({} in all)",
-                grouped(all)
-            ),
-            "report the bad entries in the log to the API's operators",
-        ),
-        (all, _) => (
+        all => (
             format!(
                 "The filters leave out every repository, {} in all",
                 grouped(all)
@@ -137,7 +130,7 @@ pub(super) fn shape(view: &View<'_>) -> Option<Finding> {
     }
     let of = |operation: Operation, defects: &Defects| {
         let kinds = defects.0.keys();
-        let grave = kinds.filter(|defect| defect.costs_completion(operation));
+        let grave = kinds.filter(|defect| defect.hides_data(operation));
         let labels = grave.map(|defect| format!("{} ({})", defect.label(), operation.label()));
         labels.collect::<Vec<_>>()
     };

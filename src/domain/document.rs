@@ -20,7 +20,8 @@ pub use verdict::Doubt;
 pub use view::{View, languages, translations};
 
 use super::{
-    Completion, Defects, Failure, Language, Repository, Settings, State, TranslationProblem,
+    Completion, Defects, Failure, Language, Operation, Repository, Settings, State,
+    TranslationProblem,
     polling::{PollOutcome, PollStatus},
     targets::{Target, TargetEntry},
 };
@@ -36,9 +37,6 @@ pub struct Document {
     pub rows: Vec<Row>,
     /// The number of listed repositories left out by the filters, or for a duplicate name.
     pub filtered: usize,
-    /// The number of ids without a readable name in the last complete listing. A repository that
-    /// had a name before keeps it.
-    pub unnamed: usize,
     /// The number of repositories missing from the last complete listing while their removal waits
     /// for the next listing to confirm it; otherwise 0.
     pub unconfirmed: usize,
@@ -229,6 +227,11 @@ impl Row {
         self.is_read().then(|| listed.count())
     }
 
+    /// Counts the entries of the last response that could not be used.
+    pub fn unreadable(&self) -> usize {
+        self.defects.unreadable(Operation::ListLanguages)
+    }
+
     /// Returns whether the languages of the repository are known, and shown.
     pub fn is_read(&self) -> bool {
         self.read_at.is_some() && self.state != State::Stale
@@ -260,6 +263,11 @@ impl Document {
     /// Returns the view of everything.
     pub fn whole(&self) -> View<'_> {
         View::new(self, None, Cow::Borrowed(&self.rows))
+    }
+
+    /// Counts the entries of the listing that could not be used.
+    pub fn unreadable(&self) -> usize {
+        self.defects.unreadable(Operation::ListRepositories)
     }
 
     /// Returns the outcome of the last poll that has ended.

@@ -1,6 +1,6 @@
 //! Decoded responses of the API: pages of the listing, lists of languages, and their defects.
 
-use super::{Completion, Defect, Language, Repository, RepositoryId};
+use super::{Completion, Defect, Language, Operation, Repository, RepositoryId};
 use std::{
     collections::{BTreeMap, HashSet, btree_map::Entry},
     fmt,
@@ -51,18 +51,13 @@ impl Defects {
         }
     }
 
-    /// Counts the entries that could not be used: those that could not be read may be anything, and
-    /// the second ones of a name or code may differ from the first.
-    pub fn unreadable(&self) -> usize {
-        let bad = [
-            Defect::NotAnObject,
-            Defect::Id,
-            Defect::Code,
-            Defect::DuplicateCode,
-            Defect::DuplicateName,
-        ];
-        let found = bad.iter().filter_map(|defect| self.0.get(defect));
-        found.map(|found| found.count).sum()
+    /// Counts the entries that could not be used.
+    pub fn unreadable(&self, operation: Operation) -> usize {
+        let hidden = self.0.iter().filter(|(defect, _)| {
+            // A language without a completion is known.
+            defect.hides_data(operation) && **defect != Defect::Completion
+        });
+        hidden.map(|(_, found)| found.count).sum()
     }
 
     /// Returns each defect as often as it was found.
@@ -129,11 +124,6 @@ impl Listing {
     /// Counts the listed repositories.
     pub fn count(&self) -> usize {
         self.repositories.len() + self.nameless.len()
-    }
-
-    /// Returns whether the listing contains the repository.
-    pub fn shows(&self, repository: &Repository) -> bool {
-        self.repositories.contains_key(&repository.id) || self.nameless.contains(&repository.id)
     }
 }
 

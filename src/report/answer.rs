@@ -61,9 +61,8 @@ pub fn scope(view: &View<'_>) -> String {
         ),
     ];
     if view.is_whole() {
-        let unreadable = document.unnamed + document.defects.unreadable();
         left_out.push((document.filtered, "filtered", None));
-        left_out.push((unreadable, "unreadable", None));
+        left_out.push((document.unreadable(), "unreadable", None));
     }
     let languages = counted(codes.len(), "language", "languages");
     let read = view.rows.len() - view.unread();

@@ -229,16 +229,6 @@ fn bad_entries_and_a_refused_repository_are_reported_before_the_start() {
 }
 
 #[test]
-fn a_listing_without_names_is_pointed_out_before_the_start() {
-    let api = Api::of(1);
-    api.fault(Target::Listing, Reply::json("[{\"id\": 1}]"));
-    let check = Setup::for_api(&api).arguments(&["check-config", "--online"]);
-    let output = check.run();
-    let words = "No entry in the listing has a readable name (1 in all)";
-    assert!(output.stdout.contains(words), "{}", output.stdout);
-}
-
-#[test]
 fn a_proxy_that_works_is_used() {
     let api = Api::start_tls(Certificate::Good);
     let proxy = proxy("200 OK", Some(api.address));

@@ -68,17 +68,9 @@ pub fn each_kind() -> Vec<Case> {
             ProblemKind::NoRepositories,
             Known::with(|known| known.snapshot.repositories.clear()),
             &[
-                "The account of this key has no repositories; connect repositories to it, or use \
-                 the key of another account",
+                "The account of this key has no repositories to show; connect repositories to it, \
+                 or use the key of another account",
             ],
-        ),
-        (
-            ProblemKind::NoRepositories,
-            Known::with(|known| {
-                known.snapshot.repositories.clear();
-                known.snapshot.unnamed = 3;
-            }),
-            &["No entry in the listing has a readable name"],
         ),
         (
             ProblemKind::NoRepositories,

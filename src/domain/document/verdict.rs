@@ -1,7 +1,7 @@
 //! The verdict: the readiness of a view as a whole. Gate, headline, `languages`, badge and the CI
 //! action read it here.
 
-use super::{Readiness, View};
+use super::{Readiness, Row, View};
 use crate::support::humanize::{counted, repositories};
 use std::fmt;
 
@@ -83,9 +83,8 @@ impl View<'_> {
     /// Counts the entries of the listing and of the chosen repositories that could not be read, and
     /// may be chosen too.
     fn unreadable(&self) -> usize {
-        let of_listing = self.document.unnamed + self.document.defects.unreadable();
-        let of_rows = self.rows.iter().map(|row| row.defects.unreadable());
-        of_listing + of_rows.sum::<usize>()
+        let of_rows = self.rows.iter().map(Row::unreadable);
+        self.document.unreadable() + of_rows.sum::<usize>()
     }
 }
 

@@ -42,7 +42,7 @@ impl<'a> Grid<'a> {
             .flat_map(|(row, _)| row.known.iter().map(Translation::code));
         let languages = codes.collect();
         let is_done = |(row, totals): &(&Row, Totals)| {
-            let is_whole = row.is_read() && row.defects.unreadable() == 0;
+            let is_whole = row.is_read() && row.unreadable() == 0;
             is_whole && totals.unready() == 0 && totals.counted > 0
         };
         let (done, mut rows): (Vec<_>, Vec<_>) = found.into_iter().partition(is_done);
