@@ -23,7 +23,7 @@ pub use save::Saver;
 use crate::{
     api::Api,
     domain::{
-        Settings,
+        Listing, Settings,
         document::Document,
         polling::{PollOutcome, PollStatus},
         record::SavedRepository,
@@ -95,8 +95,8 @@ impl<A: Api> Poller<A> {
         };
         let mut ledger = Ledger::restore(state);
         // The process that saved the state may have had other filters.
-        let (restored, log) = (ledger.repositories(), &mut PollLog::default());
-        ledger.select(&restored, &settings.filter, now, log);
+        let (nothing_new, log) = (Listing::default(), &mut PollLog::default());
+        ledger.apply(nothing_new, false, &settings.filter, now, log);
         let document = ledger.judge(&settings, status.clone(), now, None);
         let poller = Self {
             api: Arc::new(api),

@@ -56,8 +56,6 @@ pub struct Ledger {
     /// The repositories that the last complete listing lacked, if they are more than half: the
     /// next listing must confirm them.
     missed: BTreeSet<RepositoryId>,
-    /// The number of ids without a readable name in the last complete listing.
-    unnamed: usize,
     /// The defects of the last complete listing.
     defects: Defects,
     /// The repositories that left. One that comes back continues its records.
@@ -250,7 +248,6 @@ impl Ledger {
             taken_at: now,
             rows,
             filtered: self.filtered,
-            unnamed: self.unnamed,
             unconfirmed: self.missed.len(),
             defects: self.defects.clone(),
             omitted_zeros: if self.has_zeros { 0 } else { absent.sum() },

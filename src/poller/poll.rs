@@ -9,7 +9,7 @@ use super::{
 use crate::{
     api::{Api, CURSOR_HINT, RequestFailure, Session},
     domain::{
-        Defect, Failure, LanguageList, Listing, Next, Operation, Page, PollFailure, Reason,
+        Defects, Failure, LanguageList, Listing, Next, Operation, Page, PollFailure, Reason,
         RepositoryId, Settings, Stop, polling::PollOutcome,
     },
     support::humanize::repositories,
@@ -155,21 +155,11 @@ impl<'a, A: Api> Poll<'a, A> {
     async fn list(&mut self, session: &A::Session) -> Result<(), RequestFailure> {
         let mut listing = Listing::default();
         let end = self.read_pages(session, &mut listing).await;
-        let operation = Operation::ListRepositories;
-        for (defect, found) in &listing.bad.0 {
-            self.count_defects(operation, *defect, found.count);
-        }
         let poller = &mut *self.poller;
-        let (ledger, settings) = (&mut poller.ledger, &self.settings);
+        let (filter, log) = (&self.settings.filter, &mut self.log);
         let now = poller.clock.now();
-        let (filter, log) = (&settings.filter, &mut self.log);
-        if end.is_ok() {
-            let duplicates = ledger.apply_complete(listing, filter, now, log);
-            self.count_defects(operation, Defect::DuplicateName, duplicates);
-        } else {
-            let most = settings.max_repositories;
-            ledger.apply_incomplete(listing, most, filter, now, log);
-        }
+        let bad = (poller.ledger).apply(listing, end.is_ok(), filter, now, log);
+        self.count_defects(Operation::ListRepositories, &bad);
         take(&mut self.log).end();
         self.poller.save();
         end
@@ -313,9 +303,7 @@ impl<'a, A: Api> Poll<'a, A> {
         let result = result.and_then(|list| self.admit(id, list));
         match result {
             Ok(list) => {
-                for (defect, found) in &list.bad.0 {
-                    self.count_defects(Operation::ListLanguages, *defect, found.count);
-                }
+                self.count_defects(Operation::ListLanguages, &list.bad);
                 self.failures.remove(&id);
                 let poller = &mut *self.poller;
                 poller.progress.send_modify(|poll| poll.read += 1);
@@ -405,8 +393,10 @@ impl<'a, A: Api> Poll<'a, A> {
         RequestFailure::new(reason, what).hint(hint)
     }
 
-    fn count_defects(&self, operation: Operation, defect: Defect, count: usize) {
-        let entries = self.poller.instruments.invalid_entries(operation, defect);
-        entries.inc_by(count as u64);
+    fn count_defects(&self, operation: Operation, bad: &Defects) {
+        for (defect, found) in &bad.0 {
+            let entries = self.poller.instruments.invalid_entries(operation, *defect);
+            entries.inc_by(found.count as u64);
+        }
     }
 }

@@ -2,7 +2,9 @@
 
 use super::{super::log::PollLog, Ledger, Polled};
 use crate::{
-    domain::{Defect, Listing, Repository, RepositoryId, filter::Filter, record::SavedRepository},
+    domain::{
+        Defect, Defects, Listing, Repository, RepositoryId, filter::Filter, record::SavedRepository,
+    },
     support::clock::{DAY, Timestamp},
 };
 use std::{
@@ -13,91 +15,65 @@ use std::{
 };
 
 impl Ledger {
-    /// Applies a complete listing: removes the repositories that it lacks. If it lacks more than
-    /// half of them, it removes only those that the previous complete listing lacked too, and a new
-    /// repository with the name of one that stays waits as well. Returns the number of repositories
-    /// that are left out because another one has the same name.
-    pub fn apply_complete(
+    /// Applies a listing, and returns its defects.
+    ///
+    /// A complete listing removes the repositories that it lacks. If it lacks more than half of
+    /// them, it removes only those that the previous complete listing lacked too. An incomplete one
+    /// adds repositories and changes no known one.
+    ///
+    /// A new repository with the name of one that stays waits as well, because the known one may
+    /// have been renamed or removed.
+    pub fn apply(
         &mut self,
         listing: Listing,
+        is_complete: bool,
         filter: &Filter,
         now: Timestamp,
         log: &mut PollLog,
-    ) -> usize {
-        let known = self.polled.values().map(|known| &known.kept.repository);
-        let missing = known.filter(|repository| !listing.shows(repository));
-        let missing: BTreeSet<_> = missing.map(|repository| repository.id).collect();
-        let missed_before = take(&mut self.missed);
-        if missing.len() * 2 > self.polled.len() {
-            self.missed = missing.difference(&missed_before).copied().collect();
-        }
+    ) -> Defects {
         let Listing {
             mut repositories,
             nameless,
             mut bad,
-            ..
         } = listing;
-        let polled = &self.polled;
-        let stay = self.missed.iter().filter_map(|id| polled.get(id));
-        let stay: BTreeSet<_> = stay.map(|known| &known.kept.repository.name).collect();
-        repositories.retain(|id, new| polled.contains_key(id) || !stay.contains(&new.name));
-        for (id, known) in &self.polled {
-            if nameless.contains(id) || self.missed.contains(id) {
-                let repository = || Arc::clone(&known.kept.repository);
-                repositories.entry(*id).or_insert_with(repository);
+        if is_complete {
+            let known = self.polled.keys().copied();
+            let missing: BTreeSet<_> = known
+                .filter(|id| !repositories.contains_key(id) && !nameless.contains(id))
+                .collect();
+            let missed_before = take(&mut self.missed);
+            if missing.len() * 2 > self.polled.len() {
+                self.missed = missing.difference(&missed_before).copied().collect();
             }
+            self.gone.retain(|_, kept| {
+                let is_kept = kept.records().iter().any(|record| record.is_kept(now));
+                self.translations -= if is_kept { 0 } else { kept.records().len() };
+                is_kept
+            });
+            self.has_data = true;
+            self.filtered = 0;
         }
-        self.has_data = true;
-        self.unnamed = nameless.len();
-        self.filtered = 0;
-        self.gone.retain(|_, kept| {
-            let is_kept = kept.records().iter().any(|record| record.is_kept(now));
-            self.translations -= if is_kept { 0 } else { kept.records().len() };
-            is_kept
-        });
-        let duplicates = self.select(&repositories, filter, now, log);
-        for repository in &duplicates {
-            bad.add_duplicate(Defect::DuplicateName, repository);
+        let stays = |id| !is_complete || nameless.contains(&id) || self.missed.contains(&id);
+        let polled = self.polled.iter().filter(|(id, _)| stays(**id));
+        let stay: BTreeMap<_, _> = polled
+            .map(|(id, known)| (*id, Arc::clone(&known.kept.repository)))
+            .collect();
+        let names: BTreeSet<_> = stay.values().map(|one| &one.name).collect();
+        repositories.retain(|id, new| self.polled.contains_key(id) || !names.contains(&new.name));
+        repositories.extend(stay);
+        for repository in self.select(&repositories, filter, now, log) {
+            bad.add_duplicate(Defect::DuplicateName, &repository);
         }
-        log.defects("the listing", &self.defects, &bad);
-        self.defects = bad;
-        duplicates.len()
-    }
-
-    /// Adds the new repositories of a listing that broke off, and changes no known repository.
-    ///
-    /// A new repository with the name of a known one waits for a complete listing, because the
-    /// known one may have been renamed or removed. Repositories beyond `max_repositories` wait
-    /// too: broken listings that show different repositories each time could otherwise fill the
-    /// memory.
-    pub fn apply_incomplete(
-        &mut self,
-        listing: Listing,
-        max_repositories: usize,
-        filter: &Filter,
-        now: Timestamp,
-        log: &mut PollLog,
-    ) {
-        let mut repositories = self.repositories();
-        let names: BTreeSet<_> = repositories.values().map(|one| one.name.clone()).collect();
-        for (id, repository) in listing.repositories {
-            if repositories.len() < max_repositories && !names.contains(&repository.name) {
-                repositories.entry(id).or_insert(repository);
-            }
+        if is_complete {
+            log.defects("the listing", &self.defects, &bad);
+            self.defects = bad.clone();
         }
-        self.select(&repositories, filter, now, log);
-    }
-
-    /// Returns the polled repositories.
-    pub fn repositories(&self) -> BTreeMap<RepositoryId, Arc<Repository>> {
-        let polled = self.polled.iter();
-        let polled = polled.map(|(id, known)| (*id, Arc::clone(&known.kept.repository)));
-        polled.collect()
+        bad
     }
 
     /// Polls the repositories that pass the filters, and keeps the records of those that leave.
     /// Returns the repositories that are left out because another one has the same name.
-    pub fn select(
+    fn select(
         &mut self,
         repositories: &BTreeMap<RepositoryId, Arc<Repository>>,
         filter: &Filter,

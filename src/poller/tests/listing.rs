@@ -2,9 +2,8 @@
 
 use super::*;
 use crate::{
-    domain::{Defects, LanguageList, Listing, RepositoryId},
+    domain::{Defects, LanguageList, RepositoryId},
     poller::log::PollLog,
-    testing,
 };
 
 #[tokio::test(start_paused = true)]
@@ -85,20 +84,6 @@ async fn a_listing_that_changes_between_its_pages_loses_no_lasting_repository() 
 }
 
 #[tokio::test(start_paused = true)]
-async fn incomplete_listings_never_add_more_than_max_repositories() {
-    let mut bench = Bench::new();
-    bench.change(|api| api.listing_breaks = true);
-    for poll in 0..4_u64 {
-        bench.change(|api| {
-            let ids = poll * 400 + 1..=poll * 400 + 400;
-            api.pages = vec![ids.map(|id| (id, &*format!("o/{id}").leak())).collect()];
-        });
-        bench.poll().await;
-    }
-    assert_eq!(bench.poller.document().rows.len(), 1000);
-}
-
-#[tokio::test(start_paused = true)]
 async fn an_absence_of_less_than_thirty_days_keeps_the_clock() {
     for (days, is_kept) in [(29, true), (31, false)] {
         let mut bench = Bench::new();
@@ -159,21 +144,6 @@ async fn the_first_entry_of_an_id_counts_on_any_page() {
     });
     assert!(bench.poll().await.is_success());
     assert_eq!(bench.names(), ["o/b", "o/c", "o/first"]);
-}
-
-#[tokio::test(start_paused = true)]
-async fn an_entry_without_a_name_hides_no_name_of_the_same_id() {
-    let mut bench = Bench::new();
-    bench.poll().await;
-    let id = RepositoryId::new(1).unwrap();
-    let mut listing = Listing::default();
-    listing.add(testing::repository(1, "o/new"));
-    listing.nameless.insert(id);
-    let settings = Arc::clone(&bench.poller.settings);
-    let ledger = &mut bench.poller.ledger;
-    ledger.apply_complete(listing, &settings.filter, START, &mut PollLog::default());
-    let names = ledger.repositories();
-    assert_eq!(&*names[&id].name, "o/new");
 }
 
 /// Names the languages that left listed repositories.
