@@ -219,9 +219,9 @@ labels! {
     State {
         /// This process has not read them yet. Data of an earlier process may be shown.
         Pending = "pending",
-        /// The last read succeeded.
+        /// The last poll, or the one under way, has read them.
         Fresh = "fresh",
-        /// The last read failed; the data of an earlier read are still shown.
+        /// The last poll has not read them; the data of an earlier read are still shown.
         Failing = "failing",
         /// The data are too old to be shown; their problems stay for a day.
         Stale = "stale",
@@ -245,13 +245,10 @@ labels! {
 labels! {
     /// The reason why problems of a translation are unknown.
     NotJudged {
-        SuspectScale = "suspect_scale",
         /// The data are older than a day and than three intervals.
         OldData = "old_data",
-        /// No completion is reported: only its date can be judged.
-        NoCompletion = "no_completion",
-        /// The completion is below 0 or above the scale: only its date can be judged.
-        OutOfScale = "out_of_scale",
+        /// The completion is not known: at most the date can be judged.
+        Unknown = "unknown",
         /// The history is too short to tell a stall or a risk.
         TooEarly = "too_early",
     }
@@ -261,10 +258,8 @@ impl NotJudged {
     /// Returns the reason in words for people.
     pub fn words(self) -> &'static str {
         match self {
-            Self::SuspectScale => "the completion scale is suspect",
             Self::OldData => "the data are too old",
-            Self::NoCompletion => "no completion is reported",
-            Self::OutOfScale => "the completion is outside the scale",
+            Self::Unknown => "the completion is not known",
             Self::TooEarly => "the pace is not known yet",
         }
     }

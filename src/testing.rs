@@ -178,14 +178,7 @@ impl Snapshot {
         let rows = self.repositories.iter().map(|shown| {
             let (state, languages, failure) = parts(shown);
             let trouble = (failure, shown.defects.clone());
-            let is_current = state == State::Fresh;
-            judge.row(
-                &shown.repository,
-                state,
-                languages.as_deref(),
-                is_current,
-                trouble,
-            )
+            judge.row(&shown.repository, state, languages.as_deref(), trouble)
         });
         Document {
             taken_at: self.taken_at,

@@ -16,7 +16,6 @@ pub use super::NotJudged;
 pub use judge::{ESTIMATE_NEEDS, Judge};
 pub use selection::Selection;
 pub use totals::Totals;
-pub use verdict::Doubt;
 pub use view::{View, languages, translations};
 
 use super::{
@@ -59,8 +58,6 @@ pub struct Row {
     pub state: State,
     /// The time at which its languages were last read in full; `None` if they never were.
     pub read_at: Option<Timestamp>,
-    /// True if the last poll, or the one under way, has read them.
-    pub is_current: bool,
     /// The failure of the last read, if it failed.
     pub failure: Option<Failure>,
     /// The defects of the last response.
@@ -225,6 +222,11 @@ impl Row {
     pub fn listed(&self) -> Option<usize> {
         let listed = self.translations().iter().filter(|one| !one.is_missing);
         self.is_read().then(|| listed.count())
+    }
+
+    /// Returns whether the last poll, or the one under way, has read the languages.
+    pub fn is_current(&self) -> bool {
+        self.state == State::Fresh
     }
 
     /// Counts the entries of the last response that could not be used.

@@ -259,21 +259,18 @@ impl Ledger {
     }
 
     fn row(&self, known: &Polled, judge: &Judge<'_>, stale_after: Duration, now: Timestamp) -> Row {
-        let failure = known.failure.clone();
         let languages = known.kept.languages.as_deref();
-        // A poll may take longer than data become stale.
-        let is_of_last_poll = known.read_at.is_some_and(|at| Some(at) >= self.last_poll);
-        let state = match (known.age(now), &failure) {
+        let has_failed = known.failure.is_some();
+        let state = match (languages, known.read_at) {
+            // A poll may take longer than data become stale.
+            (_, Some(at)) if Some(at) >= self.last_poll && !has_failed => State::Fresh,
             (None, _) => State::Pending,
-            (Some(age), _) if age > stale_after && !is_of_last_poll => State::Stale,
-            (Some(_), Some(_)) => State::Failing,
-            (Some(_), None) if known.read_at.is_none() => State::Pending,
-            (Some(_), None) => State::Fresh,
+            (Some(languages), _) if now.since(languages.read_at) > stale_after => State::Stale,
+            (Some(_), None) if !has_failed => State::Pending,
+            (Some(_), _) => State::Failing,
         };
-        let is_current = is_of_last_poll && failure.is_none();
-        let repository = &known.kept.repository;
-        let trouble = (failure, known.defects.clone());
-        judge.row(repository, state, languages, is_current, trouble)
+        let trouble = (known.failure.clone(), known.defects.clone());
+        judge.row(&known.kept.repository, state, languages, trouble)
     }
 
     /// Returns the translations that left within a day, with their repositories or alone. A
@@ -317,10 +314,5 @@ impl Polled {
             defects: Defects::default(),
             absent_completions: 0,
         }
-    }
-
-    fn age(&self, now: Timestamp) -> Option<Duration> {
-        let languages = self.kept.languages.as_ref()?;
-        Some(now.since(languages.read_at))
     }
 }

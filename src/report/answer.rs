@@ -39,9 +39,8 @@ pub fn answer(view: &View<'_>, findings: &[Finding]) -> (String, Option<Severity
         _ => ready(totals),
     };
     let overdue = (overdue > 0).then(|| format!("{} overdue", grouped(overdue)));
-    let doubts = view.doubts().into_iter().map(|doubt| doubt.to_string());
     let left = named(&left).map(|left| format!("{left} was not ready and left within a day"));
-    let clauses = once(ready).chain(overdue).chain(doubts).chain(left);
+    let clauses = once(ready).chain(overdue).chain(view.doubts()).chain(left);
     let clauses: Vec<_> = clauses.collect();
     (format!("{verdict}: {}", clauses.join(", ")), news)
 }
@@ -73,7 +72,7 @@ pub fn scope(view: &View<'_>) -> String {
     let outdated = view
         .rows
         .iter()
-        .filter(|row| row.is_read() && !row.is_current);
+        .filter(|row| row.is_read() && !row.is_current());
     if view.outdated() < view.rows.len() {
         scope.extend(named(outdated.map(Row::name)).map(|names| format!("Read earlier: {names}.")));
     }

@@ -1,16 +1,12 @@
 //! The languages that a release can ship, one code per line.
 
 use super::{Report, cell};
-use crate::domain::document::{Doubt, languages as totals};
+use crate::domain::document::languages as totals;
 
 /// Lists the codes whose translations are all ready; resting ones do not count. The list is empty
 /// while a repository or an entry is not read or not listed, because it may have any language.
 pub fn languages(report: &Report<'_>) -> String {
-    let doubts = report.view.doubts();
-    if doubts
-        .iter()
-        .any(|doubt| !matches!(doubt, Doubt::Missing(_) | Doubt::NotKnown(_)))
-    {
+    if !report.view.unseen().is_empty() {
         return String::new();
     }
     let languages = totals(&*report.view.rows).into_iter();

@@ -93,8 +93,8 @@ COMPLETION       READY    REPOSITORY
 Not ready to ship: 2 of 6 translations ready, 1 translation without a known
   completion.
 As of 2023-11-14 22:13 UTC. 80% translated on average. 3 repositories, 3
-  languages. 1 not judged: no completion is reported. 3 not judged: the pace is
-  not known yet.
+  languages. 1 not judged: the completion is not known. 3 not judged: the pace
+  is not known yet.
 ";
     assert_eq!(shown(repositories, 80), expected);
 }
@@ -250,7 +250,7 @@ COMPLETION       READY    REPOSITORY
 Not known: ? of 1 translations ready, 1 translation without a known
   completion.
 As of 2023-11-14 22:13 UTC. ? translated on average. 2 repositories, 1
-  language. 1 not judged: no completion is reported.
+  language. 1 not judged: the completion is not known.
 ";
     let repositories = vec![
         read(1, "acme/empty", &[]),
@@ -331,7 +331,7 @@ fn markdown_answers_first_and_lists_the_furthest_behind_first() {
 1 translation without a known completion.**
 
 As of 2023-11-14 22:13 UTC. 66% translated on average. 2 repositories, 3 languages. \
-Not counted: 1 not read (acme/gone). 1 not judged: no completion is reported. \
+Not counted: 1 not read (acme/gone). 1 not judged: the completion is not known. \
 2 not judged: the pace is not known yet.
 
 **Could not be read:**
@@ -422,7 +422,7 @@ fn a_badge_is_green_only_if_everything_was_read_and_is_ready() {
     // A suspect scale has no mean of resting translations.
     let suspect = gate(&resting_and(&[("de", Some(0.5))], 0.5));
     let expected =
-        "Not known: ? of 1 translations ready, 1 paused, the completions do not fit their scale";
+        "Not known: ? of 1 translations ready, 1 paused, 1 translation without a known completion";
     assert!(suspect.ends_with(expected), "{suspect}");
 }
 

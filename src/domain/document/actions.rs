@@ -1,10 +1,7 @@
 //! The translations to act on first, and the changes since an earlier time.
 
 use super::{Readiness, Row, Translation, View, furthest_first};
-use crate::{
-    domain::{NotJudged, TranslationProblem},
-    support::clock::Timestamp,
-};
+use crate::{domain::TranslationProblem, support::clock::Timestamp};
 
 impl View<'_> {
     /// Returns the translations with a problem of these kinds, or without kinds all unready ones:
@@ -34,18 +31,10 @@ impl Translation {
         let was_ready = earlier.map(|ratio| ratio >= self.target().ratio);
         let is_due = self.target().due.is_some_and(|due| due >= at);
         match self.readiness {
-            Readiness::Ready => (was_ready == Some(false)).then_some("ready"),
-            Readiness::Behind | Readiness::Unknown
-                if is_due && self.has(TranslationProblem::Overdue) =>
-            {
-                Some("overdue")
-            }
-            // A language that is missing became unlisted.
-            Readiness::Behind | Readiness::Unknown => (was_ready == Some(true)
-                && !self.is_missing
-                && self.not_judged != Some(NotJudged::SuspectScale))
-            .then_some("unready"),
-            Readiness::Resting => None,
+            Readiness::Ready if was_ready == Some(false) => Some("ready"),
+            _ if is_due && self.has(TranslationProblem::Overdue) => Some("overdue"),
+            Readiness::Behind if was_ready == Some(true) => Some("unready"),
+            _ => None,
         }
     }
 }

@@ -61,13 +61,12 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// Judges a repository whose `languages` were read by the last poll if it `is_current`.
+    /// Judges a repository with its `languages`, if they were ever read.
     pub fn row(
         &self,
         repository: &Arc<Repository>,
         state: State,
         languages: Option<&Languages>,
-        is_current: bool,
         (failure, defects): (Option<Failure>, Defects),
     ) -> Row {
         let name = &*repository.name;
@@ -79,7 +78,6 @@ impl<'a> Judge<'a> {
             repository: Arc::clone(repository),
             state,
             read_at: languages.map(|languages| languages.read_at),
-            is_current,
             failure,
             defects,
             known: match before {
@@ -167,7 +165,7 @@ impl<'a> Judge<'a> {
             return translation;
         }
         if self.is_scale_suspect {
-            translation.not_judged = Some(NotJudged::SuspectScale);
+            translation.not_judged = Some(NotJudged::Unknown);
         } else if now.since(read_at) > DAY.max(self.settings.interval * 3) {
             translation.not_judged = Some(NotJudged::OldData);
         } else {
@@ -237,11 +235,10 @@ impl<'a> Judge<'a> {
         let stalled_after = self.now.saturating_sub(self.stalled_after(target));
         let may_stall = !record.was_known_before(stalled_after);
         let may_be_late = self.near(target).is_some() && expected_at.is_none();
-        match (one.completion, one.ratio) {
+        match one.ratio {
             _ if !one.problems.is_empty() => None,
-            (None, _) => Some(NotJudged::NoCompletion),
-            (Some(_), None) => Some(NotJudged::OutOfScale),
-            (Some(_), Some(_)) => (may_stall || may_be_late).then_some(NotJudged::TooEarly),
+            None => Some(NotJudged::Unknown),
+            Some(_) => (may_stall || may_be_late).then_some(NotJudged::TooEarly),
         }
     }
 

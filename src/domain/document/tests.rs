@@ -179,10 +179,10 @@ fn a_suspect_scale_is_not_judged() {
     assert!(document.is_scale_suspect);
     let one = only(&document);
     assert_eq!(one.readiness, Readiness::Unknown);
-    assert_eq!(one.not_judged, Some(NotJudged::SuspectScale));
+    assert_eq!(one.not_judged, Some(NotJudged::Unknown));
     assert_eq!(one.estimated_ready, None);
     let totals = document.whole().totals;
-    assert_eq!(totals.not_judged, [(NotJudged::SuspectScale, 1)].into());
+    assert_eq!(totals.not_judged, [(NotJudged::Unknown, 1)].into());
     assert_eq!((totals.ready, totals.unknown), (0, 1));
     snapshot.settings.scale.is_chosen = true;
     assert!(!judged(&snapshot).is_scale_suspect);
@@ -387,7 +387,7 @@ fn without_a_completion_only_a_date_can_be_missed() {
     assert_eq!(unknown.judged().readiness, Readiness::Unknown);
     assert_eq!(unknown.problems(), []);
     let not_judged = unknown.judged().not_judged;
-    assert_eq!(not_judged, Some(NotJudged::NoCompletion));
+    assert_eq!(not_judged, Some(NotJudged::Unknown));
     let due = Some(-1.0);
     let overdue = Given { due, ..unknown }.problems();
     assert_eq!(overdue, [("overdue", -1.0)]);

@@ -76,7 +76,7 @@ impl<'a> View<'a> {
 
     /// Counts the repositories that the last poll did not read.
     pub fn outdated(&self) -> usize {
-        self.count(|row| !row.is_current)
+        self.count(|row| !row.is_current())
     }
 
     /// Counts the reported completions outside the scale.

@@ -153,20 +153,6 @@ fn nothing_is_compared_across_a_suspect_scale() {
 }
 
 #[test]
-fn a_ready_language_without_its_completion_became_unready() {
-    let at = |completion| {
-        vec![read(
-            1,
-            "acme/app",
-            &[("de", completion), ("fr", Some(50.0))],
-        )]
-    };
-    let earlier = json_of(&report(&snapshot(at(Some(100.0))), &poll(0)));
-    let changes = changes(&earlier, &Selection::default(), at(None));
-    assert_eq!(changes, "1 no longer ready (de of acme/app ?).");
-}
-
-#[test]
 fn a_chosen_repository_is_compared_by_its_earlier_or_present_name() {
     let only = |glob| Selection::new(&[globset::Glob::new(glob).unwrap()], &[]).unwrap();
     let now = || {

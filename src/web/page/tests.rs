@@ -138,7 +138,7 @@ async fn the_answer_names_its_reason_and_its_mark_the_worst_news() {
         (
             one(Some(0.5)),
             '!',
-            "Not known: ? of 1 translations ready, the completions do not fit their scale",
+            "Not known: ? of 1 translations ready, 1 translation without a known completion",
         ),
         (
             overdue,
