@@ -30,13 +30,17 @@ use crate::{
         document::{Row, Translation, View},
         polling::PollOutcome,
     },
-    support::{clock::DAY, escape::is_unprintable},
+    support::{
+        clock::DAY,
+        escape::is_unprintable,
+        humanize::{more, named},
+    },
 };
 use answer::{answer, scope};
 use order::Order;
 use since::{changed, gain};
 use std::sync::Arc;
-use words::{due, expected, marks, moment, more, named, of_target, percent, span};
+use words::{due, expected, marks, moment, of_target, percent, span};
 
 /// The maximum number of translations to act on that are named.
 const MOST_ACTIONS: usize = 20;

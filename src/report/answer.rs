@@ -1,16 +1,16 @@
 //! The answer to "may we ship?", and the sentences beside it: the scope of the figures, and the
 //! forecast. Page, table, Markdown and gate say the same.
 
-use super::words::{date, does_not_move, named, ready};
+use super::words::{date, does_not_move, ready};
 use crate::{
     diagnosis::{Finding, Severity, headline},
     domain::{
         TranslationProblem,
         document::{Readiness, Row, View},
     },
-    support::humanize::{counted, grouped, repositories},
+    support::humanize::{counted, grouped, named, repositories},
 };
-use std::{collections::BTreeSet, iter::once};
+use std::collections::BTreeSet;
 
 /// Answers in a sentence, with the severity of its news.
 pub fn answer(view: &View<'_>, findings: &[Finding]) -> (String, Option<Severity>) {
@@ -34,13 +34,15 @@ pub fn answer(view: &View<'_>, findings: &[Finding]) -> (String, Option<Severity
         Readiness::Ready if !left.is_empty() => ("Ready to ship", Some(Severity::Warning)),
         Readiness::Ready => ("Ready to ship", None),
     };
-    let ready = match totals.with_resting() {
-        0 if view.unread() > 0 => "no current data".to_owned(),
-        _ => ready(totals),
-    };
+    // Without any, a doubt says why.
+    let ready = (totals.with_resting() > 0).then(|| ready(totals));
     let overdue = (overdue > 0).then(|| format!("{} overdue", grouped(overdue)));
     let left = named(&left).map(|left| format!("{left} was not ready and left within a day"));
-    let clauses = once(ready).chain(overdue).chain(view.doubts()).chain(left);
+    let clauses = ready
+        .into_iter()
+        .chain(overdue)
+        .chain(view.doubts())
+        .chain(left);
     let clauses: Vec<_> = clauses.collect();
     (format!("{verdict}: {}", clauses.join(", ")), news)
 }

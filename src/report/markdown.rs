@@ -2,11 +2,14 @@
 
 use super::{
     Report, cell,
-    words::{fraction, more, percent},
+    words::{fraction, percent},
 };
-use crate::domain::{
-    TranslationProblem,
-    document::{Row, Translation},
+use crate::{
+    domain::{
+        TranslationProblem,
+        document::{Row, Translation},
+    },
+    support::humanize::more,
 };
 
 /// Returns the answer with its time, the failures, what to act on first, and a table of the

@@ -4,7 +4,7 @@
 use super::{
     answer::counts,
     whose,
-    words::{date, named, percent, whole},
+    words::{date, percent, whole},
 };
 use crate::{
     domain::{
@@ -15,6 +15,7 @@ use crate::{
     support::{
         clock::{DAY, Timestamp},
         hint::SetupError,
+        humanize::named,
     },
 };
 use serde_json::Value;

@@ -14,9 +14,6 @@ use std::time::Duration;
 
 const DAY: u64 = 24 * 3600;
 
-/// The maximum number of repositories or translations that a sentence names.
-const MOST_NAMED: usize = 3;
-
 /// Formats the day of a time as `24 December`, with its year unless that is the current one.
 pub fn date(at: Timestamp, now: Timestamp) -> String {
     let is_this_year = at.strftime("%Y") == now.strftime("%Y");
@@ -80,6 +77,12 @@ pub fn fraction(totals: &Totals) -> String {
     }
 }
 
+/// Formats the mean gap as `24%`, rounded up; `None` without one.
+pub fn missing(totals: &Totals) -> Option<String> {
+    let gap = totals.gap().filter(|gap| *gap > 0.0)?;
+    Some(format!("{}%", (gap * 100.0 - 1e-9).ceil()))
+}
+
 /// Counts the ready translations; `?` if that is unknown of each.
 fn ready_count(totals: &Totals) -> String {
     if totals.counted > 0 && totals.unknown == totals.counted {
@@ -138,20 +141,6 @@ pub fn expected(one: &Translation, now: Timestamp) -> String {
         (None, Some(at)) if at > now => format!("known on {}", date(at, now)),
         _ => "not known".to_owned(),
     }
-}
-
-/// Joins the first names and counts the others; `None` without any.
-pub fn named(names: impl IntoIterator<Item: ToString>) -> Option<String> {
-    let mut names: Vec<_> = names.into_iter().map(|name| name.to_string()).collect();
-    let others = names.len().saturating_sub(MOST_NAMED);
-    names.truncate(MOST_NAMED);
-    names.extend(more(others));
-    (!names.is_empty()).then(|| names.join(", "))
-}
-
-/// Counts the items left out of a list; `None` without any.
-pub fn more(count: usize) -> Option<String> {
-    (count > 0).then(|| format!("and {} more", grouped(count)))
 }
 
 #[cfg(test)]

@@ -2,6 +2,9 @@
 
 use std::time::Duration;
 
+/// The maximum number of repositories or translations that a sentence names.
+const MOST_NAMED: usize = 3;
+
 /// Formats a duration in its largest unit, rounded down: `42 s`, `3 min`, `2 h`, `5 d`.
 pub(crate) fn rough(duration: Duration) -> String {
     let seconds = duration.as_secs();
@@ -29,6 +32,20 @@ pub(crate) fn grouped(number: usize) -> String {
         (0, rest) => rest.to_string(),
         (thousands, rest) => format!("{},{rest:03}", grouped(thousands)),
     }
+}
+
+/// Joins the first names and counts the others; `None` without any.
+pub(crate) fn named(names: impl IntoIterator<Item: ToString>) -> Option<String> {
+    let mut names: Vec<_> = names.into_iter().map(|name| name.to_string()).collect();
+    let others = names.len().saturating_sub(MOST_NAMED);
+    names.truncate(MOST_NAMED);
+    names.extend(more(others));
+    (!names.is_empty()).then(|| names.join(", "))
+}
+
+/// Counts the items left out of a list; `None` without any.
+pub(crate) fn more(count: usize) -> Option<String> {
+    (count > 0).then(|| format!("and {} more", grouped(count)))
 }
 
 #[cfg(test)]

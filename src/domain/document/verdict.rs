@@ -2,7 +2,7 @@
 //! action read it here.
 
 use super::{Readiness, Row, View};
-use crate::support::humanize::{counted, repositories};
+use crate::support::humanize::{counted, named, repositories};
 
 impl View<'_> {
     /// Judges the readiness as a whole: behind as soon as one translation is, otherwise unknown as
@@ -78,6 +78,5 @@ impl View<'_> {
 /// Says that what `targets` requires is not listed.
 fn not_listed(names: &[String]) -> Option<String> {
     let are = if names.len() == 1 { "is" } else { "are" };
-    let names = names.join(", ");
-    (!names.is_empty()).then(|| format!("{names}, for which there is a target, {are} not listed"))
+    named(names).map(|names| format!("{names}, for which there is a target, {are} not listed"))
 }

@@ -15,7 +15,9 @@ use crate::{
         answer::{answer, forecast, scope},
         order::Order,
         since::{Since, changed, gain},
-        words::{self, days, due, expected, fraction, moment, of_target, percent, span},
+        words::{
+            self, date, days, due, expected, fraction, missing, moment, of_target, percent, span,
+        },
     },
     support::{
         clock::{DAY, Timestamp},
@@ -92,6 +94,11 @@ impl Page<'_> {
     fn is_outdated(&self) -> bool {
         let last = self.document().last_poll();
         !last.is_some_and(PollOutcome::is_well)
+    }
+
+    /// Returns whether the last poll, or the one under way, has read any chosen repository.
+    fn has_current(&self) -> bool {
+        self.view.outdated() < self.view.rows.len()
     }
 
     fn is_file(&self) -> bool {

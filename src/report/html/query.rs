@@ -36,7 +36,7 @@ impl Query {
     pub fn order(&self) -> Order {
         let mut orders = Order::ALL.into_iter();
         let order = orders.find(|(_, label, _)| *label == self.get("sort"));
-        order.map_or(Order::Urgent, |(order, ..)| order)
+        order.map_or(Order::Due, |(order, ..)| order)
     }
 
     /// Returns the link to one repository or language, by the name of the parameter.

@@ -81,6 +81,7 @@ async fn page_of(snapshot: &Snapshot, uri: &str) -> String {
 
 /// Returns the words of a page after its header.
 fn words(page: &str) -> String {
+    let page = page.replace("<wbr>", "");
     let (_, main) = page.split_once("</header>").unwrap();
     let mut text = String::new();
     for part in main.split('<').skip(1) {
@@ -92,6 +93,7 @@ fn words(page: &str) -> String {
 
 /// Returns the names of the rows of the map.
 fn names(page: &str) -> Vec<String> {
+    let page = page.replace("<wbr>", "");
     let (_, map) = page.split_once("id=\"map\"").unwrap_or_default();
     let rows = map.split("<th scope=\"row\">").skip(1);
     let names = rows.map(|row| row.split("</bdi>").next().unwrap());
@@ -150,15 +152,11 @@ async fn the_answer_names_its_reason_and_its_mark_the_worst_news() {
             '!',
             "Not known: 1 of 1 translations ready, 1 repository not read",
         ),
-        (
-            nothing_read,
-            '!',
-            "Not known: no current data, 1 repository not read",
-        ),
+        (nothing_read, '!', "Not known: 1 repository not read"),
         (
             no_languages,
             '\u{25cb}',
-            "Not known: no translation known, no repository has a target language",
+            "Not known: no repository has a target language",
         ),
         (
             filtered,
@@ -237,7 +235,7 @@ async fn search_filter_and_order_are_of_rows_alone() {
         ("b/d", Some(90.0), 3),
     ]);
     for (uri, rows) in [
-        ("/", &["a/c", "a/b", "a/a", "b/d"][..]),
+        ("/", &["a/b", "a/c", "a/a", "b/d"][..]),
         ("/?sort=name", &["a/a", "a/b", "a/c", "b/d"]),
         ("/?q=A/&sort=name", &["a/a", "a/b", "a/c"]),
         ("/?only=stalled", &["a/c"]),
