@@ -12,7 +12,7 @@ mod kind;
 mod log;
 mod polling;
 
-use data::{nothing_selected, scale};
+use data::scale;
 pub use kind::{ProblemKind, Severity};
 pub use log::{ProblemLog, log};
 pub use polling::{headline, progress};
@@ -110,7 +110,7 @@ pub fn findings(view: &View<'_>, facts: &Facts, now: Timestamp) -> Vec<Finding> 
     findings.extend(of_facts(facts, now));
     // The first poll may not have listed new repositories yet.
     if status.last.is_some() && status.has_data {
-        findings.extend(nothing_selected(document.rows.len(), document.filtered));
+        findings.extend(data::nothing_selected(document));
         findings.extend(data::unused_targets(view));
     }
     for finding in &mut findings {

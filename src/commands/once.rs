@@ -13,7 +13,7 @@ use crate::{
     config::{Config, Options, Text},
     diagnosis::{self, Finding, ProblemKind},
     domain::{
-        document::{Document, Selection, View},
+        document::{Document, Row, Selection, View},
         polling::PollOutcome,
         targets::Targets,
     },
@@ -193,11 +193,17 @@ fn check(results: &Results, signal: Option<&str>) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Fails if the poll did not read everything.
+/// Fails if the poll did not read everything, or nothing that can be used.
 pub fn check_read(document: &Document, findings: &[Finding]) -> anyhow::Result<()> {
     if !document.is_complete() {
         let worst = findings.first().map(Finding::line);
         bail!(worst.unwrap_or_else(|| "not every repository was read".to_owned()));
+    }
+    let listed = document.rows.iter().flat_map(Row::translations);
+    let mut listed = listed.filter(|one| !one.is_missing).peekable();
+    let is_any = document.unreadable() > 0 || listed.peek().is_some();
+    if is_any && listed.all(|one| one.completion.is_none()) {
+        bail!("no completion could be read; report the entries in the log to the API's operators");
     }
     Ok(())
 }

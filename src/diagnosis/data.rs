@@ -74,14 +74,14 @@ pub(super) fn failing(view: &View<'_>) -> Option<Finding> {
     })
 }
 
-/// Returns the reason why no repository is shown, if none is.
-pub fn nothing_selected(shown: usize, filtered: usize) -> Option<Finding> {
-    if shown > 0 {
+/// Returns the reason why no repository is shown, if none is, and no bad entry may be one.
+pub(super) fn nothing_selected(document: &Document) -> Option<Finding> {
+    if !document.rows.is_empty() || document.unreadable() > 0 {
         return None;
     }
-    let (what, hint) = match filtered {
+    let (what, hint) = match document.filtered {
         0 => (
-            "The account of this key has no repositories to show".to_owned(),
+            "The account of this key has no repositories".to_owned(),
             "connect repositories to it, or use the key of another account",
         ),
         all => (

@@ -68,8 +68,8 @@ pub fn each_kind() -> Vec<Case> {
             ProblemKind::NoRepositories,
             Known::with(|known| known.snapshot.repositories.clear()),
             &[
-                "The account of this key has no repositories to show; connect repositories to it, \
-                 or use the key of another account",
+                "The account of this key has no repositories; connect repositories to it, or use \
+                 the key of another account",
             ],
         ),
         (
