@@ -10,7 +10,8 @@
 //!
 //! A damaged file, a foreign file, the file of an older version and the state of another API are
 //! set aside under another name; the exporter never overwrites or removes them. An unreadable
-//! file and the file of a newer version stay where they are, and the exporter does not start.
+//! file, an oversized file and the file of a newer version stay where they are, and the exporter
+//! does not start.
 //!
 //! # Names
 //!
@@ -49,6 +50,9 @@ use tempfile::Builder;
 
 /// The mode of new files: only the user that runs the exporter can read them.
 const MODE: u32 = 0o600;
+
+/// The size limit of a state file to read, in bytes: a million languages take about 250 MiB.
+const MAX_BYTES: u64 = 512 * 1024 * 1024;
 
 /// Everything that survives a restart.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -90,7 +94,7 @@ impl StateFile {
     ///
     /// - `path` cannot name a file, or the file cannot be locked, read or set aside.
     /// - Another process holds the lock.
-    /// - A newer version of the exporter wrote the file.
+    /// - The file is too large, or a newer version of the exporter wrote it.
     /// - The file is not the state of a demo, and `base_url` is [`DEMO`].
     pub fn open(
         path: &Path,
@@ -173,14 +177,20 @@ fn read(
     path: &Path,
     base_url: &str,
 ) -> Result<Result<Option<SavedState>, FormatError>, SetupError> {
+    let left_alone = |why: FormatError| {
+        let what = format!("cannot use the state file {}: {why}", path.display());
+        Err(SetupError::new(what, why.hint()))
+    };
+    if let Ok(found) = fs::metadata(path)
+        && found.len() > MAX_BYTES
+    {
+        return left_alone(FormatError::TooLarge(found.len()));
+    }
     match fs::read(path) {
         Ok(bytes) if bytes.is_empty() => Ok(Ok(None)),
         Ok(bytes) => match format::decode(&bytes, base_url) {
             Ok(saved) => Ok(Ok(Some(saved))),
-            Err(why) if base_url == DEMO || why.is_newer() => {
-                let what = format!("cannot use the state file {}: {why}", path.display());
-                Err(SetupError::new(what, why.hint()))
-            }
+            Err(why) if base_url == DEMO || why.is_newer() => left_alone(why),
             Err(why) => Ok(Err(why)),
         },
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(Ok(None)),

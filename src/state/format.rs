@@ -29,6 +29,8 @@ pub enum FormatError {
     OtherVersion(u64),
     #[error("it is the state of {0}")]
     OtherApi(String),
+    #[error("it has {0} bytes, more than any state")]
+    TooLarge(u64),
 }
 
 impl FormatError {

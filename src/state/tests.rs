@@ -141,6 +141,18 @@ impl Folder {
 }
 
 #[test]
+fn a_file_larger_than_any_state_is_left_alone_without_being_read() {
+    let folder = Folder::new();
+    let path = folder.path("state");
+    // A sparse file takes no space on the disk; reading a terabyte would take all memory.
+    File::create(&path).unwrap().set_len(1 << 40).unwrap();
+    let refused = open(&path).unwrap_err().to_string();
+    let part = "it has 1099511627776 bytes, more than any state; set state.file";
+    assert!(refused.contains(part), "{refused}");
+    assert_eq!(fs::metadata(&path).unwrap().len(), 1 << 40);
+}
+
+#[test]
 fn a_first_start_is_empty_and_the_next_one_remembers() {
     let folder = Folder::new();
     let (file, saved) = folder.open();
