@@ -3,6 +3,7 @@
 use super::{RunError, serve, stdio::print};
 use crate::{config::Options, demo, state::SavedState, support::clock::Clock};
 use anyhow::Context as _;
+use std::net::Ipv4Addr;
 use tokio::net::TcpListener;
 
 pub async fn demo(mut options: Options) -> Result<(), RunError> {
@@ -25,11 +26,15 @@ pub fn state() -> SavedState {
     }
 }
 
-/// Prints the address of the page. The demo serves even if stdout is closed.
+/// Prints the addresses of the page. The demo serves even if stdout is closed.
 pub fn announce(listeners: &[TcpListener]) {
-    for address in listeners.iter().flat_map(TcpListener::local_addr) {
-        let port = address.port();
-        let line = format!("The demo is served at http://localhost:{port}/ (Ctrl-C stops it)\n");
-        print(&line).ok();
+    for mut address in listeners.iter().flat_map(TcpListener::local_addr) {
+        if address.ip().is_unspecified() {
+            address.set_ip(Ipv4Addr::LOCALHOST.into());
+        }
+        print(&format!(
+            "The demo is served at http://{address}/ (Ctrl-C stops it)\n"
+        ))
+        .ok();
     }
 }

@@ -393,7 +393,7 @@ fn the_demo_prints_where_it_is_served() {
     let demo = Setup::new(&["demo"])
         .set("web.listen_addresses", "127.0.0.1:0")
         .start();
-    let url = format!("http://localhost:{}/ ", demo.address.port());
+    let url = format!("http://{}/ ", demo.address);
     demo.wait_for_line(&["The demo is served at ", &url]);
 }
 
