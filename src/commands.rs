@@ -166,7 +166,7 @@ fn open_state(
     let saved = saved.unwrap_or_else(|set_aside| {
         let hint =
             "if api.base_url is wrong, correct it and move the file back; delete a damaged file";
-        instruments.state_discarded(Failure::new(set_aside, hint, now));
+        instruments.facts().state_discarded = Some(Failure::new(set_aside, hint, now));
         None
     });
     Ok((Some(file), saved))

@@ -8,7 +8,7 @@ use crate::{
     api::Client,
     config::Options,
     domain::Failure,
-    metrics::instruments::Instruments,
+    metrics::{facts::note, instruments::Instruments},
     server::{self, Event, Server, listen},
     support::{clock::Clock, logging},
     web::{self, AppState},
@@ -86,7 +86,7 @@ fn start(options: &Options, is_demo: bool) -> Result<(CancellationToken, JoinSet
             api_host(&config)
         },
     });
-    instruments.certificate_expires(web_file.expires);
+    instruments.facts().certificate_expires_at = web_file.expires;
     let server = Server::new(
         web::router(&state),
         web_file,
@@ -103,13 +103,14 @@ fn observe(event: Event, instruments: &Instruments) {
     match event {
         Event::HandshakeFailed(reason) => drop(instruments.tls_handshake_failures(reason).inc()),
         Event::FileChanged(Ok(file)) => {
-            instruments.certificate_expires(file.expires);
-            instruments.web_config_changed(Ok(()));
+            let mut facts = instruments.facts();
+            facts.certificate_expires_at = file.expires;
+            facts.web_config_refused = None;
         }
         Event::FileChanged(Err(error)) => {
             let hint = "correct it; the exporter reads it again every 30 s";
             let failure = Failure::new(format!("{error:#}"), hint, Clock::system().now());
-            instruments.web_config_changed(Err(failure));
+            note(&mut instruments.facts().web_config_refused, Err(failure));
         }
     }
 }

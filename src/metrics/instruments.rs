@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     domain::{Defect, Failure, Operation, PollFailure, Reason},
-    support::{clock::Timestamp, lock::lock},
+    support::lock::lock,
 };
 use prometheus_client::{
     encoding::text::encode_registry,
@@ -16,7 +16,7 @@ use prometheus_client::{
     registry::{Metric, Registry},
 };
 use std::{
-    sync::{Arc, Mutex},
+    sync::{Arc, Mutex, MutexGuard},
     time::Duration,
 };
 
@@ -222,7 +222,7 @@ impl Instruments {
         if result.is_err() {
             self.state_write_failures.inc();
         }
-        note(&mut lock(&self.facts).state_not_saved, result);
+        note(&mut self.facts().state_not_saved, result);
     }
 
     /// Counts a poll, which failed unless it read everything.
@@ -249,25 +249,9 @@ impl Instruments {
         }
     }
 
-    /// Records that the state file was set aside at the start, because it was damaged or of another
-    /// API.
-    pub(crate) fn state_discarded(&self, failure: Failure) {
-        lock(&self.facts).state_discarded = Some(failure);
-    }
-
-    /// Records that a changed web configuration file became active, or was refused.
-    pub(crate) fn web_config_changed(&self, result: Result<(), Failure>) {
-        note(&mut lock(&self.facts).web_config_refused, result);
-    }
-
-    /// Records the expiry of the served certificate; `None` without one.
-    pub(crate) fn certificate_expires(&self, at: Option<Timestamp>) {
-        lock(&self.facts).certificate_expires_at = at;
-    }
-
-    /// Returns the current facts.
-    pub(crate) fn facts(&self) -> Facts {
-        lock(&self.facts).clone()
+    /// Locks the facts, to read or to change them.
+    pub(crate) fn facts(&self) -> MutexGuard<'_, Facts> {
+        lock(&self.facts)
     }
 
     /// Encodes all instruments in OpenMetrics, without the closing `# EOF`.

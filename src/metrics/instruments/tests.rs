@@ -1,4 +1,5 @@
 use super::*;
+use crate::support::clock::Timestamp;
 
 /// Returns the samples whose names begin with `name`, in alphabetical order.
 fn samples(instruments: &Arc<Instruments>, name: &str) -> Vec<String> {
@@ -58,7 +59,7 @@ fn two_failed_saves_are_one_failure_since_the_first() {
         let at = Timestamp::from_millis(millis);
         instruments.state_written(Err(Failure::new("it failed", "try again", at)));
     }
-    let since = instruments.facts().state_not_saved.unwrap().since;
+    let since = instruments.facts().state_not_saved.as_ref().unwrap().since;
     assert_eq!(since, Timestamp::from_millis(0));
 }
 
@@ -67,12 +68,12 @@ fn the_expiry_of_a_certificate_shows_while_one_is_served() {
     let instruments = Instruments::new(Some("/metrics"));
     let name = "translation_exporter_tls_certificate_expiry_timestamp_seconds";
     assert!(!instruments.encode().contains(name));
-    instruments.certificate_expires(Some(Timestamp::from_millis(1_795_224_645_000)));
+    instruments.facts().certificate_expires_at = Some(Timestamp::from_millis(1_795_224_645_000));
     assert_eq!(
         samples(&instruments, name),
         [format!("{name} 1795224645.0")]
     );
-    instruments.certificate_expires(None);
+    instruments.facts().certificate_expires_at = None;
     assert!(!instruments.encode().contains(name));
 }
 

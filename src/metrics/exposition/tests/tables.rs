@@ -102,7 +102,7 @@ fn everything() -> String {
         ..PollOutcome::default()
     });
     let instruments = Instruments::new(Some("/metrics"));
-    instruments.certificate_expires(Some(at(0)));
+    instruments.facts().certificate_expires_at = Some(at(0));
     text(&publication(snapshot, status), Format::Text, &instruments)
 }
 
