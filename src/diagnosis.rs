@@ -39,8 +39,6 @@ pub struct Finding {
     pub kind: ProblemKind,
     /// The effect on the data that are shown.
     pub severity: Severity,
-    /// The number of repositories, if the finding is about single ones; otherwise 0.
-    pub repositories: usize,
     /// The beginning; `None` if it is unknown.
     pub since: Option<Timestamp>,
     /// A sentence without its full stop: the trouble, and the data that are shown in spite of it.
@@ -56,7 +54,6 @@ impl Finding {
         Self {
             kind,
             severity: kind.severity(),
-            repositories: 0,
             since: None,
             what: what.into(),
             detail: None,

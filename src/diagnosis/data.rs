@@ -9,7 +9,7 @@ use crate::{
     },
     support::{
         clock::Timestamp,
-        humanize::{counted, grouped, repositories},
+        humanize::{counted, grouped, named, repositories},
     },
 };
 use std::{collections::BTreeSet, time::Duration};
@@ -17,9 +17,6 @@ use std::{collections::BTreeSet, time::Duration};
 /// The hint for a listing that has lost most repositories.
 const CHECK_ACCOUNT: &str = "check that the key belongs to the right account; \
      if the repositories were removed on purpose, there is nothing to do";
-
-/// The maximum number of languages that a finding names.
-const MOST_NAMED: usize = 10;
 
 /// The minimum time for which a listed repository may fail before its first read.
 const UNREAD: Duration = Duration::from_secs(60 * 60);
@@ -53,25 +50,22 @@ pub(super) fn stale(view: &View<'_>, now: Timestamp) -> Option<Finding> {
     let hint = "this ends with its cause: the failed reads";
     Some(Finding {
         severity: Severity::Error,
-        repositories: begins.len(),
         since: Some(*begins.iter().min()?),
         ..Finding::new(ProblemKind::DataStale, what, hint)
     })
 }
 
-/// Returns a finding if repositories fail without an outage of the whole API.
+/// Returns a finding if repositories fail without a failure of the API as a whole.
 pub(super) fn failing(view: &View<'_>) -> Option<Finding> {
-    if view.document.status.is_outage() {
+    // A listing that failed comes first.
+    if view.document.last_poll()?.stop.is_some() {
         return None;
     }
     let failures: Vec<_> = view.rows.iter().flat_map(|row| &row.failure).collect();
     let longest = failures.iter().min_by_key(|failure| failure.since)?;
     let (failing, all) = (grouped(failures.len()), repositories(view.rows.len()));
     let what = format!("{failing} of {all} cannot be read");
-    Some(Finding {
-        repositories: failures.len(),
-        ..Finding::of(ProblemKind::PollsFailing, what, longest)
-    })
+    Some(Finding::of(ProblemKind::PollsFailing, what, longest))
 }
 
 /// Returns the reason why no repository is shown, if none is, and no bad entry may be one.
@@ -168,25 +162,19 @@ pub(super) fn omitted_zeros(document: &Document) -> Option<Finding> {
     Some(Finding::new(ProblemKind::OmittedZeros, what, hint))
 }
 
-/// Returns a finding if languages have left repositories that are still listed.
+/// Returns a finding if languages have left, with their repositories or alone.
 pub(super) fn languages_gone(view: &View<'_>) -> Option<Finding> {
-    let gone = view.departed().filter(|one| !one.with_repository);
-    let mut gone: Vec<_> = gone
+    let gone = view.departed();
+    let gone: Vec<_> = gone
         .map(|one| format!("{} of {}", one.language, one.repository))
         .collect();
-    if gone.is_empty() {
-        return None;
-    }
     let all = counted(gone.len(), "language", "languages");
-    let what = format!("{all} left within a day, although their repositories are still listed");
-    if let more @ 1.. = gone.len().saturating_sub(MOST_NAMED) {
-        gone.truncate(MOST_NAMED);
-        gone.push(format!("{} more", grouped(more)));
-    }
+    let what = format!("{all} left within a day");
+    let names = named(gone)?;
     let hint = "if nobody removed them, ask the API's operators; they go on where they left if \
                 they come back within 30 days";
     Some(Finding {
-        detail: Some(gone.join(", ").into()),
+        detail: Some(names.into()),
         ..Finding::new(ProblemKind::LanguagesGone, what, hint)
     })
 }

@@ -120,7 +120,7 @@ fn running(since: Timestamp, is_listed: bool, read: usize) -> PollOutcome {
     PollOutcome {
         since,
         is_listed,
-        of: Some(2),
+        of: 2,
         read,
         ..PollOutcome::default()
     }

@@ -72,8 +72,6 @@ pub struct Row {
 pub struct Departed {
     pub repository: Arc<str>,
     pub language: Arc<str>,
-    /// True if the repository is listed no longer, or left out.
-    pub with_repository: bool,
     /// True if it was at or above its target, or rested.
     pub was_ready: bool,
 }

@@ -13,12 +13,12 @@ use crate::{
     domain::{
         Completion, Defects, Failure, LanguageList, Repository, RepositoryId, Scale, Settings,
         State,
-        document::{Departed, Document, Judge, Row},
+        document::{Document, Judge, Row},
         polling::PollStatus,
-        record::{Languages, Record, SavedRepository},
+        record::{Languages, SavedRepository},
     },
     state::SavedState,
-    support::clock::{DAY, Timestamp},
+    support::clock::Timestamp,
 };
 use globset::GlobSet;
 use std::{
@@ -60,10 +60,6 @@ pub struct Ledger {
     defects: Defects,
     /// The repositories that left. One that comes back continues its records.
     gone: BTreeMap<RepositoryId, SavedRepository>,
-    /// The number of records, also of what left.
-    translations: usize,
-    /// True once a completion of 0 was read or restored.
-    has_zeros: bool,
     /// The number of the last attempt to read a repository.
     attempts: u64,
     /// The start of the last poll of this process that has ended.
@@ -82,14 +78,8 @@ impl Ledger {
             gone: saved.gone,
             ..Self::default()
         };
-        let all = saved.repositories.iter().chain(ledger.gone.values());
-        ledger.translations = all.map(|kept| kept.records().len()).sum();
         for kept in saved.repositories {
             let repository = Arc::clone(&kept.repository);
-            let languages = kept.languages.iter();
-            let records = languages.flat_map(|languages| &*languages.records);
-            let mut completions = records.filter_map(|record| record.reported);
-            ledger.has_zeros |= completions.any(|completion| completion == Completion::ZERO);
             ledger.attempts = ledger.attempts.max(kept.last_attempt);
             let failure = kept.failing_since.map(|since| {
                 let what = "its last read before the restart failed";
@@ -122,10 +112,10 @@ impl Ledger {
         self.has_data
     }
 
-    /// Returns whether languages of any repository were read or restored.
-    pub fn has_languages(&self) -> bool {
-        let mut polled = self.polled.values();
-        polled.any(|known| known.kept.languages.is_some())
+    /// Returns the repositories, also those that left.
+    fn kept(&self) -> impl Iterator<Item = &SavedRepository> {
+        let polled = self.polled.values().map(|known| &known.kept);
+        polled.chain(self.gone.values())
     }
 
     /// Notes that the poll which began at `began` has ended.
@@ -155,8 +145,9 @@ impl Ledger {
 
     /// Returns whether there is room for this number of languages of a repository.
     pub fn has_room(&self, id: RepositoryId, languages: usize) -> bool {
-        let known = self.polled.get(&id).map(|known| known.kept.records().len());
-        self.translations + languages <= MOST_TRANSLATIONS + known.unwrap_or_default()
+        let others = self.kept().filter(|kept| kept.repository.id != id);
+        let others: usize = others.map(|kept| kept.records().len()).sum();
+        others + languages <= MOST_TRANSLATIONS
     }
 
     /// Records the languages read from a repository. Logs the end of its failure.
@@ -183,14 +174,10 @@ impl Ledger {
         }
         known.defects = bad;
         known.absent_completions = absent;
-        let mut completions = languages.iter().map(|one| one.completion);
-        self.has_zeros |= completions.any(|completion| completion == Some(Completion::ZERO));
         let before = known.kept.languages.take();
         let before = before.or_else(|| self.gone.remove(&id)?.languages);
         let before = before.map_or_else(Arc::default, |before| Arc::clone(&before.records));
-        self.translations -= before.len();
         let languages = Languages::after(Arc::clone(&before), languages, scale, now);
-        self.translations += languages.records.len();
         log.lost(repo, &before, &languages.records);
         known.kept.languages = Some(Arc::new(languages));
         known.read_at = Some(Instant::now());
@@ -237,6 +224,7 @@ impl Ledger {
         let languages = self.polled.values().flat_map(|known| &known.kept.languages);
         let records = languages.flat_map(|languages| languages.listed());
         let completions = records.filter_map(|record| record.reported);
+        let has_zeros = completions.clone().any(|one| one == Completion::ZERO);
         let judge = Judge::new(settings, now, completions, previous);
         let polled = self.polled.values();
         let mut rows: Vec<_> = polled
@@ -244,14 +232,15 @@ impl Ledger {
             .collect();
         rows.sort_unstable_by(|a, b| a.name().cmp(b.name()));
         let absent = self.polled.values().map(|known| known.absent_completions);
+        let kept = self.kept();
         Document {
             taken_at: now,
             rows,
             filtered: self.filtered,
             unconfirmed: self.missed.len(),
             defects: self.defects.clone(),
-            omitted_zeros: if self.has_zeros { 0 } else { absent.sum() },
-            departed: self.departed(&judge, settings, now),
+            omitted_zeros: if has_zeros { 0 } else { absent.sum() },
+            departed: kept.flat_map(|kept| judge.departed(kept)).collect(),
             is_scale_suspect: judge.is_scale_suspect,
             settings: Arc::clone(settings),
             status,
@@ -271,32 +260,6 @@ impl Ledger {
         };
         let trouble = (known.failure.clone(), known.defects.clone());
         judge.row(&known.kept.repository, state, languages, trouble)
-    }
-
-    /// Returns the translations that left within a day, with their repositories or alone. A
-    /// repository that returned has lost its translations until it is read.
-    fn departed(&self, judge: &Judge<'_>, settings: &Settings, now: Timestamp) -> Vec<Departed> {
-        let excluded = &settings.excluded_languages;
-        let is_recent = |record: &&Record| {
-            let left_within_a_day = record.left_at.is_some_and(|at| now.since(at) < DAY);
-            left_within_a_day && !excluded.is_match(&*record.language.code)
-        };
-        let polled = self.polled.values().map(|known| (&known.kept, false));
-        let names = self
-            .polled
-            .values()
-            .map(|known| &*known.kept.repository.name);
-        let names: BTreeSet<_> = names.collect();
-        let gone = self
-            .gone
-            .values()
-            .filter(|kept| !names.contains(&*kept.repository.name));
-        let gone = gone.map(|kept| (kept, true));
-        let departed = polled.chain(gone).flat_map(|(kept, with_repository)| {
-            let recent = kept.records().iter().filter(is_recent);
-            recent.map(move |record| judge.departed(&kept.repository.name, record, with_repository))
-        });
-        departed.collect()
     }
 }
 

@@ -145,7 +145,6 @@ pub fn each_kind() -> Vec<Case> {
             Known::with(|known| {
                 let gone = [("o/1", "de"), ("o/1", "sv"), ("o/2", "fr"), ("o/2", "sv")];
                 let gone = gone.map(|(repository, language)| Departed {
-                    with_repository: false,
                     repository: repository.into(),
                     language: language.into(),
                     was_ready: true,
@@ -154,7 +153,7 @@ pub fn each_kind() -> Vec<Case> {
             }),
             &[
                 "4 languages left within a day",
-                "de of o/1, sv of o/1, fr of o/2, sv of o/2",
+                "de of o/1, sv of o/1, fr of o/2, and 1 more",
             ],
         ),
         (

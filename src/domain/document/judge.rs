@@ -16,7 +16,7 @@ use super::{
 use crate::{
     domain::{
         Completion, Defects, Failure, Language, Repository, Settings, State,
-        record::{self, Languages, Record},
+        record::{self, Languages, Record, SavedRepository},
         targets::{Target, TargetEntry},
         twelve_decimals,
     },
@@ -87,19 +87,29 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// Judges a translation that has left the repository `name`.
-    pub fn departed(&self, name: &Arc<str>, record: &Record, with_repository: bool) -> Departed {
-        let targets = self.settings.targets.of_repository(name);
-        let language = &record.language.code;
-        let entry = targets.entry(language);
-        let target = entry.map(|entry| entry.target).unwrap_or_default();
-        let ratio = record.reported.and_then(|it| self.ratio(it));
-        Departed {
-            repository: Arc::clone(name),
-            language: Arc::clone(language),
-            with_repository,
-            was_ready: readiness(ratio, target).is_met() == Some(true),
-        }
+    /// Judges the translations that left a repository within a day, with it or alone.
+    pub fn departed(&self, kept: &SavedRepository) -> impl Iterator<Item = Departed> {
+        let name = &kept.repository.name;
+        let recent = kept.records().iter().filter(|record| {
+            let is_recent = |at| self.now.since(at) < DAY;
+            let is_excluded = self
+                .settings
+                .excluded_languages
+                .is_match(&*record.language.code);
+            record.left_at.is_some_and(is_recent) && !is_excluded
+        });
+        recent.map(|record| {
+            let language = &record.language.code;
+            let targets = self.settings.targets.of_repository(name);
+            let entry = targets.entry(language);
+            let target = entry.map(|entry| entry.target).unwrap_or_default();
+            let ratio = record.reported.and_then(|it| self.ratio(it));
+            Departed {
+                repository: Arc::clone(name),
+                language: Arc::clone(language),
+                was_ready: readiness(ratio, target).is_met() == Some(true),
+            }
+        })
     }
 
     fn translations(&self, name: &str, languages: &Languages) -> Vec<Translation> {

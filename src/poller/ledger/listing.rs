@@ -45,11 +45,8 @@ impl Ledger {
             if missing.len() * 2 > self.polled.len() {
                 self.missed = missing.difference(&missed_before).copied().collect();
             }
-            self.gone.retain(|_, kept| {
-                let is_kept = kept.records().iter().any(|record| record.is_kept(now));
-                self.translations -= if is_kept { 0 } else { kept.records().len() };
-                is_kept
-            });
+            self.gone
+                .retain(|_, kept| kept.records().iter().any(|record| record.is_kept(now)));
             self.has_data = true;
             self.filtered = 0;
         }

@@ -64,8 +64,8 @@ async fn a_slow_listing_publishes_its_progress_every_five_seconds() {
             .status
             .running
             .as_ref()
-            .filter(|poll| poll.of.is_none())?;
-        Some((document.taken_at.since(START), running.listed))
+            .filter(|poll| !poll.is_listed)?;
+        Some((document.taken_at.since(START), running.of))
     };
     let published = Setup::of(api).run(4, progress).await;
     let longest = published

@@ -161,7 +161,11 @@ impl Page<'_> {
 
     /// Returns the causes of failing repositories, for the finding that reports them.
     fn causes(&self, finding: &Finding) -> Vec<(&Failure, Vec<&str>)> {
-        if finding.repositories == 0 || finding.kind != ProblemKind::PollsFailing {
+        let is_of_all = self
+            .document()
+            .last_poll()
+            .is_none_or(|last| last.stop.is_some());
+        if is_of_all || finding.kind != ProblemKind::PollsFailing {
             return Vec::new();
         }
         self.view.causes()

@@ -31,12 +31,10 @@ impl Diagnosis {
 
     /// Returns the number of repositories that are said to fail.
     fn failing(&self) -> usize {
-        let findings = self.findings.iter();
-        let of_polls = findings.filter(|finding| finding.kind == PollsFailing);
-        of_polls
-            .map(|finding| finding.repositories)
-            .max()
-            .unwrap_or_default()
+        let mut findings = self.findings.iter();
+        let failing = findings.find(|finding| finding.what.ends_with("cannot be read"));
+        let count = failing.and_then(|finding| finding.what.split(' ').next());
+        count.map_or(0, |count| count.parse().unwrap())
     }
 }
 
@@ -107,8 +105,8 @@ impl World {
             "the key is refused",
             is_refused == self.poll.has_refused_key,
         );
-        // An outage leaves unknown which repositories would have failed by themselves.
-        let expected = if last.is_outage() { 0 } else { unread };
+        // A failure of the API as a whole comes first.
+        let expected = if last.stop.is_some() { 0 } else { unread };
         let is_counted = diagnosis.failing() == expected;
         diagnosis.expect("so many repositories fail", is_counted);
         let is_outage = last.is_outage();
