@@ -2,8 +2,8 @@
 //!
 //! - [`Poller::run`] decides when a poll begins: one interval after the start of the previous poll,
 //!   or after its end if it ended early, and never while Retry-After holds all requests. A poll
-//!   that ended early before the first language was read is repeated sooner: the API may start
-//!   after the exporter.
+//!   that ended early and read nothing is repeated sooner before the first complete listing: the
+//!   API may start after the exporter.
 //! - [`poll`] reads the listing, then the languages of each repository. Its [`queue`] decides which
 //!   request is next, and when to stop.
 //! - [`ledger`] keeps what the polls have read.
@@ -41,7 +41,7 @@ use tokio::{
     time::{Instant, interval, sleep, sleep_until},
 };
 
-/// The wait before a poll that ended early is repeated, while no language is known.
+/// The wait before a poll that ended early is repeated, while nothing is known.
 const RETRY: Duration = Duration::from_secs(30);
 
 /// The time between two heartbeats.
@@ -88,17 +88,20 @@ impl<A: Api> Poller<A> {
     ) -> Self {
         let state = state.unwrap_or_default();
         let now = clock.now();
-        let status = PollStatus {
-            last_success_at: state.last_success_at,
-            failing_since: state.failing_since,
-            ..PollStatus::default()
-        };
+        let (last_success_at, failing_since) = (state.last_success_at, state.failing_since);
         let mut ledger = Ledger::restore(state);
         // The process that saved the state may have had other filters.
         let (nothing_new, log) = (Listing::default(), &mut PollLog::default());
         ledger.apply(nothing_new, false, &settings.filter, now, log);
+        let status = PollStatus {
+            last_success_at,
+            failing_since,
+            has_data: ledger.has_data(),
+            state_is_kept: saver.is_some(),
+            ..PollStatus::default()
+        };
         let document = ledger.judge(&settings, status.clone(), now, None);
-        let poller = Self {
+        Self {
             api: Arc::new(api),
             settings,
             only,
@@ -113,9 +116,7 @@ impl<A: Api> Poller<A> {
             is_polling: false,
             progress: watch::Sender::default(),
             next_poll: None,
-        };
-        poller.document.send_replace(poller.document());
-        poller
+        }
     }
 
     /// Returns a receiver of the published documents.
@@ -151,7 +152,6 @@ impl<A: Api> Poller<A> {
             next_poll_at: self.next_poll.map(|at| self.clock.at(at)),
             held_until: held_until.map(|until| self.clock.at(until)),
             has_data: self.ledger.has_data(),
-            state_is_kept: self.saver.is_some(),
             ..self.status.clone()
         }
     }
@@ -207,7 +207,9 @@ impl<A: Api> Poller<A> {
             let interval = self.settings.interval;
             let held_until = self.api.pace().held_until();
             let next = match outcome.cut_short() {
-                Some(_) if !self.ledger.has_languages() => ended + RETRY.min(interval),
+                Some(_) if outcome.read == 0 && !self.ledger.has_data() => {
+                    ended + RETRY.min(interval)
+                }
                 Some(_) => ended + interval,
                 None => (started + interval).max(ended),
             };

@@ -186,8 +186,8 @@ fn check(results: &Results, signal: Option<&str>) -> anyhow::Result<()> {
     let worst = usize::from(!document.is_complete()).min(findings.len());
     findings[worst..].iter().for_each(diagnosis::log);
     check_read(document, findings)?;
-    if let Some(failure) = results.instruments.facts().state_not_saved {
-        let what = failure.what;
+    if let Some(failure) = &results.instruments.facts().state_not_saved {
+        let what = &failure.what;
         bail!("the result was printed, but the state was not saved: {what}");
     }
     Ok(())
@@ -248,12 +248,11 @@ fn start_drawing(bar: ProgressBar, progress: watch::Receiver<PollOutcome>) -> Jo
 async fn draw(bar: ProgressBar, mut progress: watch::Receiver<PollOutcome>) {
     while !bar.is_hidden() && progress.changed().await.is_ok() {
         let running = progress.borrow_and_update().clone();
-        let all = running.of.unwrap_or(running.listed);
         // A bar of 0 would be full.
-        if all > 0 {
+        if running.of > 0 {
             // One update for both draws the bar once.
             bar.update(|state| {
-                state.set_len(all as u64);
+                state.set_len(running.of as u64);
                 state.set_pos((running.read + running.failed) as u64);
             });
         }

@@ -21,12 +21,11 @@ pub struct PollOutcome {
     pub since: Timestamp,
     pub ended_at: Timestamp,
     pub duration: Duration,
-    /// The number of repositories that the listing has shown so far.
-    pub listed: usize,
     /// True once the listing has reached its end.
     pub is_listed: bool,
-    /// The number of repositories to read; `None` while the poll reads the listing.
-    pub of: Option<usize>,
+    /// The number of repositories to read. While the poll reads the listing, it is the number that
+    /// the listing has shown so far.
+    pub of: usize,
     /// The number of repositories read in full.
     pub read: usize,
     /// The number of repositories whose last request failed.
@@ -61,7 +60,7 @@ impl PollOutcome {
     }
 
     pub fn unread(&self) -> usize {
-        self.of.unwrap_or_default() - self.read
+        self.of - self.read
     }
 
     /// Returns the number of repositories that are left to the next poll.

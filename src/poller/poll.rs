@@ -105,7 +105,7 @@ impl<'a, A: Api> Poll<'a, A> {
         let outcome = PollOutcome {
             ended_at: now,
             duration: began.elapsed(),
-            of: progress.of.or_else(|| Some(poller.order().len())),
+            of: poller.order().len(),
             is_limited: pace.is_limited_since(began, has_overrun) && !follows_outage,
             stop,
             ..progress
@@ -177,7 +177,7 @@ impl<'a, A: Api> Poll<'a, A> {
             let page = self.read_page(session, after).await?;
             listing.append(page.listing);
             let shown = listing.count();
-            self.poller.progress.send_modify(|poll| poll.listed = shown);
+            self.poller.progress.send_modify(|poll| poll.of = shown);
             if shown > most {
                 // The listing may have no end. The ledger takes nothing from it.
                 *listing = Listing::default();
@@ -250,7 +250,7 @@ impl<'a, A: Api> Poll<'a, A> {
         let mut queue = Queue::new(&order, listing_failure.as_ref(), settings.max_attempts);
         let mut requests = FuturesUnordered::new();
         self.poller.progress.send_modify(|poll| {
-            (poll.of, poll.is_listed) = (Some(of), listing_failure.is_none());
+            (poll.of, poll.is_listed) = (of, listing_failure.is_none());
         });
         let api = Arc::clone(&self.poller.api);
         loop {
