@@ -8,7 +8,7 @@
 //!
 //! - The key goes only to the origin of `api.base_url`.
 //! - Redirects are not followed.
-//! - Whoever sends a request, including a retry, waits for its permit in [`Pace`] before.
+//! - Each request, retries included, waits for a permit of [`Pace`].
 
 mod connect;
 mod error;
@@ -29,11 +29,11 @@ use crate::{
     config::{ApiConfig, read_key},
     domain::{Failure, LanguageList, Page, PollFailure, RepositoryId, Stop},
     metrics::instruments::Instruments,
-    support::{clock::Timestamp, hint::SetupError},
+    support::{blocking::off_the_runtime, clock::Timestamp, hint::SetupError},
 };
 use reqwest::Url;
-use std::{panic::resume_unwind, sync::Arc};
-use tokio::{sync::Mutex, task::spawn_blocking, time::timeout};
+use std::sync::Arc;
+use tokio::{sync::Mutex, time::timeout};
 
 /// The poller's view of [`Client`], which its tests replace.
 pub trait Api: Send + Sync + 'static {
@@ -119,12 +119,11 @@ impl Client {
         let client = self.clone();
         let read = async {
             let guard = Arc::clone(reading).lock_owned().await;
-            let read = spawn_blocking(move || {
+            off_the_runtime(move || {
                 let _guard = guard;
                 read(client)
-            });
-            read.await
-                .unwrap_or_else(|panic| resume_unwind(panic.into_panic()))
+            })
+            .await
         };
         timeout(*self.config.timeout, read)
             .await

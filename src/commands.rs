@@ -95,16 +95,6 @@ pub fn run(cli: Cli) -> Result<(), RunError> {
     result
 }
 
-/// Runs blocking work on another thread, so that signals are handled even if a disk hangs.
-async fn off_the_runtime<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
-    match tokio::task::spawn_blocking(work).await {
-        Ok(result) => result,
-        Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
-        // The runtime is shutting down, so that no task awaits the result.
-        Err(_) => std::future::pending().await,
-    }
-}
-
 /// Returns the host of the API, for people.
 fn api_host(config: &Config) -> Arc<str> {
     config.api.base_url()[Position::BeforeHost..Position::AfterPort].into()

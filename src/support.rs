@@ -1,5 +1,6 @@
 //! Helpers that know nothing of translations: the clock, the log, text for people.
 
+pub(crate) mod blocking;
 pub mod clock;
 pub(crate) mod escape;
 pub(crate) mod files;

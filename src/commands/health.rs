@@ -1,10 +1,11 @@
 //! `health`: asks a running exporter with the same configuration whether it is healthy, for the
 //! HEALTHCHECK of a container. Every failure ends with code 1, because Docker reserves the others.
 
-use super::{RunError, environment, off_the_runtime};
+use super::{RunError, environment};
 use crate::{
     api::causes,
     config::{self, Options},
+    support::blocking::off_the_runtime,
 };
 use anyhow::{Context as _, bail, ensure};
 use reqwest::StatusCode;

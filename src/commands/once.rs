@@ -2,7 +2,7 @@
 //! targets that are not met.
 
 use super::{
-    RunError, api_host, load, off_the_runtime, open_state,
+    RunError, api_host, load, open_state,
     output::{self, Results},
     poller,
     stop::StopSignals,
@@ -19,7 +19,7 @@ use crate::{
     },
     metrics::instruments::Instruments,
     report::{Report, Since},
-    support::logging,
+    support::{blocking::off_the_runtime, logging},
 };
 use anyhow::{Context as _, anyhow, bail};
 use futures_util::future::OptionFuture;

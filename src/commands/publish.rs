@@ -1,13 +1,12 @@
 //! The way from the poller to the web side: encoding, diagnosing and publishing documents.
 
-use super::off_the_runtime;
 use crate::{
     api::Client,
     diagnosis::{self, ProblemLog},
     domain::document::Document,
     metrics::{exposition::Exposition, instruments::Instruments},
     poller::Poller,
-    support::clock::Clock,
+    support::{blocking::off_the_runtime, clock::Clock},
     web::Current,
 };
 use anyhow::Context as _;

@@ -1,8 +1,7 @@
 //! `serve`: polls on an interval and serves the result until a signal stops the process.
 
 use super::{
-    RunError, api_host, demo, load, notify, off_the_runtime, open_state, poller, publish,
-    stop::StopSignals,
+    RunError, api_host, demo, load, notify, open_state, poller, publish, stop::StopSignals,
 };
 use crate::{
     api::Client,
@@ -10,7 +9,7 @@ use crate::{
     domain::Failure,
     metrics::{facts::note, instruments::Instruments},
     server::{self, Event, Server, listen},
-    support::{clock::Clock, logging},
+    support::{blocking::off_the_runtime, clock::Clock, logging},
     web::{self, AppState},
 };
 use anyhow::{Context as _, anyhow};

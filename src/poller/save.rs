@@ -4,7 +4,7 @@ use crate::{
     domain::Failure,
     metrics::instruments::Instruments,
     state::{SavedState, StateFile},
-    support::{clock::Clock, hint::SetupError},
+    support::{blocking::off_the_runtime, clock::Clock, hint::SetupError},
 };
 use std::{sync::Arc, time::Duration};
 use tokio::{sync::watch, time::timeout};
@@ -60,8 +60,7 @@ async fn write_all(
     while states.changed().await.is_ok() {
         let saved = Arc::clone(&states.borrow_and_update());
         let write = write.clone();
-        let written = tokio::task::spawn_blocking(move || write(&saved)).await;
-        let result = written.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()));
+        let result = off_the_runtime(move || write(&saved)).await;
         let mut is_due = result.is_err();
         if let Err(error) = &result
             && is_last

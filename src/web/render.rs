@@ -1,8 +1,11 @@
 //! Rendering for people and programs: the selection of a query, and a bound on the work at a time.
 
-use crate::{domain::document::Selection, support::glob::glob};
+use crate::{
+    domain::document::Selection,
+    support::{blocking::off_the_runtime, glob::glob},
+};
 use axum::{http::StatusCode, response::Result};
-use tokio::{sync::Semaphore, task::spawn_blocking};
+use tokio::sync::Semaphore;
 
 /// Guards the CPU from more than two pages, or totals of JSON, at a time: people may wait, scrapes
 /// may not. The rest of JSON is made while it is sent.
@@ -46,14 +49,10 @@ pub(super) async fn render<T: Send + 'static>(
 ) -> Result<T> {
     let permit = RENDERERS.acquire().await;
     let permit = permit.expect("nothing closes this semaphore");
-    let work = spawn_blocking(move || {
+    let rendering = off_the_runtime(move || {
         let _permit = permit;
         selection(&parameters).map(work)
     });
-    let done = work.await.map_err(|_| {
-        // A panic is logged where it happens.
-        let message = "the response could not be made; the log says why\n";
-        (StatusCode::INTERNAL_SERVER_ERROR, message)
-    });
-    Ok(done?.map_err(|message| (StatusCode::BAD_REQUEST, message))?)
+    let rendered = rendering.await;
+    Ok(rendered.map_err(|message| (StatusCode::BAD_REQUEST, message))?)
 }
