@@ -28,19 +28,18 @@ use crate::{
     domain::{
         TranslationProblem,
         document::{Row, Translation, View},
-        polling::PollOutcome,
     },
     support::{
         clock::DAY,
         escape::is_unprintable,
-        humanize::{more, named},
+        humanize::{more, rough},
     },
 };
 use answer::{answer, scope};
 use order::Order;
 use since::{changed, gain};
 use std::sync::Arc;
-use words::{due, expected, marks, moment, of_target, percent, span};
+use words::{due, expected, marks, moment, of_target, percent};
 
 /// The maximum number of translations to act on that are named.
 const MOST_ACTIONS: usize = 20;
@@ -125,7 +124,7 @@ impl Report<'_> {
             let due = due.map(|at| format!(", due {}", words::due(at, now)));
             let idle = one.known_progress().map(|at| now.since(at));
             let idle = idle.filter(|idle| *idle >= DAY);
-            let idle = idle.map(|idle| format!(", no progress for {}", span(idle)));
+            let idle = idle.map(|idle| format!(", no progress for {}", rough(idle)));
             let (due, idle) = (due.unwrap_or_default(), idle.unwrap_or_default());
             let (marks, whose, figure) = (marks(one), whose(row, one), of_target(one));
             let line = format!(
@@ -135,19 +134,6 @@ impl Report<'_> {
             line.trim_start().to_owned()
         });
         lines.chain(more(others)).collect()
-    }
-
-    /// Names each cause of failed reads once, with the affected repositories.
-    fn failures(&self) -> Vec<String> {
-        let last = self.view.document.last_poll();
-        let cut_short = last.and_then(PollOutcome::cut_short);
-        let cut_short = cut_short.map(|failure| format!("{}; {}", failure.what, failure.hint));
-        let causes = self.view.causes().into_iter();
-        let causes = causes.map(|(failure, names)| {
-            let names = named(names).unwrap_or_default();
-            format!("{names}: {}; {}", failure.what, failure.hint)
-        });
-        cut_short.into_iter().chain(causes).collect()
     }
 }
 

@@ -51,10 +51,9 @@ pub fn answer(view: &View<'_>, findings: &[Finding]) -> (String, Option<Severity
 pub fn scope(view: &View<'_>) -> String {
     let document = view.document;
     let codes: BTreeSet<_> = view.translations().map(|(_, one)| one.code()).collect();
-    let unread = view.rows.iter().filter(|row| !row.is_read());
     let gone: BTreeSet<_> = view.departed().map(|one| &*one.repository).collect();
     let mut left_out = vec![
-        (view.unread(), "not read", named(unread.map(Row::name))),
+        (view.unread(), "not read", None),
         (
             view.departed().count(),
             "that left within a day",
@@ -71,13 +70,9 @@ pub fn scope(view: &View<'_>) -> String {
     if read > 0 {
         scope.push(format!("{}, {languages}.", repositories(read)));
     }
-    let outdated = view
-        .rows
-        .iter()
-        .filter(|row| row.is_read() && !row.is_current());
-    if view.outdated() < view.rows.len() {
-        scope.extend(named(outdated.map(Row::name)).map(|names| format!("Read earlier: {names}.")));
-    }
+    let outdated = view.rows.iter().filter(|row| !row.is_current());
+    let outdated = named(outdated.map(Row::name));
+    scope.extend(outdated.map(|names| format!("Read earlier, or not yet: {names}.")));
     scope.extend(counts(left_out).map(|left_out| format!("Not counted: {left_out}.")));
     for (why, count) in &view.totals.not_judged {
         scope.push(format!("{} not judged: {}.", grouped(*count), why.words()));

@@ -4,16 +4,13 @@ use super::{Report, words::ready};
 use crate::domain::{TranslationProblem, document::Readiness};
 use serde_json::json;
 
-/// Counts the ready translations. The badge is green only if everything was read and is ready, and
-/// nothing unready left within a day.
+/// Counts the ready translations. The badge is green only if everything was read and is ready.
 pub fn badge(report: &Report<'_>) -> String {
-    let totals = &report.view.totals;
-    let (view, readiness) = (&report.view, report.view.readiness());
-    let unready_left = view.departed().any(|one| !one.was_ready);
+    let (totals, readiness) = (&report.view.totals, report.view.readiness());
     let color = match () {
         () if totals.unknown == totals.counted => "lightgrey",
         () if totals.count(TranslationProblem::Overdue) > 0 => "red",
-        () if readiness == Readiness::Ready && !unready_left => "brightgreen",
+        () if readiness == Readiness::Ready => "brightgreen",
         () => "orange",
     };
     let mut message = ready(totals).replace(" translations", "");

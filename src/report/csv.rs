@@ -7,7 +7,7 @@ use serde_json::Value;
 use std::{iter::once, sync::Arc};
 
 /// The columns, each with its place in the JSON of a repository or a language.
-const COLUMNS: [(&str, &str); 16] = [
+const COLUMNS: [(&str, &str); 17] = [
     ("repository", "/name"),
     ("id", "/id"),
     ("language", "/code"),
@@ -22,6 +22,7 @@ const COLUMNS: [(&str, &str); 16] = [
     ("problems", "/problems"),
     ("estimated_ready", "/estimated_ready"),
     ("read_at", "/read_at"),
+    ("not_judged", "/not_judged"),
     ("change", "/change"),
     ("became", "/became"),
 ];
@@ -48,12 +49,7 @@ pub fn csv(
             let cells = columns.map(|(name, place)| {
                 let is_of_all = matches!(*name, "repository" | "id" | "read_at");
                 let whose = if is_of_all { &repository } else { language };
-                let cell = value(whose.pointer(place).unwrap_or(&Value::Null));
-                if *name == "problems" && !language["not_judged"].is_null() {
-                    (cell + " not_judged").trim_start().to_owned()
-                } else {
-                    cell
-                }
+                value(whose.pointer(place).unwrap_or(&Value::Null))
             });
             cells.collect()
         })))

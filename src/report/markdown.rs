@@ -12,13 +12,11 @@ use crate::{
     support::humanize::more,
 };
 
-/// Returns the answer with its time, the failures, what to act on first, and a table of the
+/// Returns the answer with its time, what to act on first, and a table of the
 /// repositories, the furthest behind first. Counts what does not fit into [`Report::max_size`].
 pub fn markdown(report: &Report<'_>) -> String {
     let item = |text: String| format!("- {text}\n");
     let answer: Vec<_> = report.answer().iter().map(|text| escaped(text)).collect();
-    let failures = report.failures();
-    let failures = failures.iter().map(|text| item(escaped(text)));
     let actions = report.actions(TranslationProblem::ALL, |row, one| {
         format!("{} of {}", code(report, row, one), name(report, row))
     });
@@ -28,9 +26,8 @@ pub fn markdown(report: &Report<'_>) -> String {
     let columns = "| Repository | Completion | Ready | Due | Not ready |\n|:--|--:|--:|:--|:--|";
     let mut text = format!("**{}**\n\n{}\n", answer[0], answer[1..].join("\n\n"));
     for (heading, lines) in [
-        ("**Could not be read:**\n", failures.collect::<Vec<_>>()),
         ("### Act first\n", actions.into_iter().map(item).collect()),
-        (columns, rows.collect()),
+        (columns, rows.collect::<Vec<_>>()),
     ] {
         let left = report.max_size.saturating_sub(text.len());
         text += &section(heading, &lines, left);

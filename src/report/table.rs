@@ -1,5 +1,5 @@
 //! The table for a terminal: a line for each repository, the furthest behind first, then the
-//! answer, what to act on first, and the failures.
+//! answer, and what to act on first.
 
 use super::{
     Report, cell, whose,
@@ -16,8 +16,7 @@ use console::{Color, measure_text_width, style};
 const INDENT: usize = 26;
 const WIDE: usize = 60;
 
-/// Lays out the repositories, the answer, what to act on and the failures, in lines of at most
-/// `width` columns.
+/// Lays out the repositories, the answer, and what to act on, in lines of at most `width` columns.
 pub fn table(report: &Report<'_>, width: usize, has_color: bool) -> String {
     let sentence =
         |text: &String, indent| wrapped(cell(text).split(' '), " ", indent, width) + "\n";
@@ -30,14 +29,13 @@ pub fn table(report: &Report<'_>, width: usize, has_color: bool) -> String {
     }
     text.extend(report.answer().iter().map(|text| sentence(text, 2)));
     let actions = report.actions(TranslationProblem::ALL, whose);
-    for (heading, items) in [
-        ("Act first", actions),
-        ("Could not be read", report.failures()),
-    ] {
-        if !items.is_empty() {
-            text = text + "\n" + heading + ":\n";
-            text.extend(items.iter().map(|item| format!("  {}", sentence(item, 4))));
-        }
+    if !actions.is_empty() {
+        text += "\nAct first:\n";
+        text.extend(
+            actions
+                .iter()
+                .map(|item| format!("  {}", sentence(item, 4))),
+        );
     }
     text.lines().map(ended).collect()
 }

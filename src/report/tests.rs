@@ -161,59 +161,6 @@ fn stop(reason: PollFailure, what: &str) -> Stop {
 }
 
 #[test]
-fn failed_reads_are_grouped_by_cause() {
-    let listing = PollOutcome {
-        stop: Some(stop(PollFailure::Listing, "GET page 2: 500")),
-        ..poll(1)
-    };
-    let outage = PollOutcome {
-        stop: Some(stop(PollFailure::Unavailable, "GET all: 503")),
-        ..PollOutcome::default()
-    };
-    let gone = failed(2, "acme/gone", "GET 2: 404", "terminal");
-    let pending = in_condition(repository(5, "acme/three"), Condition::Pending(None));
-    let repositories = vec![
-        gone.clone(),
-        failed(3, "acme/one", "GET 3: timeout", "wait"),
-        failed(4, "acme/two", "GET 4: timeout", "wait"),
-        pending.clone(),
-    ];
-    for (poll, repositories, expected) in [
-        (
-            poll(3),
-            repositories,
-            "\
-Could not be read:
-  acme/one, acme/two: GET 3: timeout; wait
-  acme/gone: GET 2: 404; terminal
-",
-        ),
-        (
-            listing,
-            vec![gone.clone()],
-            "\
-Could not be read:
-  GET page 2: 500; wait
-  acme/gone: GET 2: 404; terminal
-",
-        ),
-        (
-            outage,
-            vec![gone, pending],
-            "\
-Could not be read:
-  GET all: 503; wait
-  acme/gone: GET 2: 404; terminal
-",
-        ),
-    ] {
-        let text = table(&report(&snapshot(repositories), &poll), 80, false);
-        let (_, failures) = text.rsplit_once("\n\n").unwrap();
-        assert_eq!(failures, expected);
-    }
-}
-
-#[test]
 fn a_failed_listing_does_not_look_like_an_empty_account() {
     let refused = PollOutcome {
         is_listed: false,
@@ -222,9 +169,6 @@ fn a_failed_listing_does_not_look_like_an_empty_account() {
     };
     let expected = "The last poll did not read everything.
 As of 2023-11-14 22:13 UTC. ? translated on average.
-
-Could not be read:
-  status 401; wait
 ";
     assert_eq!(
         table(&report(&snapshot(Vec::new()), &refused), 80, false),
@@ -331,12 +275,8 @@ fn markdown_answers_first_and_lists_the_furthest_behind_first() {
 1 translation without a known completion.**
 
 As of 2023-11-14 22:13 UTC. 66% translated on average. 2 repositories, 3 languages. \
-Not counted: 1 not read (acme/gone). 1 not judged: the completion is not known. \
+Read earlier, or not yet: acme/gone. Not counted: 1 not read. 1 not judged: the completion is not known. \
 2 not judged: the pace is not known yet.
-
-**Could not be read:**
-
-- acme/gone: status 404; wait
 
 | Repository | Completion | Ready | Due | Not ready |
 |:--|--:|--:|:--|:--|

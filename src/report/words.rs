@@ -7,7 +7,7 @@ use crate::{
     },
     support::{
         clock::Timestamp,
-        humanize::{counted, grouped, rough},
+        humanize::{grouped, rough},
     },
 };
 use std::time::Duration;
@@ -40,18 +40,10 @@ pub fn days(due: Timestamp, now: Timestamp) -> String {
     };
     let day = |at: Timestamp| at.since(Timestamp::default()).as_secs() / DAY;
     let distance = match day(due).abs_diff(day(now)) {
-        days if distance.as_secs() >= DAY => span(Duration::from_secs(days * DAY)),
-        _ => span(distance),
+        days if distance.as_secs() >= DAY => rough(Duration::from_secs(days * DAY)),
+        _ => rough(distance),
     };
     format!("{distance} {words}")
-}
-
-/// Formats a duration in days, or in a smaller unit below a day.
-pub fn span(duration: Duration) -> String {
-    match usize::try_from(duration.as_secs() / DAY) {
-        Ok(0) | Err(_) => rough(duration),
-        Ok(days) => counted(days, "day", "days"),
-    }
 }
 
 /// Counts the ready translations, and the resting ones apart, such as `2 of 2 translations ready,
@@ -105,9 +97,6 @@ pub fn percent(ratio: Option<f64>) -> String {
 
 /// Formats a ratio beside its target as `41 of 95`.
 pub fn of_target(one: &Translation) -> String {
-    if one.rests() {
-        return format!("{}, paused", percent(one.ratio));
-    }
     let ratio = one
         .ratio
         .map_or("?".to_owned(), |ratio| whole(ratio).to_string());

@@ -5,14 +5,15 @@ use std::time::Duration;
 /// The maximum number of repositories or translations that a sentence names.
 const MOST_NAMED: usize = 3;
 
-/// Formats a duration in its largest unit, rounded down: `42 s`, `3 min`, `2 h`, `5 d`.
+/// Formats a duration in its largest unit, rounded down: `42 s`, `3 min`, `2 h`, `5 days`.
 pub(crate) fn rough(duration: Duration) -> String {
     let seconds = duration.as_secs();
     match seconds {
         0..60 => format!("{seconds} s"),
         60..3600 => format!("{} min", seconds / 60),
         3600..86_400 => format!("{} h", seconds / 3600),
-        _ => format!("{} d", seconds / 86_400),
+        86_400..172_800 => "1 day".to_owned(),
+        _ => format!("{} days", seconds / 86_400),
     }
 }
 
@@ -61,8 +62,8 @@ mod tests {
             (3599, "59 min"),
             (3600, "1 h"),
             (86_399, "23 h"),
-            (86_400, "1 d"),
-            (31_536_000, "365 d"),
+            (86_400, "1 day"),
+            (31_536_000, "365 days"),
         ] {
             assert_eq!(rough(Duration::from_secs(seconds)), expected);
         }

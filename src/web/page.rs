@@ -39,8 +39,6 @@ pub async fn show(
     Query(parameters): Query<BTreeMap<String, String>>,
 ) -> Response {
     let query = html::Query(parameters.clone());
-    // A minute, for a page on a wall.
-    let refresh = (query.get("refresh") == "1").then_some([(header::REFRESH, "60")]);
     let page = render(
         parameters.into_iter().collect(),
         move |selection: Selection| {
@@ -67,6 +65,5 @@ pub async fn show(
         (header::REFERRER_POLICY, "no-referrer".to_owned()),
         (header::CONTENT_SECURITY_POLICY, policy()),
     ];
-    let page = page.await.map(|page| (headers, Html(page)));
-    (refresh, page).into_response()
+    page.await.map(|page| (headers, Html(page))).into_response()
 }

@@ -1,11 +1,8 @@
 //! Views: the whole document, or a selection of its repositories and languages.
 
 use super::{Departed, Document, Row, Selection, Totals, Translation};
-use crate::{
-    domain::{Failure, Reason, targets::TargetEntry},
-    support::glob::chooses,
-};
-use std::{borrow::Cow, cmp::Reverse, collections::BTreeMap, sync::Arc};
+use crate::{domain::targets::TargetEntry, support::glob::chooses};
+use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
 
 /// The chosen rows of a document with their chosen translations.
 ///
@@ -120,24 +117,6 @@ impl<'a> View<'a> {
             !shown.any(|(_, one)| one.entry.as_deref() == Some(*entry))
         });
         unused.collect()
-    }
-
-    /// Groups the failures by their reasons, the most frequent first: of each the longest failure,
-    /// and the names of the repositories.
-    pub fn causes(&self) -> Vec<(&Failure, Vec<&str>)> {
-        let mut causes: BTreeMap<Option<Reason>, (&Failure, Vec<&str>)> = BTreeMap::new();
-        for row in &*self.rows {
-            if let Some(failure) = &row.failure {
-                let (longest, names) = causes.entry(failure.reason).or_insert((failure, vec![]));
-                names.push(row.name());
-                if failure.since < longest.since {
-                    *longest = failure;
-                }
-            }
-        }
-        let mut causes: Vec<_> = causes.into_values().collect();
-        causes.sort_by_key(|(_, names)| Reverse(names.len()));
-        causes
     }
 }
 

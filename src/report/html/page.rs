@@ -5,9 +5,9 @@ use super::{
     query::Query,
 };
 use crate::{
-    diagnosis::{self, Finding, ProblemKind, Severity},
+    diagnosis::{self, Finding, Severity},
     domain::{
-        Failure, State, TranslationProblem,
+        State, TranslationProblem,
         document::{Document, Row, Totals, Translation, View, languages},
         polling::PollOutcome,
     },
@@ -15,9 +15,7 @@ use crate::{
         answer::{answer, forecast, scope},
         order::Order,
         since::{Since, changed, gain},
-        words::{
-            self, date, days, due, expected, fraction, missing, moment, of_target, percent, span,
-        },
+        words::{self, date, days, due, expected, fraction, missing, moment, of_target, percent},
     },
     support::{
         clock::{DAY, Timestamp},
@@ -117,18 +115,12 @@ impl Page<'_> {
         rows.filter_map(|row| row.read_at).max()
     }
 
-    /// Names what is selected.
+    /// Names the chosen language and repository.
     fn selection(&self, names: &BTreeMap<&str, &str>) -> String {
-        let code = self.query.get("language");
-        let language = match language_name(names, code) {
-            name if name == code => code.to_owned(),
-            name => format!("{name} ({code})"),
-        };
-        match (&*language, self.query.get("repo")) {
-            ("", repo) => repo.to_owned(),
-            (language, "") => language.to_owned(),
-            (language, repo) => format!("{language} of {repo}"),
-        }
+        let language = language_name(names, self.query.get("language"));
+        let chosen = [language, self.query.get("repo")].into_iter();
+        let chosen: Vec<_> = chosen.filter(|one| !one.is_empty()).collect();
+        chosen.join(" of ")
     }
 
     /// Returns the translations to act on, and the number of those that are left out. A part of the
@@ -157,18 +149,6 @@ impl Page<'_> {
         let mut languages = languages(&*self.view.rows);
         Order::Gap.sort(&mut languages, |(_, totals)| totals);
         languages
-    }
-
-    /// Returns the causes of failing repositories, for the finding that reports them.
-    fn causes(&self, finding: &Finding) -> Vec<(&Failure, Vec<&str>)> {
-        let is_of_all = self
-            .document()
-            .last_poll()
-            .is_none_or(|last| last.stop.is_some());
-        if is_of_all || finding.kind != ProblemKind::PollsFailing {
-            return Vec::new();
-        }
-        self.view.causes()
     }
 }
 

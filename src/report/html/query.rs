@@ -1,6 +1,6 @@
 //! The query of a page: `repo` and `language` select the part of the document that the whole page
-//! is about; `q`, `only`, `sort` and `page` choose and order what its lists show. `refresh=1`
-//! loads the page again every minute, and `print=1` opens all that is folded.
+//! is about; `q`, `only`, `sort` and `page` choose and order what its lists show. `print=1`
+//! opens all that is folded.
 
 use crate::{domain::TranslationProblem, report::order::Order};
 use std::collections::BTreeMap;

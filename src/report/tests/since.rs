@@ -64,7 +64,7 @@ fn csv_and_json_have_the_changes_as_well() {
     let text = text.strip_prefix('\u{feff}').unwrap();
     let ends = text.lines().map(|line| {
         let cells: Vec<_> = line.split(',').collect();
-        (cells[0], cells[2], cells[14], cells[15])
+        (cells[0], cells[2], cells[15], cells[16])
     });
     let expected = [
         ("repository", "language", "change", "became"),

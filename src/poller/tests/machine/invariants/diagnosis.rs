@@ -29,7 +29,7 @@ impl Diagnosis {
         self.findings.iter().find(|finding| finding.kind == kind)
     }
 
-    /// Returns the number of repositories that are said to fail.
+    /// Returns the number of repositories that are said to fail, as in `3 of 40`.
     fn failing(&self) -> usize {
         let mut findings = self.findings.iter();
         let failing = findings.find(|finding| finding.what.ends_with("cannot be read"));
