@@ -6,7 +6,7 @@
 //! show it to everybody.
 
 use crate::{
-    config::{KEYS, Key, Options, Text, repository_glob},
+    config::{KEYS, Key, Options, Parsed, repository_glob},
     support::{glob::glob, hint::is_plain},
 };
 use clap::{
@@ -106,10 +106,10 @@ pub struct Once {
     #[arg(
         long,
         value_name = "RATIO",
-        value_parser = Text::<f64, 0, 1>::read,
+        value_parser = Parsed::<f64, 0, 1>::read,
         conflicts_with = "require_targets"
     )]
-    pub require: Option<Text<f64, 0, 1>>,
+    pub require: Option<Parsed<f64, 0, 1>>,
 }
 
 /// Parses `FORMAT` or `FORMAT=PATH`. Without a path, the output goes to stdout.

@@ -25,7 +25,7 @@ use url::Url;
 
 pub use api_key::read_key;
 pub use sections::{ApiConfig, KEYS, Key, LogConfig, PollConfig, Sections, TARGET_KEYS, WebConfig};
-pub use text::{Text, repository_glob};
+pub use text::{Parsed, repository_glob};
 
 /// The layers that the command line and the command itself contribute.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

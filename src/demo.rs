@@ -47,7 +47,7 @@ fn router() -> Router {
         .with_state(Instant::now())
 }
 
-/// Lists a page, whatever its `limit`, which is more than the demo lists.
+/// Lists at most [`PAGE_CAP`] repositories, whatever the `limit`.
 async fn list_repositories(
     Query(query): Query<BTreeMap<String, u64>>,
 ) -> Json<Vec<&'static DemoRepository>> {

@@ -7,8 +7,10 @@
 //! 2. [`poller`] reads every repository at an interval. Its ledger keeps a
 //!    [`domain::record::Record`] of each language, which [`state`] preserves across restarts.
 //! 3. The poller judges the ledger into the [`domain::document::Document`], which every output
-//!    reads: `commands::publish` has [`metrics`] encode it once, [`diagnosis`] finds the problems, and [`report`] writes page, JSON and the outputs of `once`.
-//!    A scrape never waits for a poll and a poll never waits for a scrape.
+//!    reads.
+//! 4. `commands::publish` has [`metrics`] encode each document once, and [`diagnosis`] find its
+//!    problems. [`report`] writes page, JSON and the outputs of `once`. A scrape never waits for a
+//!    poll and a poll never waits for a scrape.
 //!
 //! [`server`] is the HTTP server beneath [`web`]. [`cli`] and [`config`] read options and
 //! configuration, [`demo`] is an embedded API, and [`commands`] wires the modules together.

@@ -9,7 +9,7 @@
 //! # Files that cannot be used
 //!
 //! A damaged file, a foreign file, the file of an older version and the state of another API are
-//! set aside under another name; the exporter never overwrites or removes them. An unreadable
+//! set aside under another name; the exporter never removes them. An unreadable
 //! file, an oversized file and the file of a newer version stay where they are, and the exporter
 //! does not start.
 //!

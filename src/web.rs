@@ -1,4 +1,4 @@
-//! The routes of the exporter: scrape, status page and probes.
+//! The routes of the exporter: scrape, status page, JSON, CSV and probes.
 //!
 //! Handlers read the last publication: no request waits for a poll or calls the API. The limits of
 //! connections and responses are in [`crate::server`].

@@ -10,7 +10,7 @@ use super::{
 use crate::{
     api::Client,
     cli::Once,
-    config::{Config, Options, Text},
+    config::{Config, Options, Parsed},
     diagnosis::{self, Finding, ProblemKind},
     domain::{
         document::{Document, Row, Selection, View},
@@ -57,7 +57,7 @@ pub async fn once(options: &Options, arguments: Once) -> Result<(), RunError> {
     start_logging(&config, Some(bar.clone()));
     let instruments = Instruments::new(None);
     let mut settings = config.settings.clone();
-    if let Some(Text(ratio)) = arguments.require {
+    if let Some(Parsed(ratio)) = arguments.require {
         settings.targets = Targets::everything_at(ratio);
     }
     let only = selection.repositories.clone();

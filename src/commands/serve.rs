@@ -1,21 +1,23 @@
 //! `serve`: polls on an interval and serves the result until a signal stops the process.
 
 use super::{
-    RunError, api_host, demo, load, notify, open_state, poller, publish, stop::StopSignals,
+    RunError, api_host, load, notify, open_state, poller, publish, stdio::print, stop::StopSignals,
 };
 use crate::{
     api::Client,
     config::Options,
+    demo,
     domain::Failure,
     metrics::{facts::note, instruments::Instruments},
     server::{self, Event, Server, listen},
+    state::SavedState,
     support::{blocking::off_the_runtime, clock::Clock, logging},
     web::{self, AppState},
 };
 use anyhow::{Context as _, anyhow};
 use globset::GlobSet;
-use std::{sync::Arc, time::Duration};
-use tokio::{task::JoinSet, time::timeout};
+use std::{net::Ipv4Addr, sync::Arc, time::Duration};
+use tokio::{net::TcpListener, task::JoinSet, time::timeout};
 use tokio_util::sync::CancellationToken;
 
 /// The time limit for all tasks to end. With the flush of the log it is 4.7 s, below the promised
@@ -58,12 +60,12 @@ fn start(options: &Options, is_demo: bool) -> Result<(CancellationToken, JoinSet
     // port.
     let (state_file, mut state) = open_state(&config, is_demo, &instruments)?;
     if is_demo {
-        state.get_or_insert_with(demo::state);
+        state.get_or_insert_with(demo_state);
     }
     let listeners = listen::bind(&config.web.listen_addresses).context("web.listen_addresses")?;
     let client = Client::new(&config.api, Arc::clone(&instruments))?;
     if is_demo {
-        demo::announce(&listeners);
+        announce(&listeners);
     }
 
     let (stop, mut tasks) = (CancellationToken::new(), JoinSet::new());
@@ -111,5 +113,27 @@ fn observe(event: Event, instruments: &Instruments) {
             let failure = Failure::new(format!("{error:#}"), hint, Clock::system().now());
             note(&mut instruments.facts().web_config_refused, Err(failure));
         }
+    }
+}
+
+/// Returns the state that a demo starts with, unless its state file has one.
+fn demo_state() -> SavedState {
+    let now = Clock::system().now();
+    SavedState {
+        repositories: demo::history(now).collect(),
+        ..SavedState::default()
+    }
+}
+
+/// Prints the addresses of the page. The demo serves even if stdout is closed.
+fn announce(listeners: &[TcpListener]) {
+    for mut address in listeners.iter().flat_map(TcpListener::local_addr) {
+        if address.ip().is_unspecified() {
+            address.set_ip(Ipv4Addr::LOCALHOST.into());
+        }
+        print(&format!(
+            "The demo is served at http://{address}/ (Ctrl-C stops it)\n"
+        ))
+        .ok();
     }
 }

@@ -1,7 +1,7 @@
 //! The API key: read again whenever it is needed, so that it can be rotated without a restart. No
 //! message shows it, even if a user pasted it in the place of a path.
 
-use super::ApiConfig;
+use super::{ApiConfig, text::fit};
 use crate::support::{files::read_file, hint::SetupError};
 use secrecy::SecretString;
 use std::path::{Path, PathBuf};
@@ -27,26 +27,6 @@ fn key_of(path: &Path) -> Result<SecretString, SetupError> {
     })?;
     let hint = "write the API key, and nothing else, into the file";
     fit(&bytes).map_err(|problem| SetupError::new(what.to_owned() + problem, hint))
-}
-
-/// Returns the key if it can be sent.
-pub fn fit(bytes: &[u8]) -> Result<SecretString, &'static str> {
-    match std::str::from_utf8(bytes).map(|text| text.trim_end_matches(['\r', '\n'])) {
-        Ok("") => Err("is empty"),
-        Ok(text) if text.starts_with(['"', '\'']) => {
-            Err("begins with a quote, which a tool left there")
-        }
-        Ok(text) if text.starts_with("${") => {
-            Err("begins with ${, the start of a variable that a tool did not expand")
-        }
-        Ok(text) if text.bytes().all(|byte| byte.is_ascii_graphic()) => {
-            Ok(SecretString::from(text))
-        }
-        _ => Err(
-            "contains a character that cannot be sent in a header (a line break, a space, or one \
-             that is not printable ASCII)",
-        ),
-    }
 }
 
 #[cfg(test)]

@@ -56,7 +56,7 @@ pub struct Layers {
 }
 
 impl Layers {
-    /// Returns the layer of the defaults.
+    /// Returns layers with the defaults of `keys` alone.
     pub fn of(keys: &[Key]) -> Self {
         let mut layers = Self::default();
         for key in keys {

@@ -1,6 +1,5 @@
 //! Values that parse themselves from text, and say what they take.
 
-use super::api_key::fit;
 use crate::{
     domain::{links::Template, targets::parse_due},
     support::{clock::Timestamp, glob},
@@ -15,13 +14,13 @@ use url::{Position, Url};
 
 /// A value that is written as text, within bounds: seconds of a time, or ones of a number.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Text<T, const LEAST: u32 = 0, const MOST: u32 = { u32::MAX }>(pub T);
+pub struct Parsed<T, const MIN: u32 = 0, const MAX: u32 = { u32::MAX }>(pub T);
 
 pub const HOUR: u32 = 3600;
 /// 365 days and 6 hours.
 pub const YEAR: u32 = 8766 * HOUR;
 
-/// A type that [`Text`] can hold.
+/// A type that [`Parsed`] can hold.
 pub trait Parse: Sized {
     /// The texts that are taken, before their bounds.
     const TAKES: &'static str;
@@ -40,7 +39,7 @@ pub trait Parse: Sized {
     }
 }
 
-impl<T, const LEAST: u32, const MOST: u32> Deref for Text<T, LEAST, MOST> {
+impl<T, const MIN: u32, const MAX: u32> Deref for Parsed<T, MIN, MAX> {
     type Target = T;
 
     fn deref(&self) -> &T {
@@ -48,7 +47,7 @@ impl<T, const LEAST: u32, const MOST: u32> Deref for Text<T, LEAST, MOST> {
     }
 }
 
-impl<'de, T: Parse, const LEAST: u32, const MOST: u32> Deserialize<'de> for Text<T, LEAST, MOST> {
+impl<'de, T: Parse, const MIN: u32, const MAX: u32> Deserialize<'de> for Parsed<T, MIN, MAX> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = Option::<String>::deserialize(deserializer);
         let text =
@@ -58,7 +57,7 @@ impl<'de, T: Parse, const LEAST: u32, const MOST: u32> Deserialize<'de> for Text
     }
 }
 
-impl<T: Parse, const LEAST: u32, const MOST: u32> Text<T, LEAST, MOST> {
+impl<T: Parse, const MIN: u32, const MAX: u32> Parsed<T, MIN, MAX> {
     /// Reads a text.
     ///
     /// # Errors
@@ -66,15 +65,15 @@ impl<T: Parse, const LEAST: u32, const MOST: u32> Text<T, LEAST, MOST> {
     pub fn read(text: &str) -> Result<Self, String> {
         let value = T::parse(text)?;
         match value.number() {
-            Some(number) if !(LEAST.into()..=MOST.into()).contains(&number) => Err(is(text)),
+            Some(number) if !(MIN.into()..=MAX.into()).contains(&number) => Err(is(text)),
             _ => Ok(Self(value)),
         }
     }
 
     /// Describes the texts that are taken.
     pub fn takes() -> String {
-        match (T::bound(LEAST), T::bound(MOST)) {
-            _ if MOST == u32::MAX => T::TAKES.to_owned(),
+        match (T::bound(MIN), T::bound(MAX)) {
+            _ if MAX == u32::MAX => T::TAKES.to_owned(),
             (least, most) => format!("{} from {least} to {most}", T::TAKES),
         }
     }
@@ -150,6 +149,26 @@ impl Parse for SecretString {
 
     fn parse(text: &str) -> Result<Self, String> {
         fit(text.as_bytes()).map_err(str::to_owned)
+    }
+}
+
+/// Returns the key if it can be sent.
+pub fn fit(bytes: &[u8]) -> Result<SecretString, &'static str> {
+    match std::str::from_utf8(bytes).map(|text| text.trim_end_matches(['\r', '\n'])) {
+        Ok("") => Err("is empty"),
+        Ok(text) if text.starts_with(['"', '\'']) => {
+            Err("begins with a quote, which a tool left there")
+        }
+        Ok(text) if text.starts_with("${") => {
+            Err("begins with ${, the start of a variable that a tool did not expand")
+        }
+        Ok(text) if text.bytes().all(|byte| byte.is_ascii_graphic()) => {
+            Ok(SecretString::from(text))
+        }
+        _ => Err(
+            "contains a character that cannot be sent in a header (a line break, a space, or one \
+             that is not printable ASCII)",
+        ),
     }
 }
 

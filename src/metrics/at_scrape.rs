@@ -26,7 +26,7 @@ use std::{
 #[derive(Debug)]
 pub struct AtScrape {
     facts: Arc<Mutex<Facts>>,
-    /// The start of a daemon.
+    /// The start of the process; `None` for a single poll, which has no series of a process.
     started: Option<Timestamp>,
 }
 

@@ -41,7 +41,7 @@ const RESERVED_FILES: u64 = 24;
 /// The connections of a server.
 pub struct Supervisor {
     pub max_connections: u64,
-    /// Locked for each look, which removes those that have ended.
+    /// Locked while a connection is registered, which also forgets those that have ended.
     connections: Mutex<Vec<Arc<Connection>>>,
 }
 

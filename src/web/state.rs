@@ -27,7 +27,7 @@ pub struct AppState {
     pub instruments: Arc<Instruments>,
     pub clock: Clock,
     pub telemetry_path: String,
-    /// The host of the API, for people.
+    /// The name of the API for people: its host, or `the demo`.
     pub api: Arc<str>,
 }
 

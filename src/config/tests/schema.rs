@@ -9,7 +9,7 @@ use super::super::{
     KEYS, Key, Sections, TARGET_KEYS,
     layers::TARGETS,
     sections::TargetConfig,
-    text::{Format, Globs, Parse, Text},
+    text::{Format, Globs, Parse, Parsed},
 };
 use crate::{domain::links::Template, support::clock::Timestamp, testing::assert_generated};
 use schemars::{JsonSchema, Schema, SchemaGenerator, generate::SchemaSettings};
@@ -30,9 +30,9 @@ trait Accepts: Parse {
     fn accepts() -> Value;
 }
 
-impl<T: Accepts, const LEAST: u32, const MOST: u32> JsonSchema for Text<T, LEAST, MOST> {
+impl<T: Accepts, const MIN: u32, const MAX: u32> JsonSchema for Parsed<T, MIN, MAX> {
     fn schema_name() -> Cow<'static, str> {
-        "Text".into()
+        "Parsed".into()
     }
 
     fn inline_schema() -> bool {
@@ -44,8 +44,8 @@ impl<T: Accepts, const LEAST: u32, const MOST: u32> JsonSchema for Text<T, LEAST
         if schema["type"] == json!(["integer", "string"])
             || schema["type"] == json!(["number", "string"])
         {
-            schema["minimum"] = schema.get("minimum").cloned().unwrap_or(LEAST.into());
-            schema["maximum"] = schema.get("maximum").cloned().unwrap_or(MOST.into());
+            schema["minimum"] = schema.get("minimum").cloned().unwrap_or(MIN.into());
+            schema["maximum"] = schema.get("maximum").cloned().unwrap_or(MAX.into());
         }
         // Editors that know this word show it in place of their own message.
         schema["errorMessage"] = format!("give {}", Self::takes()).into();
