@@ -3,7 +3,7 @@
 
 use super::words::{date, does_not_move, ready};
 use crate::{
-    diagnosis::{Finding, Severity, headline},
+    diagnosis::{Finding, headline},
     domain::{
         TranslationProblem,
         document::{Readiness, Row, View},
@@ -12,39 +12,35 @@ use crate::{
 };
 use std::collections::BTreeSet;
 
-/// Answers in a sentence, with the severity of its news.
-pub fn answer(view: &View<'_>, findings: &[Finding]) -> (String, Option<Severity>) {
+/// Answers in a sentence.
+pub fn answer(view: &View<'_>, findings: &[Finding]) -> String {
     if view.document.rows.is_empty() {
-        return (headline(findings, view), Some(Severity::Info));
+        return headline(findings, view);
     }
     if view.rows.is_empty() {
-        let sentence = "No known repository and language matches".to_owned();
-        return (sentence, Some(Severity::Info));
+        return "No known repository and language matches".to_owned();
     }
+    let verdict = match view.readiness() {
+        Readiness::Behind => "Not ready to ship",
+        Readiness::Unknown => "Not known",
+        Readiness::Resting => "Nothing to ship",
+        Readiness::Ready => "Ready to ship",
+    };
     let totals = &view.totals;
     let overdue = totals.count(TranslationProblem::Overdue);
     let left = view.departed().filter(|one| !one.was_ready);
     let left = left.map(|one| format!("{} of {}", one.language, one.repository));
-    let left: BTreeSet<_> = left.collect();
-    let (verdict, news) = match view.readiness() {
-        Readiness::Behind if overdue > 0 => ("Not ready to ship", Some(Severity::Error)),
-        Readiness::Behind => ("Not ready to ship", Some(Severity::Info)),
-        Readiness::Unknown => ("Not known", Some(Severity::Info)),
-        Readiness::Resting => ("Nothing to ship", Some(Severity::Info)),
-        Readiness::Ready if !left.is_empty() => ("Ready to ship", Some(Severity::Warning)),
-        Readiness::Ready => ("Ready to ship", None),
-    };
     // Without any, a doubt says why.
     let ready = (totals.with_resting() > 0).then(|| ready(totals));
     let overdue = (overdue > 0).then(|| format!("{} overdue", grouped(overdue)));
-    let left = named(&left).map(|left| format!("{left} was not ready and left within a day"));
+    let left = named(left).map(|left| format!("{left} was not ready and left within a day"));
     let clauses = ready
         .into_iter()
         .chain(overdue)
         .chain(view.doubts())
         .chain(left);
     let clauses: Vec<_> = clauses.collect();
-    (format!("{verdict}: {}", clauses.join(", ")), news)
+    format!("{verdict}: {}", clauses.join(", "))
 }
 
 /// Counts the repositories and languages that the figures are of, and then what they leave out.

@@ -11,10 +11,8 @@ use crate::domain::{
 };
 use console::{Color, measure_text_width, style};
 
-/// The column of the repositories' names, below which their languages begin in a terminal of at
-/// least [`WIDE`] columns.
+/// The column of the repositories' names, below which their languages begin.
 const INDENT: usize = 26;
-const WIDE: usize = 60;
 
 /// Lays out the repositories, the answer, and what to act on, in lines of at most `width` columns.
 pub fn table(report: &Report<'_>, width: usize, has_color: bool) -> String {
@@ -42,15 +40,14 @@ pub fn table(report: &Report<'_>, width: usize, has_color: bool) -> String {
 
 /// Lays out a repository with its unready languages and their marks.
 fn line(report: &Report<'_>, row: &Row, width: usize, has_color: bool) -> String {
-    let indent = if width < WIDE { 2 } else { INDENT };
     let totals = row.totals();
     let (completion, ready) = (completion(&totals, has_color), fraction(&totals));
     let due = report.due(row).unwrap_or_default();
     let mut line = format!("{completion}  {ready:7}  {}  {due}\n", cell(row.name()));
     let unready = report.unready(row, |one| cell(one.code()));
     if !unready.is_empty() {
-        line += &" ".repeat(indent);
-        line += &wrapped(unready, "  ", indent, width);
+        line += &" ".repeat(INDENT);
+        line += &wrapped(unready, "  ", INDENT, width);
         line += "\n";
     }
     line

@@ -49,9 +49,8 @@ async fn count(
     response
 }
 
-async fn not_found(State(state): State<Arc<AppState>>) -> Response {
-    let message = format!("nothing here; see / and {}\n", state.telemetry_path);
-    (StatusCode::NOT_FOUND, message).into_response()
+async fn not_found() -> (StatusCode, &'static str) {
+    (StatusCode::NOT_FOUND, "nothing here; see /\n")
 }
 
 /// Responds according to the heartbeat that also feeds systemd's watchdog.
@@ -74,9 +73,6 @@ async fn ready(State(state): State<Arc<AppState>>) -> Response {
         return "ready\n".into_response();
     }
     let mut message = format!("not ready: {}", diagnosis::progress(document));
-    if let Some(at) = document.status.next_poll_at {
-        message = format!("{message}; the next poll begins at {at}");
-    }
     for finding in &current.findings {
         message = format!("{message}\n{}", finding.line());
     }
@@ -154,7 +150,7 @@ mod tests {
         assert_eq!(status(&fixture.ask("GET /a/b.c~d//").await), 200);
         let response = fixture.ask("GET /metrics").await;
         assert_eq!(status(&response), 404);
-        assert_eq!(body(response).await, "nothing here; see / and /a/b.c~d//\n");
+        assert_eq!(body(response).await, "nothing here; see /\n");
     }
 
     #[tokio::test]
@@ -219,7 +215,6 @@ mod tests {
         let what = "GET /v1/repositories: 401 Unauthorized";
         let failure = Failure::new(what, "check api.key_file", Timestamp::from_millis(0));
         fixture.publish(|status| {
-            status.next_poll_at = Some(Timestamp::from_millis(300_000));
             status.last = Some(PollOutcome {
                 ended_at: Timestamp::from_millis(1000),
                 duration: Duration::from_secs(1),
@@ -232,8 +227,7 @@ mod tests {
         });
         assert_eq!(
             body(fixture.ask("GET /-/ready").await).await,
-            "not ready: The last poll did not read everything; \
-             the next poll begins at 1970-01-01T00:05:00Z\n\
+            "not ready: The last poll did not read everything\n\
              The API refused the key: \
              GET /v1/repositories: 401 Unauthorized; check api.key_file\n"
         );

@@ -489,6 +489,17 @@ fn a_required_translation_that_is_missing_uses_its_entry() {
 }
 
 #[test]
+fn a_doubt_names_three_translations_and_counts_the_others() {
+    let mut snapshot = account();
+    let codes = ["v", "w", "x", "y", "z"];
+    snapshot.settings.targets = Targets(vec![entry(&["acme/app"], &codes, 0.9, "")]);
+    let doubts = judged(&snapshot).whole().doubts().join("; ");
+    let missing = "v of acme/app, w of acme/app, x of acme/app, and 2 more, \
+                   for which there is a target, are not listed";
+    assert!(doubts.contains(missing), "{doubts}");
+}
+
+#[test]
 fn resting_translations_are_counted_apart() {
     let mut snapshot = account();
     snapshot.settings.targets = Targets(vec![entry(&["acme/*"], &[], 0.0, "")]);

@@ -8,10 +8,11 @@ use crate::{
     diagnosis::{self, Finding, Severity},
     domain::{
         State, TranslationProblem,
-        document::{Document, Row, Totals, Translation, View, languages},
+        document::{Document, Readiness, Row, Totals, Translation, View, languages},
         polling::PollOutcome,
     },
     report::{
+        MOST_ACTIONS,
         answer::{answer, forecast, scope},
         order::Order,
         since::{Since, changed, gain},
@@ -34,9 +35,6 @@ pub const WIDE: &str = include_str!("wide.css");
 
 /// The document of the alerts. Its headings are their names.
 const RUNBOOK: &str = "https://github.com/translation-exporter/translation-exporter/blob/main/deploy/prometheus/runbook.md";
-
-/// The number of translations to act on that are shown unfiltered.
-const FIRST: usize = 20;
 
 /// The maximum number of translations or names that a list shows.
 const MOST: usize = 1000;
@@ -78,14 +76,18 @@ impl Page<'_> {
         severities.min().filter(|worst| *worst != Severity::Info)
     }
 
-    /// Returns the answer to "may we ship?", and the severity of the worst news of the page.
-    fn answer(&self) -> (String, Option<Severity>) {
-        let (sentence, news) = answer(self.view, self.findings);
+    /// Returns the severity of the worst news of the page.
+    fn news(&self) -> Option<Severity> {
         let totals = &self.view.totals;
-        let has_problem = !totals.problems.is_empty() || totals.unknown > 0;
-        let doubt = has_problem.then_some(Severity::Warning);
-        let news = [news, doubt, self.worst()].into_iter().flatten().min();
-        (sentence, news)
+        let has_left = self.view.departed().any(|one| !one.was_ready);
+        let has_doubt = !totals.problems.is_empty() || totals.unknown > 0 || has_left;
+        let news = match self.view.readiness() {
+            _ if totals.count(TranslationProblem::Overdue) > 0 => Some(Severity::Error),
+            _ if has_doubt => Some(Severity::Warning),
+            Readiness::Ready => None,
+            _ => Some(Severity::Info),
+        };
+        [news, self.worst()].into_iter().flatten().min()
     }
 
     /// Returns whether figures may be out of date: the last poll failed, or there was none yet.
@@ -134,7 +136,9 @@ impl Page<'_> {
         };
         let mut actions = self.view.actions(only.unwrap_or(all));
         let is_short = is_of_all && only.is_none() && !self.is_static();
-        let shown = actions.len().min(if is_short { FIRST } else { MOST });
+        let shown = actions
+            .len()
+            .min(if is_short { MOST_ACTIONS } else { MOST });
         let left = actions.split_off(shown).len();
         (actions, left)
     }
