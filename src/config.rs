@@ -115,7 +115,6 @@ fn settings(layers: &Layers, sections: &Sections, targets: Targets) -> Settings 
         stale_after: poll.stale_after(),
         concurrency: *api.concurrency as usize,
         max_attempts: 4,
-        max_repositories: 200_000,
         is_sample: false,
         filter: Filter {
             include: filter.include.set.clone(),

@@ -12,7 +12,6 @@ mod kind;
 mod log;
 mod polling;
 
-use data::scale;
 pub use kind::{ProblemKind, Severity};
 pub use log::{ProblemLog, log};
 pub use polling::{headline, progress};
@@ -90,11 +89,7 @@ pub fn findings(view: &View<'_>, facts: &Facts, now: Timestamp) -> Vec<Finding> 
         data::failing(view),
         data::unconfirmed(document),
         data::shape(view),
-        scale(
-            document.settings.scale,
-            document.is_scale_suspect,
-            view.out_of_scale(),
-        ),
+        data::scale(view),
         data::omitted_zeros(document),
         data::languages_gone(view),
         data::rate_limited(status),

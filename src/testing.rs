@@ -86,7 +86,7 @@ pub fn read(id: u64, name: &str, languages: &[(&str, Option<f64>)]) -> Shown {
         read_at: NOW,
         records,
     };
-    in_condition(repository(id, name), Condition::Fresh(Arc::new(languages)))
+    in_condition(repository(id, name), Condition::Fresh(languages))
 }
 
 /// Makes the condition of a repository without languages whose data are too old.
@@ -95,10 +95,7 @@ pub fn stale(read_at: Timestamp, failure: Option<Failure>) -> Condition {
         read_at,
         records: Arc::default(),
     };
-    Condition::Stale {
-        languages: Arc::new(languages),
-        failure,
-    }
+    Condition::Stale { languages, failure }
 }
 
 pub fn in_condition(repository: Arc<Repository>, condition: Condition) -> Shown {
@@ -127,11 +124,11 @@ pub fn failed(id: u64, name: &str, what: &str, hint: &str) -> Shown {
 #[derive(Debug, Clone)]
 pub enum Condition {
     Pending(Option<Failure>),
-    Restored(Arc<Languages>),
-    Fresh(Arc<Languages>),
-    Failing(Arc<Languages>, Failure),
+    Restored(Languages),
+    Fresh(Languages),
+    Failing(Languages, Failure),
     Stale {
-        languages: Arc<Languages>,
+        languages: Languages,
         failure: Option<Failure>,
     },
 }
@@ -172,13 +169,13 @@ impl Snapshot {
         };
         let languages = self.repositories.iter().filter_map(|shown| parts(shown).1);
         let languages: Vec<_> = languages.collect();
-        let records = languages.iter().flat_map(|languages| languages.listed());
+        let records = languages.iter().flat_map(Languages::listed);
         let completions = records.filter_map(|record| record.reported);
         let judge = Judge::new(&self.settings, self.taken_at, completions, previous);
         let rows = self.repositories.iter().map(|shown| {
             let (state, languages, failure) = parts(shown);
             let trouble = (failure, shown.defects.clone());
-            judge.row(&shown.repository, state, languages.as_deref(), trouble)
+            judge.row(&shown.repository, state, languages.as_ref(), trouble)
         });
         Document {
             taken_at: self.taken_at,
@@ -224,7 +221,6 @@ pub fn settings() -> Settings {
         stale_after: Duration::from_secs(3600),
         concurrency: 1,
         max_attempts: 1,
-        max_repositories: 1000,
         is_sample: false,
         filter: Filter::default(),
         excluded_languages: GlobSet::empty(),

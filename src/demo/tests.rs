@@ -8,7 +8,7 @@ use crate::{
 };
 use axum::http::Request;
 use serde_json::Value;
-use std::{collections::BTreeSet, sync::Arc, time::Duration};
+use std::{collections::BTreeSet, time::Duration};
 use tower::ServiceExt;
 
 const POLL: i64 = 5;
@@ -70,7 +70,7 @@ fn stalled_and_regressed(history: &[Languages], now: Timestamp) -> (usize, usize
 fn the_world_stays_plausible_for_a_day() {
     let start = Timestamp::from_millis(1_795_000_000_000);
     let world = history(start).filter_map(|one| one.languages);
-    let mut world: Vec<_> = world.map(Arc::unwrap_or_clone).collect();
+    let mut world: Vec<_> = world.collect();
     for second in (0..24 * 3600).step_by(60) {
         let now = Timestamp::from_millis(start.as_millis() + second * 1000);
         for (repository, languages) in WORLD.repositories.iter().zip(&mut world) {

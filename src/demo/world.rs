@@ -132,7 +132,7 @@ impl DemoRepository {
             repository: Arc::new(repository),
             last_attempt: 0,
             failing_since: None,
-            languages: Some(Arc::new(languages)),
+            languages: Some(languages),
         })
     }
 

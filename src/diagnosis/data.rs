@@ -3,7 +3,7 @@
 use super::{Finding, ProblemKind, Severity};
 use crate::{
     domain::{
-        Defects, Failure, Operation, Reason, Scale, State,
+        Defects, Failure, Operation, Reason, State,
         document::{Document, View},
         polling::{PollOutcome, PollStatus},
     },
@@ -192,11 +192,12 @@ pub(super) fn rate_limited(status: &PollStatus) -> Option<Finding> {
     Some(Finding::new(ProblemKind::RateLimited, what, hint))
 }
 
-/// Returns a finding if completions do not fit the scale, `outside` of them. The API does not say
-/// whether it reports 0 to 100 or 0 to 1. `is_suspect` says that it seems to be the latter.
-pub fn scale(scale: Scale, is_suspect: bool, outside: usize) -> Option<Finding> {
-    let scale = scale.finished;
-    let (what, hint) = if is_suspect {
+/// Returns a finding if completions do not fit the scale. The API does not say whether it reports
+/// 0 to 100 or 0 to 1.
+pub(super) fn scale(view: &View<'_>) -> Option<Finding> {
+    let scale = view.document.settings.scale.finished;
+    let outside = view.out_of_scale();
+    let (what, hint) = if view.document.is_scale_suspect {
         (
             format!("No completion is above 1, while api.completion_scale is {scale}"),
             "if the API reports 0 to 1, set api.completion_scale to 1",

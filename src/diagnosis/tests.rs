@@ -48,11 +48,11 @@ fn repository(id: u64, condition: Condition) -> Shown {
     testing::in_condition(testing::repository(id, &format!("o/{id}")), condition)
 }
 
-fn read_at(at: Timestamp, completion: f64) -> Arc<Languages> {
-    Arc::new(Languages {
+fn read_at(at: Timestamp, completion: f64) -> Languages {
+    Languages {
         read_at: at,
         records: [testing::record_of("de", "German", Some(completion), at)].into(),
-    })
+    }
 }
 
 fn poll() -> PollOutcome {

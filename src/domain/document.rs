@@ -16,7 +16,7 @@ pub use super::NotJudged;
 pub use judge::{ESTIMATE_NEEDS, Judge};
 pub use selection::Selection;
 pub use totals::Totals;
-pub use view::{View, languages, translations};
+pub use view::{View, totals_by, translations};
 
 use super::{
     Completion, Defects, Failure, Language, Operation, Repository, Settings, State,

@@ -329,13 +329,13 @@ pub struct SavedRepository {
     pub last_attempt: u64,
     /// The time since which reads fail; `None` after a success.
     pub failing_since: Option<Timestamp>,
-    pub languages: Option<Arc<Languages>>,
+    pub languages: Option<Languages>,
 }
 
 impl SavedRepository {
     /// Returns the records of the languages, also of those that left.
     pub fn records(&self) -> &[Record] {
-        let languages = self.languages.as_deref();
+        let languages = self.languages.as_ref();
         languages.map_or(&[], |languages| &languages.records)
     }
 }

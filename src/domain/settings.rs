@@ -16,8 +16,6 @@ pub struct Settings {
     pub concurrency: usize,
     /// The number of attempts for a request in one poll, at least 1.
     pub max_attempts: u32,
-    /// The maximum number of repositories in a listing. A longer listing is read no further.
-    pub max_repositories: usize,
     /// True if a poll reads one page of the listing, and one repository.
     pub is_sample: bool,
     pub filter: Filter,

@@ -179,7 +179,7 @@ impl Ledger {
         let before = before.map_or_else(Arc::default, |before| Arc::clone(&before.records));
         let languages = Languages::after(Arc::clone(&before), languages, scale, now);
         log.lost(repo, &before, &languages.records);
-        known.kept.languages = Some(Arc::new(languages));
+        known.kept.languages = Some(languages);
         known.read_at = Some(Instant::now());
         known.kept.failing_since = None;
     }
@@ -222,7 +222,7 @@ impl Ledger {
         previous: Option<&Document>,
     ) -> Document {
         let languages = self.polled.values().flat_map(|known| &known.kept.languages);
-        let records = languages.flat_map(|languages| languages.listed());
+        let records = languages.flat_map(Languages::listed);
         let completions = records.filter_map(|record| record.reported);
         let has_zeros = completions.clone().any(|one| one == Completion::ZERO);
         let judge = Judge::new(settings, now, completions, previous);
@@ -248,7 +248,7 @@ impl Ledger {
     }
 
     fn row(&self, known: &Polled, judge: &Judge<'_>, stale_after: Duration, now: Timestamp) -> Row {
-        let languages = known.kept.languages.as_deref();
+        let languages = known.kept.languages.as_ref();
         let has_failed = known.failure.is_some();
         let state = match (languages, known.read_at) {
             // A poll may take longer than data become stale.

@@ -27,6 +27,9 @@ const PUBLISH_EVERY: Duration = Duration::from_secs(5);
 /// The time until the first publication of a poll: a start shows its first data soon.
 const FIRST_PUBLISH: Duration = Duration::from_millis(250);
 
+/// The maximum number of repositories in a listing. A longer one is read no further.
+const MOST_REPOSITORIES: usize = 200_000;
+
 /// The longest hold that a poll waits for. A longer hold ends the poll.
 const LONGEST_HOLD: Duration = Duration::from_secs(5 * 60);
 
@@ -171,19 +174,18 @@ impl<'a, A: Api> Poll<'a, A> {
         listing: &mut Listing,
     ) -> Result<(), RequestFailure> {
         let operation = Operation::ListRepositories;
-        let most = self.settings.max_repositories;
         let mut after = None;
         loop {
             let page = self.read_page(session, after).await?;
             listing.append(page.listing);
             let shown = listing.count();
             self.poller.progress.send_modify(|poll| poll.of = shown);
-            if shown > most {
+            if shown > MOST_REPOSITORIES {
                 // The listing may have no end. The ledger takes nothing from it.
                 *listing = Listing::default();
                 let what = format!(
-                    "the listing has more than {most} repositories, or no end: it is not read \
-                     further"
+                    "the listing has more than {MOST_REPOSITORIES} repositories, or no end: it is \
+                     not read further"
                 );
                 let hint = "report it to the API's operators";
                 return Err(self.unusable(operation, Reason::TooLarge, what, hint));

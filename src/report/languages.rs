@@ -1,7 +1,7 @@
 //! The languages that a release can ship, one code per line.
 
 use super::{Report, cell};
-use crate::domain::document::languages as totals;
+use crate::domain::document::{Translation, totals_by};
 
 /// Lists the codes whose translations are all ready; resting ones do not count. The list is empty
 /// while a repository or an entry is not read or not listed, because it may have any language.
@@ -9,7 +9,7 @@ pub fn languages(report: &Report<'_>) -> String {
     if !report.view.unseen().is_empty() {
         return String::new();
     }
-    let languages = totals(&*report.view.rows).into_iter();
+    let languages = totals_by(&*report.view.rows, Translation::code).into_iter();
     let ready = languages.filter(|(_, totals)| totals.is_ready());
     ready.map(|(code, _)| cell(code) + "\n").collect()
 }

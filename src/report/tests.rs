@@ -476,10 +476,7 @@ fn the_json_of_version_1_does_not_change() {
         .into(),
     };
     let mut snapshot = snapshot(vec![
-        in_condition(
-            repository(1, "acme/app"),
-            Condition::Fresh(Arc::new(languages)),
-        ),
+        in_condition(repository(1, "acme/app"), Condition::Fresh(languages)),
         failed(
             9_007_199_254_740_994,
             "acme/gone",

@@ -61,11 +61,9 @@ fn saved_repository(id: u64, name: &str, languages: Option<Vec<Record>>) -> Save
         private: Some(true),
         created_at: Some(time(1_600_000_000_000)),
     };
-    let languages = languages.map(|records| {
-        Arc::new(Languages {
-            read_at: time(1_700_000_000_000),
-            records: records.into(),
-        })
+    let languages = languages.map(|records| Languages {
+        read_at: time(1_700_000_000_000),
+        records: records.into(),
     });
     SavedRepository {
         repository: Arc::new(repository),

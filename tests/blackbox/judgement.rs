@@ -76,7 +76,6 @@ impl Account {
             at: day(days),
         };
         let languages = saved.repositories[0].languages.as_mut().unwrap();
-        let languages = Arc::make_mut(languages);
         languages.read_at = day(-1.0 / 24.0);
         for record in Arc::make_mut(&mut languages.records) {
             let (progress, latest, previous, fall) = match &*record.language.code {

@@ -22,7 +22,7 @@ impl Judged {
         for shown in &mut self.known.snapshot.repositories {
             if let Condition::Fresh(languages) | Condition::Failing(languages, _) = &shown.condition
             {
-                shown.condition = Condition::Restored(Arc::clone(languages));
+                shown.condition = Condition::Restored(languages.clone());
             }
         }
     }

@@ -83,7 +83,7 @@ impl Given {
         let target = &mut Arc::get_mut(&mut entry).unwrap().target;
         target.due = self.due.map(day);
         target.stalled_after = self.stalled_after;
-        let condition = Condition::Fresh(Arc::new(languages));
+        let condition = Condition::Fresh(languages);
         let mut snapshot = testing::snapshot(vec![testing::in_condition(repository, condition)]);
         snapshot.settings.targets = Targets(vec![entry]);
         snapshot
@@ -317,7 +317,7 @@ fn a_stall_is_unknown_until_its_limit_has_passed_since_the_first_sight() {
             records: [record.clone()].into(),
         };
         let mut not_judged = |record: &Record| {
-            snapshot.repositories[0].condition = Condition::Fresh(Arc::new(languages(record)));
+            snapshot.repositories[0].condition = Condition::Fresh(languages(record));
             only(&judged(&snapshot)).not_judged
         };
         assert_eq!(

@@ -128,14 +128,14 @@ pub fn translations<'a>(
         .flat_map(|row| row.translations().iter().map(move |one| (row, one)))
 }
 
-/// Returns the totals of each language of these rows, sorted by code.
-pub fn languages<'a>(
+/// Returns the totals of the shown translations of these rows by a key, such as their codes.
+pub fn totals_by<'a, K: Ord>(
     rows: impl IntoIterator<Item = &'a Row, IntoIter: Clone>,
-) -> Vec<(&'a str, Totals)> {
-    let mut languages: BTreeMap<_, Totals> = BTreeMap::new();
+    key: impl Fn(&'a Translation) -> K,
+) -> BTreeMap<K, Totals> {
+    let mut totals: BTreeMap<_, Totals> = BTreeMap::new();
     for (_, translation) in translations(rows) {
-        let totals = languages.entry(translation.code()).or_default();
-        totals.add(translation);
+        totals.entry(key(translation)).or_default().add(translation);
     }
-    languages.into_iter().collect()
+    totals
 }

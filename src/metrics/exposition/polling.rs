@@ -4,12 +4,12 @@
 //! totals with the first data.
 
 use crate::{
-    domain::document::{Document, Totals, translations},
+    domain::document::{Document, totals_by},
     metrics::encode::{gauge, gauges},
     support::clock::Timestamp,
 };
 use prometheus_client::encoding::DescriptorEncoder;
-use std::{collections::BTreeMap, fmt};
+use std::fmt;
 
 /// Encodes the status of polling and the totals of a publication.
 pub fn encode(document: &Document, to: &mut DescriptorEncoder<'_>) -> fmt::Result {
@@ -58,6 +58,8 @@ pub fn encode(document: &Document, to: &mut DescriptorEncoder<'_>) -> fmt::Resul
 /// Encodes the totals over all repositories.
 fn encode_totals(document: &Document, to: &mut DescriptorEncoder<'_>) -> fmt::Result {
     let whole = document.whole();
+    let mut dates = totals_by(&document.rows, |one| one.target().due);
+    dates.entry(None).or_default();
     let states = ["filtered", "pending", "fresh", "failing", "stale"];
     gauges(
         to,
@@ -78,7 +80,7 @@ fn encode_totals(document: &Document, to: &mut DescriptorEncoder<'_>) -> fmt::Re
         "Shown translations (languages of repositories) by due date, which is empty without one, \
          each in one state: ready, behind, unknown (no completion is known) or resting (a target \
          of 0)",
-        by_date(document).into_iter().flat_map(|(due, totals)| {
+        dates.into_iter().flat_map(|(due, totals)| {
             let due = due.map_or_else(String::new, |due| due.to_string());
             [
                 ("ready", totals.ready),
@@ -96,14 +98,4 @@ fn encode_totals(document: &Document, to: &mut DescriptorEncoder<'_>) -> fmt::Re
         "Languages whose reported completion is below 0 or above api.completion_scale",
         Some(whole.out_of_scale()),
     )
-}
-
-/// Returns the totals of the translations without a date, and of each date.
-fn by_date(document: &Document) -> BTreeMap<Option<Timestamp>, Totals> {
-    let mut dates = BTreeMap::from([(None, Totals::default())]);
-    for (_, translation) in translations(&document.rows) {
-        let totals = dates.entry(translation.target().due).or_default();
-        totals.add(translation);
-    }
-    dates
 }

@@ -26,11 +26,11 @@ fn record(code: &str, name: &str, completion: Option<f64>, progress_at: i64) -> 
     testing::record_of(code, name, completion, at(progress_at))
 }
 
-fn languages(read_at: i64, records: Vec<Record>) -> Arc<Languages> {
-    Arc::new(Languages {
+fn languages(read_at: i64, records: Vec<Record>) -> Languages {
+    Languages {
         read_at: at(read_at),
         records: records.into(),
-    })
+    }
 }
 
 fn shown(id: u64, name: &str, condition: Condition) -> Shown {

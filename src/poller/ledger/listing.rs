@@ -99,10 +99,10 @@ impl Ledger {
             // The filters leave out what the API still lists: it has not left within a day.
             let is_listed = repositories.contains_key(&id);
             let left_at = now.saturating_sub(if is_listed { DAY } else { Duration::ZERO });
-            let languages = known.kept.languages.as_deref();
+            let languages = known.kept.languages.as_ref();
             if let Some(languages) = languages.map(|languages| languages.departed(left_at)) {
                 let kept = SavedRepository {
-                    languages: Some(Arc::new(languages)),
+                    languages: Some(languages),
                     ..known.kept
                 };
                 self.gone.insert(id, kept);

@@ -8,7 +8,7 @@ use crate::{
     diagnosis::{self, Finding, Severity},
     domain::{
         State, TranslationProblem,
-        document::{Document, Readiness, Row, Totals, Translation, View, languages},
+        document::{Document, Readiness, Row, Totals, Translation, View, totals_by},
         polling::PollOutcome,
     },
     report::{
@@ -150,7 +150,8 @@ impl Page<'_> {
 
     /// Returns the languages, the furthest behind first.
     fn languages(&self) -> Vec<(&str, Totals)> {
-        let mut languages = languages(&*self.view.rows);
+        let languages = totals_by(&*self.view.rows, Translation::code);
+        let mut languages: Vec<_> = languages.into_iter().collect();
         Order::Gap.sort(&mut languages, |(_, totals)| totals);
         languages
     }

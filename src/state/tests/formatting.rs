@@ -156,14 +156,14 @@ fn coded(code: &str, record: Record) -> Record {
     }
 }
 
-fn any_languages() -> impl Strategy<Value = Arc<Languages>> {
+fn any_languages() -> impl Strategy<Value = Languages> {
     let records = collection::btree_map(any_text(), any_record(), 0..6);
     (any_time(), records).prop_map(|(read_at, records)| {
         let records = records.into_iter();
-        Arc::new(Languages {
+        Languages {
             read_at,
             records: records.map(|(code, record)| coded(&code, record)).collect(),
-        })
+        }
     })
 }
 

@@ -31,11 +31,11 @@ fn record(code: &str, completion: impl Into<Option<f64>>, days: i64) -> Record {
     testing::record_of(code, &name, completion.into(), days_ago(days))
 }
 
-fn languages(records: Vec<Record>) -> Arc<Languages> {
-    Arc::new(Languages {
+fn languages(records: Vec<Record>) -> Languages {
+    Languages {
         read_at: NOW,
         records: records.into(),
-    })
+    }
 }
 
 fn shown(id: u64, name: &str, condition: Condition) -> Shown {
@@ -366,7 +366,7 @@ async fn a_repository_that_was_not_read_is_named_beside_the_figures() {
             read_at: days_ago(days),
             records: vec![record("de", 50.0, 2)].into(),
         };
-        let condition = Condition::Failing(Arc::new(old), Failure::new("no", "wait", days_ago(1)));
+        let condition = Condition::Failing(old, Failure::new("no", "wait", days_ago(1)));
         snapshot.repositories.push(shown(id, name, condition));
     }
     let words = words(&page_of(&snapshot, "/").await);
@@ -441,7 +441,7 @@ async fn stale_data_are_grey_dated_and_in_no_count() {
         records: vec![record("de", 50.0, 9), record("fr", 60.0, 9)].into(),
     };
     let condition = Condition::Stale {
-        languages: Arc::new(old),
+        languages: old,
         failure: Some(Failure::new("no", "wait", NOW)),
     };
     snapshot.repositories.push(shown(2, "a/b", condition));

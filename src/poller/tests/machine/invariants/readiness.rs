@@ -120,7 +120,7 @@ fn outputs(view: View<'_>) -> [(&'static str, bool); 2] {
     let has_left = report.view.departed().any(|one| !one.was_ready);
     let is_ready = report.view.readiness().is_met() == Some(true);
     let badge = badge(&report).contains("brightgreen") || has_left && is_ready;
-    let codes: Vec<_> = crate::domain::document::languages(&*report.view.rows);
+    let codes = report.view.language_names();
     let shipped = languages(&report);
     let all_shipped = shipped.lines().count() == codes.len() && behind == 0 && !codes.is_empty();
     [("badge", badge), ("languages", all_shipped)]
