@@ -129,10 +129,8 @@ impl DemoRepository {
             records: records.into(),
         };
         Some(SavedRepository {
-            repository: Arc::new(repository),
-            last_attempt: 0,
-            failing_since: None,
             languages: Some(languages),
+            ..SavedRepository::new(Arc::new(repository))
         })
     }
 

@@ -333,6 +333,15 @@ pub struct SavedRepository {
 }
 
 impl SavedRepository {
+    pub fn new(repository: Arc<Repository>) -> Self {
+        Self {
+            repository,
+            last_attempt: 0,
+            failing_since: None,
+            languages: None,
+        }
+    }
+
     /// Returns the records of the languages, also of those that left.
     pub fn records(&self) -> &[Record] {
         let languages = self.languages.as_ref();

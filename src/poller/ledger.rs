@@ -11,8 +11,7 @@ mod listing;
 use super::log::PollLog;
 use crate::{
     domain::{
-        Completion, Defects, Failure, LanguageList, Repository, RepositoryId, Scale, Settings,
-        State,
+        Completion, Defects, Failure, LanguageList, RepositoryId, Scale, Settings, State,
         document::{Document, Judge, Row},
         polling::PollStatus,
         record::{Languages, SavedRepository},
@@ -38,7 +37,7 @@ struct Polled {
     kept: SavedRepository,
     /// The time at which this process read the languages.
     read_at: Option<Instant>,
-    /// The failure of the last read, if it failed.
+    /// The failure of the last read of this process, if it failed.
     failure: Option<Failure>,
     /// The defects of the last response.
     defects: Defects,
@@ -79,19 +78,8 @@ impl Ledger {
             ..Self::default()
         };
         for kept in saved.repositories {
-            let repository = Arc::clone(&kept.repository);
             ledger.attempts = ledger.attempts.max(kept.last_attempt);
-            let failure = kept.failing_since.map(|since| {
-                let what = "its last read before the restart failed";
-                let hint = "nothing to do: it is read again soon";
-                Failure::new(what, hint, since)
-            });
-            let polled = Polled {
-                kept,
-                failure,
-                ..Polled::new(Arc::clone(&repository))
-            };
-            ledger.polled.insert(repository.id, polled);
+            ledger.polled.insert(kept.repository.id, Polled::new(kept));
         }
         ledger
     }
@@ -169,9 +157,10 @@ impl Ledger {
         } = list;
         let repo = &known.kept.repository.name;
         log.defects(repo, &known.defects, &bad);
-        if known.failure.take().is_some() {
+        if known.kept.failing_since.take().is_some() {
             log.good("languages can be read again", repo);
         }
+        known.failure = None;
         known.defects = bad;
         known.absent_completions = absent;
         let before = known.kept.languages.take();
@@ -181,7 +170,6 @@ impl Ledger {
         log.lost(repo, &before, &languages.records);
         known.kept.languages = Some(languages);
         known.read_at = Some(Instant::now());
-        known.kept.failing_since = None;
     }
 
     /// Records that a poll could not read a repository, so that the next poll requests it last.
@@ -196,8 +184,7 @@ impl Ledger {
         let Some(known) = self.polled.get_mut(&id) else {
             return;
         };
-        let before = known.failure.as_ref();
-        let told = before.and_then(|before| before.reason);
+        let told = known.failure.as_ref().and_then(|before| before.reason);
         if !is_outage && told != failure.reason {
             let Failure { what, hint, .. } = &failure;
             let repo = &known.kept.repository.name;
@@ -205,12 +192,12 @@ impl Ledger {
         }
         // The failures of an outage are not those of the repository.
         let reason = if is_outage { told } else { failure.reason };
-        let failure = Failure {
+        let since = *known.kept.failing_since.get_or_insert(failure.since);
+        known.failure = Some(Failure {
             reason,
-            ..failure.continuing(before)
-        };
-        known.kept.failing_since = Some(failure.since);
-        known.failure = Some(failure);
+            since,
+            ..failure
+        });
     }
 
     /// Returns the knowledge at `now`, judged. `previous` is the document before.
@@ -249,7 +236,7 @@ impl Ledger {
 
     fn row(&self, known: &Polled, judge: &Judge<'_>, stale_after: Duration, now: Timestamp) -> Row {
         let languages = known.kept.languages.as_ref();
-        let has_failed = known.failure.is_some();
+        let has_failed = known.kept.failing_since.is_some();
         let state = match (languages, known.read_at) {
             // A poll may take longer than data become stale.
             (_, Some(at)) if Some(at) >= self.last_poll && !has_failed => State::Fresh,
@@ -264,14 +251,9 @@ impl Ledger {
 }
 
 impl Polled {
-    fn new(repository: Arc<Repository>) -> Self {
+    fn new(kept: SavedRepository) -> Self {
         Self {
-            kept: SavedRepository {
-                repository,
-                last_attempt: 0,
-                failing_since: None,
-                languages: None,
-            },
+            kept,
             read_at: None,
             failure: None,
             defects: Defects::default(),

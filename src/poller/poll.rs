@@ -43,9 +43,6 @@ impl<A: Api> Poller<A> {
             since: self.clock.now(),
             ..PollOutcome::default()
         });
-        if self.status.last.is_none() {
-            self.publish();
-        }
         let span = error_span!("poll", poll = self.instruments.polls_ended() + 1);
         let mut poll = Poll::new(self);
         let stop = select! {
@@ -101,15 +98,12 @@ impl<'a, A: Api> Poll<'a, A> {
         let now = poller.clock.now();
         let before = poller.status.last.take();
         let progress = poller.progress.borrow().clone();
-        // The last refusals of an outage are no limit.
-        let pace = poller.api.pace();
         let has_overrun = began.elapsed() > self.settings.interval;
-        let follows_outage = before.as_ref().is_some_and(PollOutcome::is_outage);
         let outcome = PollOutcome {
             ended_at: now,
             duration: began.elapsed(),
             of: poller.order().len(),
-            is_limited: pace.is_limited_since(began, has_overrun) && !follows_outage,
+            is_limited: poller.api.pace().is_limited_since(began),
             stop,
             ..progress
         };

@@ -82,29 +82,20 @@ impl Ledger {
         self.filtered = self.filtered.max(repositories.len() - polled.len());
         let mut before = take(&mut self.polled);
         for (id, repository) in polled {
-            let known = if let Some(known) = before.remove(&id) {
-                let kept = SavedRepository {
-                    repository,
-                    ..known.kept
-                };
-                Polled { kept, ..known }
-            } else {
+            let mut known = before.remove(&id).unwrap_or_else(|| {
                 log.good("repositories added", &repository.name);
-                Polled::new(repository)
-            };
+                Polled::new(SavedRepository::new(Arc::clone(&repository)))
+            });
+            known.kept.repository = repository;
             self.polled.insert(id, known);
         }
-        for (id, known) in before {
-            log.good("repositories removed", &known.kept.repository.name);
+        for (id, Polled { mut kept, .. }) in before {
+            log.good("repositories removed", &kept.repository.name);
             // The filters leave out what the API still lists: it has not left within a day.
             let is_listed = repositories.contains_key(&id);
             let left_at = now.saturating_sub(if is_listed { DAY } else { Duration::ZERO });
-            let languages = known.kept.languages.as_ref();
-            if let Some(languages) = languages.map(|languages| languages.departed(left_at)) {
-                let kept = SavedRepository {
-                    languages: Some(languages),
-                    ..known.kept
-                };
+            if let Some(languages) = &mut kept.languages {
+                *languages = languages.departed(left_at);
                 self.gone.insert(id, kept);
             }
         }

@@ -92,7 +92,7 @@ async fn each_end_of_a_poll_is_published_with_the_next_start() {
     };
     let mut published = Setup::of(FakeApi::new()).run(9, next_poll).await;
     published.dedup();
-    assert_eq!(published, [None, Some(300), Some(600)]);
+    assert_eq!(published, [Some(300), Some(600)]);
 }
 
 #[tokio::test(start_paused = true)]

@@ -136,6 +136,7 @@ async fn restored_repositories_are_failing_or_pending() {
     bench.poll().await;
     bench.restart(bench.poller.clock.now());
     assert_eq!(bench.shown(), "1:pending 2:failing 3:pending");
+    bench.poll().await;
     assert_eq!(failing_since(&bench), since);
 }
 
