@@ -28,36 +28,32 @@ const COLUMNS: [(&str, &str); 17] = [
 ];
 
 /// Encodes a header and a line for each chosen language of each chosen repository, piece by piece.
-/// An unknown value is empty. By the byte order mark spreadsheets know UTF-8. With earlier data,
-/// the last two columns are the change of the ratio and the state that the language entered.
+/// An unknown value is empty. By the byte order mark spreadsheets know UTF-8. The last two
+/// columns compare with earlier data: the change of the ratio and the state that the language
+/// entered.
 pub fn csv(
     document: Arc<Document>,
     selection: Selection,
     since: Option<Arc<Since>>,
 ) -> impl Iterator<Item = String> + Send + use<> {
-    let columns = COLUMNS.len() - if since.is_some() { 0 } else { 2 };
-    let names = COLUMNS[..columns]
-        .iter()
-        .map(|(name, _)| (*name).to_owned());
-    let head = "\u{feff}".to_owned() + &lines([names.collect()]);
+    let names = COLUMNS.map(|(name, _)| name.to_owned());
+    let head = "\u{feff}".to_owned() + &lines([names]);
     let rows = (0..document.rows.len()).filter_map(move |index| {
         let row = selection.of_row(&document.rows[index])?;
         let repository = json::repository(&document, &row, since.as_deref());
         let languages = repository["languages"].as_array().into_iter().flatten();
         Some(lines(languages.map(|language| {
-            let columns = COLUMNS[..columns].iter();
-            let cells = columns.map(|(name, place)| {
-                let is_of_all = matches!(*name, "repository" | "id" | "read_at");
+            COLUMNS.map(|(name, place)| {
+                let is_of_all = matches!(name, "repository" | "id" | "read_at");
                 let whose = if is_of_all { &repository } else { language };
                 value(whose.pointer(place).unwrap_or(&Value::Null))
-            });
-            cells.collect()
+            })
         })))
     });
     once(head).chain(rows)
 }
 
-fn lines(lines: impl IntoIterator<Item = Vec<String>>) -> String {
+fn lines(lines: impl IntoIterator<Item = [String; COLUMNS.len()]>) -> String {
     let mut writer = WriterBuilder::new()
         .terminator(Terminator::CRLF)
         .from_writer(Vec::new());

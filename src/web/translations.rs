@@ -103,8 +103,8 @@ mod tests {
         );
         let text = body(response).await;
         let expected = "\u{feff}repository,id,language,name,completion,ratio,target,due,ready,\
-                        last_progress,url,problems,estimated_ready,read_at,not_judged\r\n\
-                        acme/app,1,de,DE,50,0.5,1,,false,,,,,2023-11-14T22:13:20Z,too_early\r\n";
+                        last_progress,url,problems,estimated_ready,read_at,not_judged,change,became\r\n\
+                        acme/app,1,de,DE,50,0.5,1,,false,,,,,2023-11-14T22:13:20Z,too_early,,\r\n";
         assert_eq!(text, expected);
     }
 

@@ -173,7 +173,7 @@ fn every_output_says_the_same_of_a_translation() {
         lines
             .next()
             .unwrap()
-            .ends_with(",problems,estimated_ready,read_at,not_judged")
+            .ends_with(",problems,estimated_ready,read_at,not_judged,change,became")
     );
     let (mut found, mut estimated) = (BTreeMap::new(), BTreeSet::new());
     for line in lines {
