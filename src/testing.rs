@@ -2,8 +2,8 @@
 
 use crate::{
     domain::{
-        Completion, Defects, Failure, Language, Reason, Repository, RepositoryId, Scale, Settings,
-        State, Thresholds,
+        Completion, Defect, Defects, Failure, Language, Reason, Repository, RepositoryId, Scale,
+        Settings, State, Thresholds,
         document::{Departed, Document, Judge},
         filter::Filter,
         links::Links,
@@ -189,6 +189,15 @@ impl Snapshot {
             settings: Arc::new(self.settings.clone()),
             status,
         }
+    }
+}
+
+impl Defects {
+    /// Returns each defect as often as it was found.
+    pub fn all(&self) -> Vec<Defect> {
+        let all = self.0.iter();
+        all.flat_map(|(defect, found)| std::iter::repeat_n(*defect, found.count))
+            .collect()
     }
 }
 

@@ -59,14 +59,6 @@ impl Defects {
         });
         hidden.map(|(_, found)| found.count).sum()
     }
-
-    /// Returns each defect as often as it was found.
-    #[cfg(test)]
-    pub fn all(&self) -> Vec<Defect> {
-        let all = self.0.iter();
-        all.flat_map(|(defect, found)| std::iter::repeat_n(*defect, found.count))
-            .collect()
-    }
 }
 
 /// Formats the defects as `completion: 3, the first in entry 1 ("de")`.

@@ -9,10 +9,9 @@ use super::{
 use crate::{
     api::{Api, CURSOR_HINT, RequestFailure, Session},
     domain::{
-        Defects, Failure, LanguageList, Listing, Next, Operation, Page, PollFailure, Reason,
-        RepositoryId, Settings, Stop, polling::PollOutcome,
+        Defects, LanguageList, Listing, Next, Operation, Page, PollFailure, Reason, RepositoryId,
+        Settings, Stop, polling::PollOutcome,
     },
-    support::humanize::repositories,
 };
 use futures_util::{StreamExt, stream::FuturesUnordered};
 use std::{collections::BTreeMap, mem::take, pin::pin, sync::Arc, time::Duration};
@@ -331,48 +330,34 @@ impl<'a, A: Api> Poll<'a, A> {
 
     /// Fails with the reason to stop the poll, if a failure concerns all requests.
     fn stop_for(&self, operation: Operation, failure: &RequestFailure) -> Result<(), Stop> {
-        let hold = failure.hold.unwrap_or_default();
-        let (reason, what) = match (failure.reason, operation) {
+        let reason = match (failure.reason, operation) {
             (Reason::Unauthorized, _) | (Reason::Forbidden, Operation::ListRepositories) => {
-                (PollFailure::Unauthorized, failure.what.clone())
+                PollFailure::Unauthorized
             }
-            _ if hold > LONGEST_HOLD => {
-                let hold = humantime::format_duration(Duration::from_secs(hold.as_secs()));
-                let what = format!(
-                    "Retry-After holds all requests for {hold} ({})",
-                    failure.what
-                );
-                (PollFailure::Held, what)
-            }
+            _ if failure.hold > Some(LONGEST_HOLD) => PollFailure::Held,
             _ => return Ok(()),
         };
-        let failure = Failure::new(what, failure.hint, self.poller.clock.now());
+        let failure = failure.dated(self.poller.clock.now());
         Err(Stop { reason, failure })
     }
 
     /// Fails if the listing did not reach its end, or if the API failed as a whole: failures in a
     /// row ended the poll, or it read nothing after a listing that failed.
     fn judge(&self, listing_failure: Option<&RequestFailure>, queue: &Queue) -> Result<(), Stop> {
-        let now = self.poller.clock.now();
-        let progress = self.poller.progress.borrow();
-        let is_nothing_read = progress.read == 0;
+        let is_nothing_read = self.poller.progress.borrow().read == 0;
         let is_listing_lost =
             listing_failure.is_some_and(|failure| failure.reason != Reason::Decode);
         let is_outage = queue.is_outage(is_nothing_read) || is_nothing_read && is_listing_lost;
-        let failure = match (listing_failure, self.failures.values().last()) {
-            (Some(failure), _) => failure.dated(now),
-            (None, Some(one)) if is_outage => {
-                let failed = repositories(self.failures.len());
-                let what = format!("{failed} cannot be read, one of them: {}", one.what);
-                Failure::new(what, one.hint, now)
-            }
-            _ => return Ok(()),
+        let of_languages = self.failures.values().last().filter(|_| is_outage);
+        let Some(failure) = listing_failure.or(of_languages) else {
+            return Ok(());
         };
         let reason = if is_outage {
             PollFailure::Unavailable
         } else {
             PollFailure::Listing
         };
+        let failure = failure.dated(self.poller.clock.now());
         Err(Stop { reason, failure })
     }
 

@@ -33,13 +33,6 @@ impl Saver {
         (Self(newest), write_all(write, states, instruments))
     }
 
-    /// Returns a saver that replaces `saved` in memory.
-    #[cfg(test)]
-    pub fn in_memory(saved: SavedState) -> (Self, watch::Receiver<Arc<SavedState>>) {
-        let (newest, states) = watch::channel(Arc::new(saved));
-        (Self(newest), states)
-    }
-
     /// Hands over the state, unless it is as before: the file can be large.
     pub fn save(&self, saved: SavedState) {
         self.0.send_if_modified(|before| {
@@ -93,6 +86,14 @@ async fn write_all(
 mod tests {
     use super::*;
     use tokio::time::{Instant, sleep};
+
+    impl Saver {
+        /// Returns a saver that replaces `saved` in memory.
+        pub fn in_memory(saved: SavedState) -> (Self, watch::Receiver<Arc<SavedState>>) {
+            let (newest, states) = watch::channel(Arc::new(saved));
+            (Self(newest), states)
+        }
+    }
 
     #[tokio::test(start_paused = true)]
     async fn a_process_writes_soon_at_first_and_then_once_a_minute() {
