@@ -114,8 +114,8 @@ pub fn findings(view: &View<'_>, facts: &Facts, now: Timestamp) -> Vec<Finding> 
 }
 
 /// Returns each series of `translation_exporter_problem`, as kind and severity, and whether the
-/// problem is present. Failing polls have two series: `info` at first, and `warning` once they have
-/// failed for long.
+/// problem is present: failing polls as `info` at first, and as `warning` once they have failed
+/// for long.
 pub fn problems(
     findings: &[Finding],
     document: &Document,
@@ -123,11 +123,14 @@ pub fn problems(
 ) -> impl Iterator<Item = ((&'static str, &'static str), bool)> {
     let has_lasted = polling::has_lasted(document, now);
     ProblemKind::ALL.iter().flat_map(move |kind| {
-        let is_found = findings.iter().any(|finding| finding.kind == *kind);
+        let found = findings.iter().find(|finding| finding.kind == *kind);
+        let found = found.map(|finding| match kind {
+            ProblemKind::PollsFailing if !has_lasted => Severity::Info.label(),
+            _ => finding.severity.label(),
+        });
         kind.severities().iter().map(move |severity| {
-            let is_due = *kind != ProblemKind::PollsFailing
-                || has_lasted == (*severity == Severity::Warning);
-            ((kind.label(), severity.label()), is_found && is_due)
+            let severity = severity.label();
+            ((kind.label(), severity), found == Some(severity))
         })
     })
 }
@@ -150,6 +153,11 @@ fn of_facts(facts: &Facts, now: Timestamp) -> impl Iterator<Item = Finding> {
             ProblemKind::WebConfigRefused,
             "The changed web configuration file is refused; the previous one stays active",
             facts.web_config_refused.as_ref(),
+        ),
+        (
+            ProblemKind::ClockWrong,
+            "This machine's clock and the API's differ by more than an hour",
+            facts.clock_wrong.as_ref(),
         ),
     ]
     .into_iter()

@@ -126,6 +126,13 @@ impl Failure {
         let since = before.map_or(self.since, |before| before.since);
         Self { since, ..self }
     }
+
+    /// Records the outcome of an operation in `known`. A repeated failure keeps the time of the
+    /// first.
+    pub fn note(known: &mut Option<Self>, outcome: Result<(), Self>) {
+        let failure = outcome.err();
+        *known = failure.map(|failure| failure.continuing(known.as_ref()));
+    }
 }
 
 /// The reason why a poll ended early, read nothing or could not list everything.

@@ -1,14 +1,16 @@
-//! The headers Retry-After and Date.
+//! The headers Retry-After, Date and Age.
 
-use crate::support::clock::{Clock, Timestamp};
+use crate::{
+    domain::Failure,
+    support::clock::{Clock, Timestamp},
+};
 use jiff::fmt::rfc2822::DateTimeParser;
-use reqwest::header::{DATE, HeaderMap, HeaderName, RETRY_AFTER};
+use reqwest::header::{AGE, DATE, HeaderMap, HeaderName, RETRY_AFTER};
 use std::time::Duration;
 
-/// The longest wait that is obeyed.
-const LONGEST: Duration = Duration::from_secs(3600);
+const HOUR: Duration = Duration::from_secs(3600);
 
-/// Returns the wait in the Retry-After header, an hour at most: seconds, or an HTTP date (RFC 9110,
+/// Returns the wait in the Retry-After header, an hour at most, which is the longest one obeyed: seconds, or an HTTP date (RFC 9110,
 /// 10.2.3). Returns `None` for anything else.
 ///
 /// A date counts from the Date header of the same response, because the clocks of both sides may
@@ -17,11 +19,27 @@ pub fn wait(headers: &HeaderMap) -> Option<Duration> {
     let wait = text(headers, RETRY_AFTER)?;
     if !wait.is_empty() && wait.bytes().all(|byte| byte.is_ascii_digit()) {
         // A number that does not fit is a very long time.
-        return Some(Duration::from_secs(wait.parse().unwrap_or(u64::MAX)).min(LONGEST));
+        return Some(Duration::from_secs(wait.parse().unwrap_or(u64::MAX)).min(HOUR));
     }
     let sent_at = text(headers, DATE).and_then(parse_date);
     let sent_at = sent_at.unwrap_or_else(|| Clock::system().now());
-    Some(parse_date(wait)?.since(sent_at).min(LONGEST))
+    Some(parse_date(wait)?.since(sent_at).min(HOUR))
+}
+
+/// Compares the API's clock with this machine's; `None` without a Date header. They fail to agree
+/// if they differ by more than an hour.
+pub fn compare_clocks(headers: &HeaderMap) -> Option<Result<(), Failure>> {
+    let date = parse_date(text(headers, DATE)?)?;
+    // A cache may have kept the response since then.
+    let age = text(headers, AGE).and_then(|seconds| seconds.parse().ok());
+    let sent_at = date.saturating_add(Duration::from_secs(age.unwrap_or_default()));
+    let now = Clock::system().now();
+    if sent_at.since(now).max(now.since(sent_at)) <= HOUR {
+        return Some(Ok(()));
+    }
+    let hint = "set this machine's clock; if it is right, tell the API's operators";
+    let what = format!("a response is of {sent_at}");
+    Some(Err(Failure::new(what, hint, now)))
 }
 
 fn text(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
@@ -57,5 +75,22 @@ mod tests {
         assert_eq!(seconds("Sun, 06 Nov 1994 08:00:00 GMT", date), Some(0));
         assert_eq!(seconds("30", date), Some(30));
         assert_eq!(seconds("Sun, 06 Nov 1994 08:50:37 GMT", None), Some(0));
+    }
+
+    #[test]
+    fn clocks_that_differ_by_more_than_an_hour_do_not_agree() {
+        let compare = |date: Option<jiff::Timestamp>, age: &str| {
+            let mut headers = HeaderMap::from_iter([(AGE, age.parse().unwrap())]);
+            let date = date.map(|date| date.strftime("%a, %d %b %Y %T GMT").to_string());
+            headers.extend(date.map(|date| (DATE, date.parse().unwrap())));
+            compare_clocks(&headers).map(|compared| compared.is_ok())
+        };
+        let at =
+            |minutes: i64| Some(jiff::Timestamp::now() + jiff::SignedDuration::from_mins(minutes));
+        assert_eq!(compare(None, ""), None);
+        assert_eq!(compare(at(-59), ""), Some(true));
+        assert_eq!(compare(at(-61), ""), Some(false));
+        assert_eq!(compare(at(62), ""), Some(false));
+        assert_eq!(compare(at(-600), "36000"), Some(true), "a cache kept it");
     }
 }

@@ -3,10 +3,10 @@
 use super::{
     Client, Session,
     error::{RequestFailure, quoted, refused},
-    proxy, tls, wire,
+    proxy, retry_after, tls, wire,
 };
 use crate::{
-    domain::{LanguageList, Operation, Page, Reason, RepositoryId},
+    domain::{Failure, LanguageList, Operation, Page, Reason, RepositoryId},
     support::{hint::SetupError, lock::lock},
 };
 use flate2::read::MultiGzDecoder;
@@ -126,6 +126,9 @@ impl PollSession {
         let response = request.send().await?;
         let (code, headers) = (response.status(), response.headers().clone());
         *status = Some(code.as_u16());
+        if let Some(compared) = retry_after::compare_clocks(&headers) {
+            Failure::note(&mut self.client.instruments.facts().clock_wrong, compared);
+        }
         let limit = match operation {
             Operation::ListRepositories => LARGEST_PAGE,
             Operation::ListLanguages => LARGEST_LANGUAGES,

@@ -8,7 +8,7 @@ use crate::{
     config::Options,
     demo,
     domain::Failure,
-    metrics::{facts::note, instruments::Instruments},
+    metrics::instruments::Instruments,
     server::{self, Event, Server, listen},
     state::SavedState,
     support::{blocking::off_the_runtime, clock::Clock, logging},
@@ -111,7 +111,7 @@ fn observe(event: Event, instruments: &Instruments) {
         Event::FileChanged(Err(error)) => {
             let hint = "correct it; the exporter reads it again every 30 s";
             let failure = Failure::new(format!("{error:#}"), hint, Clock::system().now());
-            note(&mut instruments.facts().web_config_refused, Err(failure));
+            Failure::note(&mut instruments.facts().web_config_refused, Err(failure));
         }
     }
 }

@@ -106,8 +106,8 @@ pub(super) fn unconfirmed(document: &Document) -> Option<Finding> {
     ))
 }
 
-/// Returns a finding while current responses cannot be decoded, or have bad entries that may be
-/// repositories or completions. Other bad fields are only counted and logged.
+/// Returns a finding while current responses cannot be decoded, or have bad entries: of severity
+/// info if none of them can be a repository or a completion.
 pub(super) fn shape(view: &View<'_>) -> Option<Finding> {
     let document = view.document;
     let last = document.last_poll();
@@ -123,24 +123,32 @@ pub(super) fn shape(view: &View<'_>) -> Option<Finding> {
         return Some(Finding::of(ProblemKind::ApiShape, what, failure));
     }
     let of = |operation: Operation, defects: &Defects| {
-        let kinds = defects.0.keys();
-        let grave = kinds.filter(|defect| defect.hides_data(operation));
-        let labels = grave.map(|defect| format!("{} ({})", defect.label(), operation.label()));
+        let labels = defects.0.keys().map(|defect| {
+            let label = format!("{} ({})", defect.label(), operation.label());
+            (!defect.hides_data(operation), label)
+        });
         labels.collect::<Vec<_>>()
     };
     let labels = rows.flat_map(|row| of(Operation::ListLanguages, &row.defects));
     let labels = labels.chain(of(Operation::ListRepositories, &document.defects));
-    let labels: Vec<_> = labels.collect::<BTreeSet<_>>().into_iter().collect();
-    if labels.is_empty() {
-        return None;
-    }
+    // The grave ones come first.
+    let mut labels: BTreeSet<_> = labels.collect();
+    let is_mild = labels.first()?.0;
+    labels.retain(|(one, _)| *one == is_mild);
+    let (severity, effect) = if is_mild {
+        (Severity::Info, "names, times or visibilities")
+    } else {
+        (Severity::Warning, "completions")
+    };
+    let labels: Vec<_> = labels.into_iter().map(|(_, label)| label).collect();
     let hint =
         "report the entries that the log names to the API's operators, or update this exporter";
     Some(Finding {
+        severity,
         detail: Some(labels.join(", ").into()),
         ..Finding::new(
             ProblemKind::ApiShape,
-            format!("{what}: completions may be missing"),
+            format!("{what}: {effect} may be missing"),
             hint,
         )
     })

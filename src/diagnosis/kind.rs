@@ -70,8 +70,8 @@ problem_kinds! {
     OmittedZeros: "omitted_zeros", Some("TranslationScaleSuspect"),
         "the API seems to leave out fields whose value is 0 or false";
     ApiShape: "api_shape", Some("TranslationApiShapeChanged"),
-        "the current responses have bad entries that may be repositories or completions, or cannot \
-         be decoded";
+        "the current responses cannot be decoded, or have bad entries; of severity `info` if these \
+         can be neither repositories nor completions";
     StateNotSaved: "state_not_saved", Some("TranslationStateNotSaved"),
         "the state file cannot be written";
     StateDiscarded: "state_discarded", Some("TranslationStateDiscarded"),
@@ -91,6 +91,8 @@ problem_kinds! {
     RemovalUnconfirmed: "removal_unconfirmed", None,
         "the last listing lacks more than half of the repositories; the next one confirms their \
          removal";
+    ClockWrong: "clock_wrong", None,
+        "this machine's clock and the API's differ by more than an hour";
 }
 
 impl ProblemKind {
@@ -111,11 +113,10 @@ impl ProblemKind {
         )
     }
 
-    /// Returns the severities of the kind's series. Failing polls have two, of which one at most is
-    /// 1.
+    /// Returns the severities of the kind's series. Two kinds have two, of which one at most is 1.
     pub fn severities(self) -> &'static [Severity] {
         match (self, self.severity()) {
-            (Self::PollsFailing, _) => &[Severity::Info, Severity::Warning],
+            (Self::PollsFailing | Self::ApiShape, _) => &[Severity::Info, Severity::Warning],
             (_, Severity::Info) => &[Severity::Info],
             _ => &[Severity::Warning],
         }

@@ -17,9 +17,9 @@ use std::{
 /// The time after which a warning that lasts is logged again.
 const REPEAT: Duration = Duration::from_secs(6 * 60 * 60);
 
-/// The time without a slow poll after which polls are no longer slow. A limit of the rate comes
-/// and goes with each poll, and is one problem.
-const NOT_SLOW_FOR: Duration = Duration::from_secs(10 * 60);
+/// The time without a problem that comes and goes after which it has ended: a limit of the rate
+/// with each poll, a wrong clock with each server of the API.
+const SETTLED_FOR: Duration = Duration::from_secs(10 * 60);
 
 /// The log of problems, with each kind that has begun and not ended.
 #[derive(Debug, Default)]
@@ -70,8 +70,8 @@ impl ProblemLog {
         let is_well = last.is_some_and(PollOutcome::is_well);
         self.0.retain(|kind, present| {
             let is_hidden = match kind {
-                ProblemKind::RateLimited | ProblemKind::PollsOverrun => {
-                    !is_well || now.since(present.found) < NOT_SLOW_FOR
+                ProblemKind::RateLimited | ProblemKind::PollsOverrun | ProblemKind::ClockWrong => {
+                    !is_well || now.since(present.found) < SETTLED_FOR
                 }
                 kind => kind.is_of_api() && !is_well,
             };

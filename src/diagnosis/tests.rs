@@ -239,8 +239,8 @@ fn no_finding_begins_in_the_future() {
 }
 
 #[test]
-fn a_bad_field_that_costs_no_completion_is_no_finding() {
-    for (operation, defect, is_found) in [
+fn a_bad_field_that_costs_no_completion_is_worth_knowing() {
+    for (operation, defect, is_grave) in [
         (Operation::ListLanguages, Defect::Completion, true),
         (Operation::ListRepositories, Defect::Name, true),
         (Operation::ListRepositories, Defect::CreatedAt, false),
@@ -253,8 +253,14 @@ fn a_bad_field_that_costs_no_completion_is_no_finding() {
             };
             defects.add(defect, Some(1), "");
         });
-        let expected = is_found.then_some(ProblemKind::ApiShape);
-        assert_eq!(known.kinds(), Vec::from_iter(expected), "{defect:?}");
+        let found = &known.findings()[0];
+        let severity = if is_grave {
+            Severity::Warning
+        } else {
+            Severity::Info
+        };
+        let expected = (ProblemKind::ApiShape, severity);
+        assert_eq!((found.kind, found.severity), expected, "{defect:?}");
     }
 }
 

@@ -9,14 +9,10 @@ pub struct Facts {
     pub web_config_refused: Option<Failure>,
     /// The failure of the last write of the state file.
     pub state_not_saved: Option<Failure>,
+    /// The last response's time, if it differs from this machine's by more than an hour.
+    pub clock_wrong: Option<Failure>,
     /// The reason why the state file was set aside at the start. It lasts until the next start.
     pub state_discarded: Option<Failure>,
     /// The expiry of the served certificate; `None` without one.
     pub certificate_expires_at: Option<Timestamp>,
-}
-
-/// Records the outcome of an operation. A repeated failure keeps the time of the first.
-pub fn note(known: &mut Option<Failure>, outcome: Result<(), Failure>) {
-    let failure = outcome.err();
-    *known = failure.map(|failure| failure.continuing(known.as_ref()));
 }

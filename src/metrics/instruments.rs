@@ -2,10 +2,7 @@
 //!
 //! Counters with known labels start at 0: without that, `rate` would miss their first event.
 
-use super::{
-    at_scrape::AtScrape,
-    facts::{Facts, note},
-};
+use super::{at_scrape::AtScrape, facts::Facts};
 use crate::{
     domain::{Defect, Failure, Operation, PollFailure, Reason},
     support::lock::lock,
@@ -222,7 +219,7 @@ impl Instruments {
         if result.is_err() {
             self.state_write_failures.inc();
         }
-        note(&mut self.facts().state_not_saved, result);
+        Failure::note(&mut self.facts().state_not_saved, result);
     }
 
     /// Counts a poll, which failed unless it read everything.

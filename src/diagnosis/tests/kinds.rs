@@ -116,7 +116,12 @@ pub fn each_kind() -> Vec<Case> {
                 defects.add(Defect::Completion, Some(1), "");
                 defects.add(Defect::DuplicateCode, None, "");
             }),
-            &["may be missing: completion (list_languages)"],
+            &["completions may be missing: completion (list_languages), duplicate_code"],
+        ),
+        (
+            ProblemKind::ClockWrong,
+            Known::with(|known| known.facts.clock_wrong = Some(failure())),
+            &["This machine's clock and the API's differ by more than an hour"],
         ),
         (
             ProblemKind::StateNotSaved,

@@ -61,12 +61,12 @@ impl Judged {
 }
 
 #[test]
-fn each_kind_has_a_series_and_failing_polls_one_of_each_severity() {
+fn each_kind_has_a_series_and_two_kinds_have_one_of_each_severity() {
     let mut judged = Judged::new(Known::ended(ended_early(PollFailure::Unavailable)));
     judged.known.status.failing_since = Some(ago(2));
     let findings = judged.findings();
     let series: Vec<_> = super::problems(&findings, &judged.known.document(), NOW).collect();
-    assert_eq!(series.len(), ProblemKind::ALL.len() + 1);
+    assert_eq!(series.len(), ProblemKind::ALL.len() + 2);
     let of_polls = series
         .iter()
         .filter(|((kind, _), _)| *kind == "polls_failing");

@@ -51,7 +51,7 @@ pub struct Filters {
 }
 
 impl Filters {
-    fn accepts(self, name: &str) -> bool {
+    pub fn accepts(self, name: &str) -> bool {
         self.digit
             .is_none_or(|digit| !name.ends_with(&digit.to_string()))
     }

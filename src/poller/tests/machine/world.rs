@@ -98,7 +98,7 @@ pub struct World {
     pub poll: Polling,
     /// The defect of a further entry of the listing.
     pub bad_entry: Option<Defect>,
-    /// The last complete listing had such an entry.
+    /// The last complete listing had such an entry, or two of one name.
     pub is_listing_bad: bool,
     /// The repositories whose last response had an entry that could not be read.
     pub bad_said: BTreeSet<u64>,
@@ -267,8 +267,11 @@ impl World {
         if page.next == Next::End {
             self.poll.is_open = false;
             self.poll.is_listed = true;
-            self.is_listing_bad = self.poll.bad_listing.is_some();
             let pages = std::mem::take(&mut self.poll.pages);
+            let filters = self.poll.filters;
+            let names = pages.values().filter(|name| filters.accepts(name));
+            let has_duplicates = names.clone().count() > names.collect::<BTreeSet<_>>().len();
+            self.is_listing_bad = self.poll.bad_listing.is_some() || has_duplicates;
             self.model.complete(pages, self.poll.filters);
         }
         page
