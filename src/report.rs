@@ -62,7 +62,7 @@ pub struct Report<'a> {
 impl Report<'_> {
     /// Says whether everything is ready, below the translations that are not.
     pub fn gate(&self) -> String {
-        let sentence = answer(&self.view, self.findings);
+        let sentence = answer(&self.view);
         let below = self.actions(&[], whose).into_iter();
         let below = below.map(|line| format!("    {line}\n"));
         format!("{}{sentence}", below.collect::<String>())
@@ -71,7 +71,7 @@ impl Report<'_> {
     /// Returns the answer to "may we ship?", the figures with their time, and the changes.
     fn answer(&self) -> Vec<String> {
         let view = &self.view;
-        let sentence = answer(view, self.findings);
+        let sentence = answer(view);
         let taken_at = moment(view.document.taken_at);
         let mean = percent(view.totals.mean());
         let scope = scope(view);

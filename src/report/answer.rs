@@ -3,7 +3,6 @@
 
 use super::words::{date, does_not_move, ready};
 use crate::{
-    diagnosis::{Finding, headline},
     domain::{
         TranslationProblem,
         document::{Readiness, Row, View},
@@ -13,11 +12,8 @@ use crate::{
 use std::collections::BTreeSet;
 
 /// Answers in a sentence.
-pub fn answer(view: &View<'_>, findings: &[Finding]) -> String {
-    if view.document.rows.is_empty() {
-        return headline(findings, view);
-    }
-    if view.rows.is_empty() {
+pub fn answer(view: &View<'_>) -> String {
+    if view.rows.is_empty() && !view.document.rows.is_empty() {
         return "No known repository and language matches".to_owned();
     }
     let verdict = match view.readiness() {

@@ -167,7 +167,8 @@ fn a_failed_listing_does_not_look_like_an_empty_account() {
         stop: Some(stop(PollFailure::Unauthorized, "status 401")),
         ..poll(0)
     };
-    let expected = "The last poll did not read everything.
+    let expected = "Not known: the list of repositories was not read completely, no translation is
+  known.
 As of 2023-11-14 22:13 UTC. ? translated on average.
 ";
     assert_eq!(

@@ -27,7 +27,7 @@ impl View<'_> {
             format!("{translations} without a known completion")
         });
         let is_empty = self.totals.with_resting() == 0 && self.outdated() == 0;
-        let is_empty = is_empty.then(|| "no repository has a target language".to_owned());
+        let is_empty = is_empty.then(|| "no translation is known".to_owned());
         let known = [is_empty, not_listed(&missing), unknown];
         let unseen = self.unseen().into_iter();
         unseen.chain(known.into_iter().flatten()).collect()

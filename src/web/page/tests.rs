@@ -156,13 +156,9 @@ async fn the_answer_names_its_reason_and_its_mark_the_worst_news() {
         (
             no_languages,
             '\u{25cb}',
-            "Not known: no repository has a target language",
+            "Not known: no translation is known",
         ),
-        (
-            filtered,
-            '!',
-            "The filters leave out every repository, 3 in all",
-        ),
+        (filtered, '!', "Not known: no translation is known"),
     ] {
         let page = page_of(&snapshot, "/").await;
         let is_unknown = answer.starts_with("Not known: ?");
@@ -184,7 +180,7 @@ async fn nothing_is_claimed_before_the_end_of_the_first_poll() {
     let mut fixture = Fixture::new();
     fixture.publish(|_| {});
     let words_of = async |fixture: &Fixture| words(&body(fixture.ask("GET /").await).await);
-    let answer = "\u{25cb} The first poll has not ended yet";
+    let answer = "\u{25cb} Not known: the first poll has not ended yet, no translation is known";
     assert!(words_of(&fixture).await.starts_with(answer));
     let restored = Condition::Restored(languages(vec![record("de", 100.0, 1)]));
     fixture.show(snapshot(vec![shown(1, "a/a", restored)]));

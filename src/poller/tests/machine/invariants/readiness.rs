@@ -45,7 +45,7 @@ impl World {
             if !verdict_is_ready && is_ready == Some(true) {
                 found.push(format!("in doubt without a reason: {:?}", view.doubts()));
             }
-            let headline = answer(&view, &[]);
+            let headline = answer(&view);
             if headline.starts_with("Ready") && !verdict_is_ready {
                 found.push(format!("{headline:?}, though {:?}", view.readiness()));
             }
