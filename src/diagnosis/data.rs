@@ -3,7 +3,7 @@
 use super::{Finding, ProblemKind, Severity};
 use crate::{
     domain::{
-        Defects, Failure, Operation, Reason, State,
+        Failure, Operation, Reason, State,
         document::{Document, View},
         polling::{PollOutcome, PollStatus},
     },
@@ -12,33 +12,29 @@ use crate::{
         humanize::{counted, grouped, named, repositories},
     },
 };
-use std::{collections::BTreeSet, time::Duration};
+use std::iter::once;
 
 /// The hint for a listing that has lost most repositories.
 const CHECK_ACCOUNT: &str = "check that the key belongs to the right account; \
      if the repositories were removed on purpose, there is nothing to do";
 
-/// The minimum time for which a listed repository may fail before its first read.
-const UNREAD: Duration = Duration::from_secs(60 * 60);
-
 /// Returns a finding if the data of repositories are stale, or if repositories that were never
-/// read have failed for three intervals, at least [`UNREAD`]. The first poll may still read data
-/// that grew old while no process ran.
+/// read have failed for as long. The first poll may still read data that grew old while no process
+/// ran.
 pub(super) fn stale(view: &View<'_>, now: Timestamp) -> Option<Finding> {
     let document = view.document;
     let status = &document.status;
     status.last.as_ref()?;
-    let settings = &document.settings;
-    let limit = UNREAD.max(settings.interval.saturating_mul(3));
+    let stale_after = document.settings.stale_after;
     let begins = view
         .rows
         .iter()
         .filter_map(|row| match (row.state, row.read_at) {
-            (State::Stale, Some(read_at)) => Some(read_at.saturating_add(settings.stale_after)),
+            (State::Stale, Some(read_at)) => Some(read_at.saturating_add(stale_after)),
             // The finding about the outage covers the failures that come with it.
             (State::Pending, None) if !status.is_outage() => {
                 let since = row.failure.as_ref()?.since;
-                (now.since(since) > limit).then_some(since)
+                (now.since(since) > stale_after).then_some(since)
             }
             _ => None,
         });
@@ -122,30 +118,31 @@ pub(super) fn shape(view: &View<'_>) -> Option<Finding> {
     if let Some(failure) = failures.find(is_shape) {
         return Some(Finding::of(ProblemKind::ApiShape, what, failure));
     }
-    let of = |operation: Operation, defects: &Defects| {
-        let labels = defects.0.keys().map(|defect| {
-            let label = format!("{} ({})", defect.label(), operation.label());
-            (!defect.hides_data(operation), label)
-        });
-        labels.collect::<Vec<_>>()
-    };
-    let labels = rows.flat_map(|row| of(Operation::ListLanguages, &row.defects));
-    let labels = labels.chain(of(Operation::ListRepositories, &document.defects));
-    // The grave ones come first.
-    let mut labels: BTreeSet<_> = labels.collect();
-    let is_mild = labels.first()?.0;
-    labels.retain(|(one, _)| *one == is_mild);
-    let (severity, effect) = if is_mild {
-        (Severity::Info, "names, times or visibilities")
+    let of_listing = (
+        "the listing",
+        &document.defects,
+        Operation::ListRepositories,
+    );
+    let of_rows = rows.map(|row| (row.name(), &row.defects, Operation::ListLanguages));
+    let bad = once(of_listing).chain(of_rows);
+    let bad = bad.filter(|(_, defects, _)| !defects.0.is_empty());
+    let (grave, mild): (Vec<_>, Vec<_>) = bad.partition(|(_, defects, operation)| {
+        let mut kinds = defects.0.keys();
+        kinds.any(|defect| defect.hides_data(*operation))
+    });
+    let (severity, effect, bad) = if grave.is_empty() {
+        (Severity::Info, "names, times or visibilities", mild)
     } else {
-        (Severity::Warning, "completions")
+        (Severity::Warning, "completions", grave)
     };
-    let labels: Vec<_> = labels.into_iter().map(|(_, label)| label).collect();
-    let hint =
-        "report the entries that the log names to the API's operators, or update this exporter";
+    let bad = named(
+        bad.iter()
+            .map(|(of, defects, _)| format!("{of}: {defects}")),
+    )?;
+    let hint = "report these entries to the API's operators, or update this exporter";
     Some(Finding {
         severity,
-        detail: Some(labels.join(", ").into()),
+        detail: Some(bad.into()),
         ..Finding::new(
             ProblemKind::ApiShape,
             format!("{what}: {effect} may be missing"),

@@ -61,8 +61,8 @@ problem_kinds! {
          or than a tenth) for three intervals or 15 minutes, whichever is longer, plus the \
          duration of the last poll";
     DataStale: "data_stale", Some("TranslationDataStale"),
-        "data of repositories are stale and no longer shown, or repositories have never been read \
-         for three intervals or an hour, whichever is longer";
+        "data of repositories are stale and no longer shown, or repositories have failed for \
+         `poll.stale_after` and were never read";
     NoRepositories: "no_repositories", Some("TranslationNoRepositories"),
         "there is no repository to show";
     CompletionScale: "completion_scale", Some("TranslationScaleSuspect"),

@@ -218,8 +218,8 @@ fn bad_entries_and_a_refused_repository_are_reported_before_the_start() {
     let api = Api::start([Repo::new(1, "owner/repo").languages_json(languages)]);
     let check = Setup::for_api(&api).arguments(&["check-config", "--online"]);
     let output = check.run();
-    let words = "completions may be missing: completion (list_languages), not_an_object \
-                 (list_languages); report the entries that the log names";
+    let words = "completions may be missing: owner/repo: not_an_object: 1, the first in entry 3; \
+                 completion: 1, the first in entry 1 (\"de\"); report these entries";
     assert!(output.stdout.contains(words), "{}", output.stdout);
     let words = "completion: 1, the first in entry 1 (\\\"de\\\")";
     assert!(output.stderr.contains(words), "{}", output.stderr);
