@@ -27,6 +27,9 @@ use std::{
 };
 use tokio::time::Instant;
 
+/// The maximum number of repositories in a listing, and in the ledger.
+pub const MOST_REPOSITORIES: usize = 200_000;
+
 /// The maximum number of translations in the ledger, departed ones included.
 pub const MOST_TRANSLATIONS: usize = 1_000_000;
 
@@ -59,6 +62,8 @@ pub struct Ledger {
     defects: Defects,
     /// The repositories that left. One that comes back continues its records.
     gone: BTreeMap<RepositoryId, SavedRepository>,
+    /// The number of records, counted at each listing and with each read.
+    translations: usize,
     /// The number of the last attempt to read a repository.
     attempts: u64,
     /// The start of the last poll of this process that has ended.
@@ -133,9 +138,8 @@ impl Ledger {
 
     /// Returns whether there is room for this number of languages of a repository.
     pub fn has_room(&self, id: RepositoryId, languages: usize) -> bool {
-        let others = self.kept().filter(|kept| kept.repository.id != id);
-        let others: usize = others.map(|kept| kept.records().len()).sum();
-        others + languages <= MOST_TRANSLATIONS
+        let known = self.polled.get(&id).map(|known| known.kept.records().len());
+        self.translations + languages <= MOST_TRANSLATIONS + known.unwrap_or_default()
     }
 
     /// Records the languages read from a repository. Logs the end of its failure.
@@ -168,6 +172,8 @@ impl Ledger {
         let before = before.map_or_else(Arc::default, |before| Arc::clone(&before.records));
         let languages = Languages::after(Arc::clone(&before), languages, scale, now);
         log.lost(repo, &before, &languages.records);
+        self.translations += languages.records.len();
+        self.translations -= before.len();
         known.kept.languages = Some(languages);
         known.read_at = Some(Instant::now());
     }

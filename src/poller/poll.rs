@@ -2,7 +2,7 @@
 
 use super::{
     Poller,
-    ledger::MOST_TRANSLATIONS,
+    ledger::{MOST_REPOSITORIES, MOST_TRANSLATIONS},
     log::{self, PollLog},
     queue::{Queue, backoff},
 };
@@ -25,9 +25,6 @@ use tracing::{Instrument as _, error_span};
 const PUBLISH_EVERY: Duration = Duration::from_secs(5);
 /// The time until the first publication of a poll: a start shows its first data soon.
 const FIRST_PUBLISH: Duration = Duration::from_millis(250);
-
-/// The maximum number of repositories in a listing. A longer one is read no further.
-const MOST_REPOSITORIES: usize = 200_000;
 
 /// The longest hold that a poll waits for. A longer hold ends the poll.
 const LONGEST_HOLD: Duration = Duration::from_secs(5 * 60);

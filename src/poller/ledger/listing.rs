@@ -1,6 +1,6 @@
 //! The changes that a listing makes: it adds, renames and removes repositories.
 
-use super::{super::log::PollLog, Ledger, Polled};
+use super::{super::log::PollLog, Ledger, MOST_REPOSITORIES, Polled};
 use crate::{
     domain::{
         Defect, Defects, Listing, Repository, RepositoryId, filter::Filter, record::SavedRepository,
@@ -57,10 +57,13 @@ impl Ledger {
             .collect();
         let names: BTreeSet<_> = stay.values().map(|one| &one.name).collect();
         repositories.retain(|id, new| self.polled.contains_key(id) || !names.contains(&new.name));
-        repositories.extend(stay);
+        // Incomplete listings could show other repositories each time.
+        let room = MOST_REPOSITORIES.saturating_sub(stay.len());
+        let repositories = repositories.into_iter().take(room).chain(stay).collect();
         for repository in self.select(&repositories, filter, now, log) {
             bad.add_duplicate(Defect::DuplicateName, &repository);
         }
+        self.translations = self.kept().map(|kept| kept.records().len()).sum();
         if is_complete {
             log.defects("the listing", &self.defects, &bad);
             self.defects = bad.clone();
@@ -100,5 +103,26 @@ impl Ledger {
             }
         }
         duplicates
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing;
+
+    #[test]
+    fn incomplete_listings_add_no_repository_beyond_the_bound() {
+        let (mut ledger, filter) = (Ledger::default(), testing::settings().filter);
+        for part in 0..3 {
+            let ids = part * 90_000 + 1..=part * 90_000 + 90_000;
+            let mut listing = Listing::default();
+            for id in ids {
+                listing.add(testing::repository(id, &format!("o/{id}")));
+            }
+            let log = &mut PollLog::default();
+            ledger.apply(listing, false, &filter, testing::NOW, log);
+        }
+        assert_eq!(ledger.polled.len(), MOST_REPOSITORIES);
     }
 }
