@@ -11,7 +11,6 @@ use crate::{
     domain::{
         Failure, TranslationProblem,
         document::{Document, NotJudged, Row, Selection, Totals, Translation, View},
-        polling::PollOutcome,
         twelve_decimals,
     },
     support::clock::Timestamp,
@@ -39,13 +38,25 @@ pub fn json(
 /// Encodes the document up to its first repository.
 fn head(view: &View<'_>) -> String {
     let document = view.document;
+    let poll = document.last_poll();
     let head = json!({
         "version": 1,
         "taken_at": document.taken_at.to_string(),
         "complete": document.is_complete(),
         "completion_scale": document.settings.scale.finished,
         "scale_suspect": document.is_scale_suspect,
-        "error": document.last_poll().and_then(PollOutcome::cut_short).map(failure),
+        "listing": {
+            "complete": document.is_listed(),
+            "error": poll.filter(|poll| !poll.is_listed).and_then(|poll| poll.cut_short()).map(failure),
+        },
+        "poll": poll.map(|poll| json!({
+            "duration_seconds": (poll.duration.as_secs_f64() * 1e3).round() / 1e3,
+            "error": poll.cut_short().filter(|_| poll.is_outage()).map(failure),
+            "failed": poll.failed,
+            "postponed": if poll.is_outage() { 0 } else { poll.left() },
+            "read": poll.read,
+            "unreached": if poll.is_outage() { poll.left() } else { 0 },
+        })),
         "filtered": document.filtered,
         "unread": view.unread(),
         "readiness": view.readiness().label(),
