@@ -56,10 +56,10 @@ problem_kinds! {
     ApiKey: "api_key", Some("TranslationApiKeyRejected"),
         "the API refuses the key, or its file cannot be read";
     PollsFailing: "polls_failing", Some("TranslationPollFailing"),
-        "the last poll did not read everything, for another reason than `api_key`; of severity `info` at once, and of severity \
-         `warning` once no poll has read everything apart from a few repositories (fewer than 5, \
-         or than a tenth) for three intervals or 15 minutes, whichever is longer, plus the \
-         duration of the last poll";
+        "the last poll did not read everything, for another reason than `api_key`; of severity \
+         `info` at once, and of severity `warning` once no poll has read everything apart from a \
+         few repositories (fewer than 5, or than a tenth) for three intervals or 15 minutes, \
+         whichever is longer, plus the duration of the last poll";
     DataStale: "data_stale", Some("TranslationDataStale"),
         "data of repositories are stale and no longer shown, or repositories have failed for \
          `poll.stale_after` and were never read";

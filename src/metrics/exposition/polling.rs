@@ -65,7 +65,8 @@ fn encode_totals(document: &Document, to: &mut DescriptorEncoder<'_>) -> fmt::Re
         to,
         "translation_exporter_repositories",
         "Repositories of the listing, each in one state: filtered, pending (not read yet by this \
-         process), fresh, failing (not read by the last poll, data still served) or stale (data gone)",
+         process), fresh, failing (not read by the last poll, data still served) or stale (data \
+         gone)",
         states.map(|state| ([("state", state)], state)),
         |state| {
             Some(match state {
