@@ -116,11 +116,11 @@ impl Pace {
         lock(&self.state)
     }
 
-    /// Returns whether the API has refused a request of a poll that began at `began`, and lowered
-    /// the rate.
-    pub fn is_limited_since(&self, began: Instant) -> bool {
+    /// Returns whether the API has refused a request of a poll that began at `began`, and slowed
+    /// it: the rate is lowered, or the poll `is_slow`, perhaps by holds.
+    pub fn is_limited_since(&self, began: Instant, is_slow: bool) -> bool {
         let state = self.state();
-        state.refused_at >= Some(began) && state.rate < state.full()
+        state.refused_at >= Some(began) && (is_slow || state.rate < state.full())
     }
 
     pub fn is_lowest(&self) -> bool {

@@ -4,7 +4,7 @@ use super::{Finding, ProblemKind, Severity};
 use crate::{
     domain::{
         Failure, Operation, Reason, State,
-        document::{Document, View},
+        document::{Document, Row, View},
         polling::{PollOutcome, PollStatus},
     },
     support::{
@@ -12,7 +12,7 @@ use crate::{
         humanize::{counted, grouped, named, repositories},
     },
 };
-use std::iter::once;
+use std::{collections::BTreeSet, iter::once};
 
 /// The hint for a listing that has lost most repositories.
 const CHECK_ACCOUNT: &str = "check that the key belongs to the right account; \
@@ -167,9 +167,12 @@ pub(super) fn omitted_zeros(document: &Document) -> Option<Finding> {
     Some(Finding::new(ProblemKind::OmittedZeros, what, hint))
 }
 
-/// Returns a finding if languages have left, with their repositories or alone.
+/// Returns a finding if languages have left repositories that are still listed.
 pub(super) fn languages_gone(view: &View<'_>) -> Option<Finding> {
-    let gone = view.departed();
+    let listed: BTreeSet<_> = view.document.rows.iter().map(Row::name).collect();
+    let gone = view
+        .departed()
+        .filter(|one| listed.contains(&*one.repository));
     let gone: Vec<_> = gone
         .map(|one| format!("{} of {}", one.language, one.repository))
         .collect();

@@ -81,7 +81,7 @@ problem_kinds! {
     Certificate: "certificate", Some("TranslationCertificateExpiring"),
         "the served TLS certificate has expired, or expires within 14 days";
     LanguagesGone: "languages_gone", None,
-        "languages left within a day, with their repositories or alone";
+        "languages of repositories that are still listed left within a day";
     PollsOverrun: "polls_overrun", None,
         "the last poll took longer than `poll.interval`";
     RateLimited: "rate_limited", None,

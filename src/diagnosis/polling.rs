@@ -94,6 +94,6 @@ pub(super) fn overrun(document: &Document) -> Option<Finding> {
     let took = humantime::format_duration(Duration::from_secs(last.duration.as_secs() + 1));
     let interval = humantime::format_duration(interval);
     let what = format!("The last poll took {took}, longer than poll.interval ({interval})");
-    let hint = "raise poll.interval, or api.requests_per_second if the API allows it";
+    let hint = "raise poll.interval to more than a poll takes";
     Some(Finding::new(ProblemKind::PollsOverrun, what, hint))
 }

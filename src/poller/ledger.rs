@@ -68,6 +68,8 @@ pub struct Ledger {
     attempts: u64,
     /// The start of the last poll of this process that has ended.
     last_poll: Option<Instant>,
+    /// A completion was 0 before the last read of its repository.
+    has_zeros: bool,
     /// A listing was complete, or repositories were restored.
     has_data: bool,
 }
@@ -172,6 +174,8 @@ impl Ledger {
         let before = before.map_or_else(Arc::default, |before| Arc::clone(&before.records));
         let languages = Languages::after(Arc::clone(&before), languages, scale, now);
         log.lost(repo, &before, &languages.records);
+        let mut earlier = before.iter().filter_map(|record| record.reported);
+        self.has_zeros |= earlier.any(|one| one == Completion::ZERO);
         self.translations += languages.records.len();
         self.translations -= before.len();
         known.kept.languages = Some(languages);
@@ -217,7 +221,7 @@ impl Ledger {
         let languages = self.polled.values().flat_map(|known| &known.kept.languages);
         let records = languages.flat_map(Languages::listed);
         let completions = records.filter_map(|record| record.reported);
-        let has_zeros = completions.clone().any(|one| one == Completion::ZERO);
+        let has_zeros = self.has_zeros || completions.clone().any(|one| one == Completion::ZERO);
         let judge = Judge::new(settings, now, completions, previous);
         let polled = self.polled.values();
         let mut rows: Vec<_> = polled

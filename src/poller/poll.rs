@@ -95,11 +95,14 @@ impl<'a, A: Api> Poll<'a, A> {
         let before = poller.status.last.take();
         let progress = poller.progress.borrow().clone();
         let has_overrun = began.elapsed() > self.settings.interval;
+        // The last refusals of an outage are no limit.
+        let follows_outage = before.as_ref().is_some_and(PollOutcome::is_outage);
+        let pace = poller.api.pace();
         let outcome = PollOutcome {
             ended_at: now,
             duration: began.elapsed(),
             of: poller.order().len(),
-            is_limited: poller.api.pace().is_limited_since(began),
+            is_limited: pace.is_limited_since(began, has_overrun) && !follows_outage,
             stop,
             ..progress
         };

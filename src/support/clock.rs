@@ -23,9 +23,12 @@ impl Timestamp {
         Self(millis)
     }
 
-    /// Parses a time in the format of RFC 3339.
+    /// Parses a time in the format of RFC 3339. The last day of the year 9999, by which people mean
+    /// "never", is the latest time that jiff knows.
     pub fn parse(text: &str) -> Option<Self> {
-        Some(text.parse::<jiff::Timestamp>().ok()?.into())
+        let time = text.parse::<jiff::Timestamp>().ok();
+        let never = text.starts_with("9999-12-31");
+        Some(time.or(never.then_some(jiff::Timestamp::MAX))?.into())
     }
 
     pub const fn as_millis(self) -> i64 {

@@ -104,7 +104,7 @@ async fn the_rate_grows_by_a_quarter_from_the_lowest() {
     }
     for rate in ["0.625", "0.78125", "0.9765625", "1"] {
         assert_eq!(window(&pace, 0, 1, 429).await, rate);
-        assert_eq!(pace.is_limited_since(start), rate != "1");
+        assert_eq!(pace.is_limited_since(start, false), rate != "1");
     }
 }
 
@@ -117,7 +117,7 @@ async fn a_hundred_a_second_stand_for_unlimited() {
     for rate in ["62.5", "78.125", "97.65625", "100"] {
         assert_eq!(window(&pace, 0, 1, 429).await, rate);
     }
-    assert!(!pace.is_limited_since(start));
+    assert!(!pace.is_limited_since(start, false));
     let start = Instant::now();
     send(&pace).await;
     send(&pace).await;

@@ -109,7 +109,11 @@ fn private_and_created_at_may_be_missing() {
         shown(r#""private":true,"created_at":"2024-05-06T07:08:09Z""#),
         (Some(true), vec![])
     );
-    for created_at in ["null", r#""0001-01-01T00:00:00Z""#] {
+    for created_at in [
+        "null",
+        r#""0001-01-01T00:00:00Z""#,
+        r#""9999-12-31T23:59:59Z""#,
+    ] {
         let fields = format!(r#""private":false,"created_at":{created_at}"#);
         assert_eq!(shown(&fields), (Some(false), vec![]), "{created_at}");
     }
