@@ -106,7 +106,7 @@ pub struct Once {
     #[arg(
         long,
         value_name = "RATIO",
-        value_parser = Parsed::<f64, 0, 1>::read,
+        value_parser = Parsed::<f64, 0, 1>::parse_bounded,
         conflicts_with = "require_targets"
     )]
     pub require: Option<Parsed<f64, 0, 1>>,

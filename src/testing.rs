@@ -272,7 +272,7 @@ pub fn poll(failed: usize) -> PollOutcome {
         ended_at: NOW,
         duration: Duration::from_millis(1500),
         is_listed: true,
-        of: 2 + failed,
+        total: 2 + failed,
         read: 2,
         failed,
         ..PollOutcome::default()

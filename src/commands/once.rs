@@ -141,7 +141,7 @@ pub fn diagnose(chosen: &View<'_>, instruments: &Instruments) -> Vec<Finding> {
     let mut findings = diagnosis::findings(chosen, &instruments.facts(), now);
     // No poll follows, so that none can start late.
     findings.retain(|finding| finding.kind != ProblemKind::PollsOverrun);
-    instruments.publish(diagnosis::problems(&findings, chosen.document, now));
+    instruments.set_problems(diagnosis::problems(&findings, chosen.document, now));
     findings
 }
 
@@ -249,10 +249,10 @@ async fn draw(bar: ProgressBar, mut progress: watch::Receiver<PollOutcome>) {
     while !bar.is_hidden() && progress.changed().await.is_ok() {
         let running = progress.borrow_and_update().clone();
         // A bar of 0 would be full.
-        if running.of > 0 {
+        if running.total > 0 {
             // One update for both draws the bar once.
             bar.update(|state| {
-                state.set_len(running.of as u64);
+                state.set_len(running.total as u64);
                 state.set_pos((running.read + running.failed) as u64);
             });
         }

@@ -92,7 +92,7 @@ fn diagnose(
     let now = Clock::system().now();
     let mut findings = diagnosis::findings(&document.whole(), &instruments.facts(), now);
     log.observe(&mut findings, &document, now);
-    instruments.publish(diagnosis::problems(&findings, &document, now));
+    instruments.set_problems(diagnosis::problems(&findings, &document, now));
     Arc::new(Current {
         document,
         exposition,

@@ -52,7 +52,7 @@ impl<'de, T: Parse, const MIN: u32, const MAX: u32> Deserialize<'de> for Parsed<
         let text = Option::<String>::deserialize(deserializer);
         let text =
             text.map_err(|_| "is a mapping, an alias, or a list with an empty item".to_owned());
-        let value = text.and_then(|text| Self::read(text.unwrap_or_default().trim()));
+        let value = text.and_then(|text| Self::parse_bounded(text.unwrap_or_default().trim()));
         value.map_err(|problem| Error::custom(format!("{problem}; give {}", Self::takes())))
     }
 }
@@ -62,7 +62,7 @@ impl<T: Parse, const MIN: u32, const MAX: u32> Parsed<T, MIN, MAX> {
     ///
     /// # Errors
     /// Returns the problem with it: a predicate.
-    pub fn read(text: &str) -> Result<Self, String> {
+    pub fn parse_bounded(text: &str) -> Result<Self, String> {
         let value = T::parse(text)?;
         match value.number() {
             Some(number) if !(MIN.into()..=MAX.into()).contains(&number) => Err(is(text)),

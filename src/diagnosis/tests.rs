@@ -120,7 +120,7 @@ fn running(since: Timestamp, is_listed: bool, read: usize) -> PollOutcome {
     PollOutcome {
         since,
         is_listed,
-        of: 2,
+        total: 2,
         read,
         ..PollOutcome::default()
     }

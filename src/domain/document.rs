@@ -73,7 +73,7 @@ pub struct Departed {
     pub repository: Arc<str>,
     pub language: Arc<str>,
     /// True if it was at or above its target, or rested.
-    pub was_ready: bool,
+    pub was_met: bool,
 }
 
 /// One language of one repository.

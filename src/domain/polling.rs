@@ -25,7 +25,7 @@ pub struct PollOutcome {
     pub is_listed: bool,
     /// The number of repositories to read. While the poll reads the listing, it is the number that
     /// the listing has shown so far.
-    pub of: usize,
+    pub total: usize,
     /// The number of repositories read in full.
     pub read: usize,
     /// The number of repositories whose last request failed.
@@ -60,7 +60,7 @@ impl PollOutcome {
     }
 
     pub fn unread(&self) -> usize {
-        self.of - self.read
+        self.total - self.read
     }
 
     /// Returns the number of repositories that are left to the next poll.

@@ -236,7 +236,7 @@ impl Instruments {
     }
 
     /// Shows each series of a kind of problem, and whether the diagnosis has found it.
-    pub(crate) fn publish(
+    pub(crate) fn set_problems(
         &self,
         problems: impl IntoIterator<Item = ((&'static str, &'static str), bool)>,
     ) {

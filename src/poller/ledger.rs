@@ -67,7 +67,7 @@ pub struct Ledger {
     /// The number of the last attempt to read a repository.
     attempts: u64,
     /// The start of the last poll of this process that has ended.
-    last_poll: Option<Instant>,
+    last_poll_began: Option<Instant>,
     /// A completion was 0 before the last read of its repository.
     has_zeros: bool,
     /// A listing was complete, or repositories were restored.
@@ -115,7 +115,7 @@ impl Ledger {
 
     /// Notes that the poll which began at `began` has ended.
     pub fn poll_ended(&mut self, began: Instant) {
-        self.last_poll = Some(began);
+        self.last_poll_began = Some(began);
     }
 
     /// Returns the repositories to read, the oldest attempt first. `only` selects them by name,
@@ -249,7 +249,7 @@ impl Ledger {
         let has_failed = known.kept.failing_since.is_some();
         let state = match (languages, known.read_at) {
             // A poll may take longer than data become stale.
-            (_, Some(at)) if Some(at) >= self.last_poll && !has_failed => State::Fresh,
+            (_, Some(at)) if Some(at) >= self.last_poll_began && !has_failed => State::Fresh,
             (None, _) => State::Pending,
             (Some(languages), _) if now.since(languages.read_at) > stale_after => State::Stale,
             (Some(_), None) if !has_failed => State::Pending,

@@ -101,7 +101,7 @@ impl<'a, A: Api> Poll<'a, A> {
         let outcome = PollOutcome {
             ended_at: now,
             duration: began.elapsed(),
-            of: poller.order().len(),
+            total: poller.order().len(),
             is_limited: pace.is_limited_since(began, has_overrun) && !follows_outage,
             stop,
             ..progress
@@ -172,7 +172,7 @@ impl<'a, A: Api> Poll<'a, A> {
             let page = self.read_page(session, after).await?;
             listing.append(page.listing);
             let shown = listing.count();
-            self.poller.progress.send_modify(|poll| poll.of = shown);
+            self.poller.progress.send_modify(|poll| poll.total = shown);
             if shown > MOST_REPOSITORIES {
                 // The listing may have no end. The ledger takes nothing from it.
                 *listing = Listing::default();
@@ -245,7 +245,7 @@ impl<'a, A: Api> Poll<'a, A> {
         let mut queue = Queue::new(&order, listing_failure.as_ref(), settings.max_attempts);
         let mut requests = FuturesUnordered::new();
         self.poller.progress.send_modify(|poll| {
-            (poll.of, poll.is_listed) = (of, listing_failure.is_none());
+            (poll.total, poll.is_listed) = (of, listing_failure.is_none());
         });
         let api = Arc::clone(&self.poller.api);
         loop {
@@ -253,7 +253,7 @@ impl<'a, A: Api> Poll<'a, A> {
                 .due()
                 .filter(|_| requests.len() < settings.concurrency);
             if requests.is_empty() && due.is_none() {
-                return self.judge(listing_failure.as_ref(), &queue);
+                return self.check_outage(listing_failure.as_ref(), &queue);
             }
             // Only the next request waits for a permit, so that none is left when a part ends.
             let permit = async {
@@ -343,7 +343,11 @@ impl<'a, A: Api> Poll<'a, A> {
 
     /// Fails if the listing did not reach its end, or if the API failed as a whole: failures in a
     /// row ended the poll, or it read nothing after a listing that failed.
-    fn judge(&self, listing_failure: Option<&RequestFailure>, queue: &Queue) -> Result<(), Stop> {
+    fn check_outage(
+        &self,
+        listing_failure: Option<&RequestFailure>,
+        queue: &Queue,
+    ) -> Result<(), Stop> {
         let is_nothing_read = self.poller.progress.borrow().read == 0;
         let is_listing_lost =
             listing_failure.is_some_and(|failure| failure.reason != Reason::Decode);

@@ -24,7 +24,7 @@ pub fn answer(view: &View<'_>) -> String {
     };
     let totals = &view.totals;
     let overdue = totals.count(TranslationProblem::Overdue);
-    let left = view.departed().filter(|one| !one.was_ready);
+    let left = view.departed().filter(|one| !one.was_met);
     let left = left.map(|one| format!("{} of {}", one.language, one.repository));
     // Without any, a doubt says why.
     let ready = (totals.with_resting() > 0).then(|| ready(totals));

@@ -9,7 +9,7 @@ use serde_json::json;
 pub fn badge(report: &Report<'_>) -> String {
     let (view, readiness) = (&report.view, report.view.readiness());
     let totals = &view.totals;
-    let has_unready_left = view.departed().any(|one| !one.was_ready);
+    let has_unready_left = view.departed().any(|one| !one.was_met);
     let color = match () {
         () if totals.unknown == totals.counted => "lightgrey",
         () if totals.count(TranslationProblem::Overdue) > 0 => "red",

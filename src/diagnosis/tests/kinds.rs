@@ -152,7 +152,7 @@ pub fn each_kind() -> Vec<Case> {
                 let gone = gone.map(|(repository, language)| Departed {
                     repository: repository.into(),
                     language: language.into(),
-                    was_ready: true,
+                    was_met: true,
                 });
                 known.snapshot.departed = gone.into();
             }),

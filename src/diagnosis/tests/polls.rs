@@ -67,7 +67,7 @@ fn a_failed_poll_is_never_well() {
     // The repository that failed has left the listing of the poll under way.
     let known = Known::with(|known| {
         known.status.last = Some(PollOutcome {
-            of: 3,
+            total: 3,
             failed: 1,
             ..poll()
         });

@@ -147,7 +147,7 @@ fn a_repository_that_always_fails_neither_begins_nor_hides_an_outage() {
     let mut judged = judged_of_20(1);
     let without_one = |judged: &Judged| PollOutcome {
         ended_at: judged.now,
-        of: 20,
+        total: 20,
         read: 19,
         failed: 1,
         ..poll()
@@ -171,7 +171,7 @@ fn five_failing_repositories_of_20_make_polls_fail() {
     for (failing, is_problem) in [(1, false), (4, false), (5, true), (20, true)] {
         let mut judged = judged_of_20(failing);
         judged.polled(PollOutcome {
-            of: 20,
+            total: 20,
             read: usize::try_from(20 - failing).unwrap(),
             failed: usize::try_from(failing).unwrap(),
             ..poll()

@@ -28,12 +28,12 @@ impl Translation {
     /// `earlier`: `overdue`, `unready` after it was ready, or `ready`. Judges then and now by
     /// today's target.
     pub fn became(&self, earlier: Option<f64>, at: Timestamp) -> Option<&'static str> {
-        let was_ready = earlier.map(|ratio| ratio >= self.target().ratio);
+        let was_met = earlier.map(|ratio| ratio >= self.target().ratio);
         let is_due = self.target().due.is_some_and(|due| due >= at);
         match self.readiness {
-            Readiness::Ready if was_ready == Some(false) => Some("ready"),
+            Readiness::Ready if was_met == Some(false) => Some("ready"),
             _ if is_due && self.has(TranslationProblem::Overdue) => Some("overdue"),
-            Readiness::Behind if was_ready == Some(true) => Some("unready"),
+            Readiness::Behind if was_met == Some(true) => Some("unready"),
             _ => None,
         }
     }

@@ -107,7 +107,7 @@ impl<'a> Judge<'a> {
             Departed {
                 repository: Arc::clone(name),
                 language: Arc::clone(language),
-                was_ready: readiness(ratio, target).is_met() == Some(true),
+                was_met: readiness(ratio, target).is_met() == Some(true),
             }
         })
     }

@@ -88,7 +88,7 @@ fn polled() -> PollStatus {
             ended_at: at(1_795_224_645_123),
             duration: Duration::from_millis(1500),
             is_listed: true,
-            of: 2,
+            total: 2,
             read: 1,
             failed: 1,
             ..PollOutcome::default()

@@ -19,7 +19,7 @@ fn polls_requests_and_defects_are_counted_by_outcome() {
     let (listing, languages) = (Operation::ListRepositories, Operation::ListLanguages);
     instruments.poll_ended(true, None);
     instruments.poll_ended(false, Some(PollFailure::Unauthorized));
-    instruments.publish([(("api_key", "warning"), true)]);
+    instruments.set_problems([(("api_key", "warning"), true)]);
     instruments.api_request(languages, Some(429), Duration::from_millis(30));
     (instruments.api_request_failures(languages, Reason::RateLimited)).inc();
     instruments.api_request(languages, None, Duration::from_secs(60));

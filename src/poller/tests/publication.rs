@@ -65,7 +65,7 @@ async fn a_slow_listing_publishes_its_progress_every_five_seconds() {
             .running
             .as_ref()
             .filter(|poll| !poll.is_listed)?;
-        Some((document.taken_at.since(START), running.of))
+        Some((document.taken_at.since(START), running.total))
     };
     let published = Setup::of(api).run(4, progress).await;
     let longest = published

@@ -79,7 +79,7 @@ impl Page<'_> {
     /// Returns the severity of the worst news of the page.
     fn news(&self) -> Option<Severity> {
         let totals = &self.view.totals;
-        let has_left = self.view.departed().any(|one| !one.was_ready);
+        let has_left = self.view.departed().any(|one| !one.was_met);
         let has_doubt = !totals.problems.is_empty() || totals.unknown > 0 || has_left;
         let news = match self.view.readiness() {
             _ if totals.count(TranslationProblem::Overdue) > 0 => Some(Severity::Error),

@@ -104,7 +104,7 @@ impl World {
     fn check_outcome(&self, document: &Document, last: &PollOutcome, found: &mut Vec<String>) {
         let read = self.poll.reads.len();
         let of = self.model.polled.len();
-        if last.read != read || last.of != of || last.failed + read > of {
+        if last.read != read || last.total != of || last.failed + read > of {
             found.push(format!("{read} of {of} were read, and counted {last:?}"));
         }
         let is_success = self.poll.is_listed && read == of;

@@ -117,7 +117,7 @@ fn outputs(view: View<'_>) -> [(&'static str, bool); 2] {
         max_size: 0,
     };
     // An unready translation that left keeps the badge alone from being green.
-    let has_left = report.view.departed().any(|one| !one.was_ready);
+    let has_left = report.view.departed().any(|one| !one.was_met);
     let is_ready = report.view.readiness().is_met() == Some(true);
     let badge = badge(&report).contains("brightgreen") || has_left && is_ready;
     let codes = report.view.language_names();
