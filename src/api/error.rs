@@ -132,11 +132,7 @@ pub fn refused(
     } else if is_html {
         failure.what += " with a page of HTML";
     }
-    let is_of_api = !matches!(
-        failure.reason,
-        Reason::Unauthorized | Reason::Forbidden | Reason::NotFound | Reason::ClientError
-    );
-    if is_html && !is_of_api {
+    if is_html && status.is_client_error() && failure.reason != Reason::RateLimited {
         // A firewall, a login or a website answers in place of the API.
         failure.reason = Reason::NotJson;
         failure.hint = hint(Reason::NotJson);

@@ -138,7 +138,8 @@ impl Queue {
             }
             self.row += 1;
         }
-        // A repository whose last read failed has one attempt.
+        // A repository whose last read failed has one attempt. With more, the queue would end with
+        // nothing but their requests, whose refusals lower the pace of the whole poll.
         let attempts = if fetch.is_second {
             1
         } else {
@@ -170,7 +171,16 @@ fn suggests_outage(reason: Reason, is_listed: bool) -> bool {
     match reason {
         Reason::Forbidden | Reason::NotFound => !is_listed,
         Reason::TooLarge | Reason::Cursor | Reason::Decode => false,
-        _ => true,
+        Reason::Timeout
+        | Reason::Connect
+        | Reason::Tls
+        | Reason::Redirect
+        | Reason::Unauthorized
+        | Reason::RateLimited
+        | Reason::ClientError
+        | Reason::ServerError
+        | Reason::Truncated
+        | Reason::NotJson => true,
     }
 }
 
