@@ -18,27 +18,31 @@
 //!
 //! # How to change it
 //!
-//! Each recipe names the files to change, in order. `cargo check` and `cargo test --lib` notice a
-//! forgotten step, except for those after "finally": at most `tests/run.sh` notices them.
-//! `tests/generate.sh` writes all generated files: tables, schemas and manifests.
+//! Each recipe names the files to change, in order. `cargo check` and `cargo test --lib --test
+//! config` notice a forgotten step, except for those after "finally": at most `tests/run.sh`
+//! notices them. `tests/generate.sh` writes all generated files: tables, schemas and manifests.
 //!
 //! - **A gauge of a repository or language**: `metrics/exposition/translations.rs`, and its panel.
 //! - **A gauge of the exporter's own**: `metrics/exposition/polling.rs`, or `metrics/at_scrape.rs`
 //!   with [`metrics::facts::Facts`] if it is of no poll; its panel.
 //! - **A counter of the exporter's own**: its line in `metrics/instruments.rs`, which also creates
 //!   its known labels; where it counts, and its panel.
-//! - **A panel** of a metric: a query in `grafana/dashboards`, and its row in
-//!   `tests/grafana/expected.md`. `UNUSED` in the metrics' tests names those without one.
+//! - **A panel** of a metric: a query in `grafana/dashboards`; finally its row in
+//!   `tests/grafana/expected.md`. `UNUSED` in the metrics' tests names metrics without a panel.
+//! - **A reason of a failed request**: `domain.rs`, then the status or error that it stands for in
+//!   `api/error.rs` or `api/connect.rs`; the compiler and the tests name the other places.
 //! - **A kind of problem**: its definition in `diagnosis/kind.rs`, its function and the call in
 //!   `findings` in `diagnosis.rs`, its case in `diagnosis/tests/kinds.rs`; for an alert also this:
-//! - **An alert on a kind**: `deploy/prometheus/alerts.yaml`, its section in
-//!   `deploy/prometheus/runbook.md`, its case in `tests/rules/exporter.yaml` and a situation in
-//!   `tests/rules/test_kinds.py`.
+//! - **An alert on a kind**, finally: `deploy/prometheus/alerts.yaml`, its section in `runbook.md`
+//!   there, its case in `tests/rules/exporter.yaml` and a situation in `tests/rules/test_kinds.py`.
 //! - **A key of the configuration**: its field with its type, default and option in
-//!   `config/sections.rs`, and the code that uses it; `tests/fuzz/corpus/configuration/whole`. A rule
-//!   between keys is a function in `config.rs`. A new type of values parses itself in
-//!   `config/text.rs`, and has its pattern in `config/tests/schema.rs`. `INSTA_UPDATE=always cargo
-//!   test --test config` writes the messages that name all keys.
+//!   `config/sections.rs`; `tests/fuzz/corpus/configuration/whole`, `tests/config/bounds.rs`, and a
+//!   mistake in `tests/config/cases`, whose messages `INSTA_UPDATE=always cargo test --test config`
+//!   writes; finally the code that uses it. A new type of values parses itself in `config/text.rs`,
+//!   and has its pattern in `config/tests/schema.rs`. A rule between keys is a function in
+//!   `config.rs`: it lets a default (`DEFAULT`) pass, because nobody chose it.
+//! - **A field of the status page**: its macro in `report/html/macros.html`, and `style.css`;
+//!   finally `tests/web/test_page.py`, which alone sees the layout, and the README's screenshots.
 //! - **An output of `once`**: its file in `report/`, its name in `cli.rs`, its case in
 //!   `commands/output.rs`; finally `docs/reports.md` and `tests/blackbox/hostile_names.rs`.
 //! - **An operation of the API** crosses the modules in the order of "How one value travels", from
