@@ -100,6 +100,7 @@ impl Layers {
             };
             let path = format!("{at}.{}", error.path.join("."));
             let path = path.trim_start_matches('.');
+            debug_assert_ne!(self.place(path), DEFAULT, "no default is a mistake: {path}");
             self.note(path, error.kind);
             self.settings
                 .retain(|one| one.place == DEFAULT || one.path != path);

@@ -256,8 +256,12 @@ fn docs() -> String {
             .trim_start_matches("give ");
         let bounds = match expected.split_once(" from ") {
             Some(("a time (such as 90m or 1h 30m)", bounds)) => {
-                let (least, _) = bounds.split_once(" to ").unwrap();
-                format!("; at least {least}")
+                let (least, most) = bounds.split_once(" to ").unwrap();
+                if most.contains("year") {
+                    format!("; at least {least}")
+                } else {
+                    format!("; {bounds}")
+                }
             }
             Some(("a whole number" | "a number", bounds)) => format!("; {bounds}"),
             _ => String::new(),

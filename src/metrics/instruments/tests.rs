@@ -53,6 +53,40 @@ fn polls_requests_and_defects_are_counted_by_outcome() {
 }
 
 #[test]
+fn help_texts_and_runbook_name_each_reason() {
+    const SOURCE: &str = "src/metrics/instruments.rs";
+    const RUNBOOK: &str = "deploy/prometheus/runbook.md";
+    let mut missing = Vec::new();
+    let text = Instruments::new(Some("/metrics")).encode();
+    for family in text.split("# HELP ").skip(1) {
+        let (help, samples) = family.split_once('\n').unwrap();
+        let named = help
+            .split_once("by reason: ")
+            .map_or("", |(_, named)| named);
+        let named: Vec<_> = named.split([',', ' ', '.']).collect();
+        for sample in samples.lines() {
+            let Some((_, reason)) = sample.split_once("reason=\"") else {
+                continue;
+            };
+            let (reason, _) = reason.split_once('"').unwrap();
+            if !named.contains(&reason) {
+                missing.push(format!("{reason}: in {SOURCE}, the help {help:?}"));
+            }
+        }
+    }
+    let runbook = std::fs::read_to_string(RUNBOOK).unwrap();
+    let (_, section) = runbook.split_once("### TranslationPollFailing").unwrap();
+    let (section, _) = section.split_once("###").unwrap();
+    let reasons = Reason::ALL.iter().map(|reason| reason.label());
+    for reason in reasons.chain(PollFailure::ALL.iter().map(|reason| reason.label())) {
+        if !section.contains(&format!("`{reason}`")) {
+            missing.push(format!("{reason}: in {RUNBOOK}, TranslationPollFailing"));
+        }
+    }
+    assert!(missing.is_empty(), "missing reasons: {missing:#?}");
+}
+
+#[test]
 fn two_failed_saves_are_one_failure_since_the_first() {
     let instruments = Instruments::new(Some("/metrics"));
     for millis in [0, 1] {

@@ -8,7 +8,7 @@ use crate::support::{
 };
 
 /// The faults that only a listing can have. The test of the languages covers those of any request.
-const FAULTS: [Row; 6] = [
+const FAULTS: &[Row] = &[
     ("status 401", |_| Reply::status(401), "unauthorized"),
     ("status 403", |_| Reply::status(403), "forbidden"),
     (

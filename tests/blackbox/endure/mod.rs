@@ -23,7 +23,7 @@ const LIST: &str = r#"[{"id":1,"code":"de","name":"owner/repo",
 "completion":77.0,"created_at":"2024-05-06T07:08:09Z"}]"#;
 
 /// The faults that any request can meet and that do not end the poll.
-const FAULTS: [Row; 33] = [
+const FAULTS: &[Row] = &[
     ("reset", |_| Reply::reset(), "connect"),
     ("closed before headers", |_| Reply::close(), "connect"),
     (

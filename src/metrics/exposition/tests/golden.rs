@@ -5,7 +5,7 @@ use crate::domain::{
     links::{Links, Template},
     targets::{Targets, tests::entry},
 };
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, fs};
 
 pub fn every_condition() -> (Snapshot, PollStatus) {
     let mut rising = record("it", "Italian", Some(10.0), 1_794_000_000_000);
@@ -66,10 +66,7 @@ pub fn every_condition() -> (Snapshot, PollStatus) {
 fn each_condition_shows_exactly_the_known_values() {
     let (snapshot, status) = every_condition();
     let text = fixed_text(&publication(snapshot, status));
-    assert_eq!(
-        samples_of(include_str!("every_condition.txt"), &text),
-        include_str!("every_condition.txt")
-    );
+    assert_samples("every_condition.txt", &text);
 }
 
 #[test]
@@ -178,13 +175,26 @@ fn openmetrics_names_a_counter_and_ends_with_eof_and_text_names_its_samples() {
     }
 }
 
-/// Returns the samples of `text` whose metrics `expected` has as well. The expected texts show how
-/// the exposition looks, not which metrics there are.
-fn samples_of(expected: &str, text: &str) -> String {
+/// Compares the samples of `text` with a file beside this one, or writes it. The file shows how the
+/// exposition looks, not which metrics there are: only the metrics that it has count.
+#[track_caller]
+fn assert_samples(file: &str, text: &str) {
+    let path = format!("src/metrics/exposition/tests/{file}");
+    let expected = fs::read_to_string(&path).unwrap();
     let name = |line: &str| line.split(['{', ' ']).next().map(str::to_owned);
     let names: BTreeSet<_> = expected.lines().map(name).collect();
     let lines = text.split_inclusive('\n');
-    lines.filter(|line| names.contains(&name(line))).collect()
+    let ours: String = lines.filter(|line| names.contains(&name(line))).collect();
+    if std::env::var_os("UPDATE").is_some() {
+        return fs::write(&path, ours).unwrap();
+    }
+    let [before, now] = [&expected, &ours].map(|text| text.lines().collect::<BTreeSet<_>>());
+    let [gone, new] = [&before - &now, &now - &before];
+    assert!(
+        ours == expected,
+        "the exposition differs from {path}: gone {gone:#?}, new {new:#?}\nIf it is right, \
+         `UPDATE=1 cargo test --lib golden` writes the file."
+    );
 }
 
 #[test]
@@ -192,10 +202,8 @@ fn the_first_scrape_of_a_fresh_exporter() {
     let instruments = Instruments::new(Some("/metrics"));
     let publication = publication(snapshot(Vec::new()), starting());
     let text = text(&publication, Format::Text, &instruments);
-    let expected = include_str!("first_scrape.txt");
-    let ours = samples_of(expected, &text);
     // The registry keeps no order.
-    let mut samples: Vec<_> = ours.lines().collect();
-    samples.sort_unstable();
-    assert_eq!(samples.join("\n") + "\n", expected);
+    let mut lines: Vec<_> = text.split_inclusive('\n').collect();
+    lines.sort_unstable();
+    assert_samples("first_scrape.txt", &lines.concat());
 }
