@@ -64,7 +64,7 @@ fn assert_failures_by_reason(metrics: &Exposition) {
     let mut expected = BTreeMap::new();
     for (name, _, reason) in FAULTS {
         let attempts = if is_momentary(name, reason) { 4.0 } else { 1.0 };
-        *expected.entry(reason.to_owned()).or_insert(0.0) += attempts;
+        *expected.entry((*reason).to_owned()).or_insert(0.0) += attempts;
     }
     let failures = metrics.samples("translation_exporter_api_request_failures_total");
     let counted = failures
