@@ -27,22 +27,24 @@
 //!   with [`metrics::facts::Facts`] if it is of no poll; its panel.
 //! - **A counter of the exporter's own**: its line in `metrics/instruments.rs`, which also creates
 //!   its known labels; where it counts, and its panel.
-//! - **A panel** of a metric: a query in `grafana/dashboards`; finally its row in
-//!   `tests/grafana/expected.md`. `UNUSED` in the metrics' tests names metrics without a panel.
+//! - **A panel** of a metric: a query in `grafana/dashboards`, or a line in `UNUSED` in the metrics'
+//!   tests; finally the panel's row in `tests/grafana/expected.md`.
 //! - **A reason of a failed request**: `domain.rs`, then the status or error that it stands for in
 //!   `api/error.rs` or `api/connect.rs`; the compiler and the tests name the other places.
 //! - **A kind of problem**: its definition in `diagnosis/kind.rs`, its function and the call in
 //!   `findings` in `diagnosis.rs`, its case in `diagnosis/tests/kinds.rs`; for an alert also this:
-//! - **An alert on a kind**, finally: `deploy/prometheus/alerts.yaml`, its section in `runbook.md`
-//!   there, its case in `tests/rules/exporter.yaml` and a situation in `tests/rules/test_kinds.py`.
+//! - **An alert on a kind**, finally: `deploy/prometheus/alerts.yaml`, its section in
+//!   `deploy/prometheus/runbook.md`, its case in `tests/rules/exporter.yaml` and a situation in
+//!   `tests/rules/test_kinds.py`.
 //! - **A key of the configuration**: its field with its type, default and option in
-//!   `config/sections.rs`; `tests/fuzz/corpus/configuration/whole`, `tests/config/bounds.rs`, and a
-//!   mistake in `tests/config/cases`, whose messages `INSTA_UPDATE=always cargo test --test config`
-//!   writes; finally the code that uses it. A new type of values parses itself in `config/text.rs`,
-//!   and has its pattern in `config/tests/schema.rs`. A rule between keys is a function in
-//!   `config.rs`: it lets a default (`DEFAULT`) pass, because nobody chose it.
-//! - **A field of the status page**: its macro in `report/html/macros.html`, and `style.css`;
-//!   finally `tests/web/test_page.py`, which alone sees the layout, and the README's screenshots.
+//!   `config/sections.rs`; `tests/fuzz/corpus/configuration/whole` and `tests/config/bounds.rs`. A
+//!   new type of values parses itself in `config/text.rs`, and has its pattern in
+//!   `config/tests/schema.rs`. A rule between keys is a function in `config.rs`, and refuses no
+//!   `DEFAULT`, which nobody chose. `INSTA_UPDATE=always cargo test --test config` writes the
+//!   messages that name all keys. Finally the code that uses the key, which nothing demands, and
+//!   its mistakes in `tests/config/cases`.
+//! - **A field of the status page**: `report/html/macros.html` and `report/html/style.css`; finally
+//!   `tests/web/test_page.py`, which alone sees the layout, and the README's pictures.
 //! - **An output of `once`**: its file in `report/`, its name in `cli.rs`, its case in
 //!   `commands/output.rs`; finally `docs/reports.md` and `tests/blackbox/hostile_names.rs`.
 //! - **An operation of the API** crosses the modules in the order of "How one value travels", from
