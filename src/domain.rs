@@ -317,7 +317,7 @@ impl Defect {
     pub fn hides_data(self, operation: Operation) -> bool {
         match self {
             Self::Name => operation == Operation::ListRepositories,
-            Self::DuplicateId | Self::CreatedAt | Self::Private => false,
+            Self::CreatedAt | Self::Private => false,
             _ => true,
         }
     }

@@ -2,8 +2,8 @@
 //!
 //! - [`Poller::run`] decides when a poll begins: one interval after the start of the previous poll,
 //!   or after its end if it ended early, and never while Retry-After holds all requests. A poll
-//!   that ended early and read nothing is repeated sooner before the first complete listing: the
-//!   API may start after the exporter.
+//!   that ended early is repeated sooner while no language was ever read or restored: the API may
+//!   start after the exporter.
 //! - [`poll`] reads the listing, then the languages of each repository. Its [`queue`] decides which
 //!   request is next, and when to stop.
 //! - [`ledger`] keeps what the polls have read.
@@ -41,7 +41,7 @@ use tokio::{
     time::{Instant, interval, sleep, sleep_until},
 };
 
-/// The wait before a poll that ended early is repeated, while nothing is known.
+/// The wait before a poll that ended early is repeated, while no language was read or restored.
 const RETRY: Duration = Duration::from_secs(30);
 
 /// The time between two heartbeats.
@@ -207,9 +207,7 @@ impl<A: Api> Poller<A> {
             let interval = self.settings.interval;
             let held_until = self.api.pace().held_until();
             let next = match outcome.cut_short() {
-                Some(_) if outcome.read == 0 && !self.ledger.has_data() => {
-                    ended + RETRY.min(interval)
-                }
+                Some(_) if !self.ledger.has_languages() => ended + RETRY.min(interval),
                 Some(_) => ended + interval,
                 None => (started + interval).max(ended),
             };

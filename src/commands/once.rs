@@ -138,7 +138,8 @@ pub fn start_logging(config: &Config, bar: Option<ProgressBar>) {
 /// Returns the findings of the poll, and records them for the metrics.
 pub fn diagnose(chosen: &View<'_>, instruments: &Instruments) -> Vec<Finding> {
     let now = chosen.document.taken_at;
-    let mut findings = diagnosis::findings(chosen, &instruments.facts(), now);
+    let facts = instruments.facts().clone();
+    let mut findings = diagnosis::findings(chosen, &facts, now);
     // No poll follows, so that none can start late.
     findings.retain(|finding| finding.kind != ProblemKind::PollsOverrun);
     instruments.set_problems(diagnosis::problems(&findings, chosen.document, now));
@@ -201,7 +202,8 @@ pub fn check_read(document: &Document, findings: &[Finding]) -> anyhow::Result<(
     }
     let listed = document.rows.iter().flat_map(Row::translations);
     let mut listed = listed.filter(|one| !one.is_missing).peekable();
-    let is_any = document.unreadable() > 0 || listed.peek().is_some();
+    let is_lost = document.rows.is_empty() && document.unreadable() > 0;
+    let is_any = is_lost || listed.peek().is_some();
     if is_any && listed.all(|one| one.completion.is_none()) {
         bail!("no completion could be read; report the entries in the log to the API's operators");
     }

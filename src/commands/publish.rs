@@ -90,7 +90,9 @@ fn diagnose(
     log: &mut ProblemLog,
 ) -> Arc<Current> {
     let now = Clock::system().now();
-    let mut findings = diagnosis::findings(&document.whole(), &instruments.facts(), now);
+    // A scrape waits for the lock of the facts.
+    let facts = instruments.facts().clone();
+    let mut findings = diagnosis::findings(&document.whole(), &facts, now);
     log.observe(&mut findings, &document, now);
     instruments.set_problems(diagnosis::problems(&findings, &document, now));
     Arc::new(Current {

@@ -9,7 +9,7 @@ use crate::{
     },
     support::{
         clock::Timestamp,
-        humanize::{counted, grouped, named, repositories},
+        humanize::{SOME, counted, grouped, named, repositories},
     },
 };
 use std::{collections::BTreeSet, iter::once};
@@ -51,10 +51,9 @@ pub(super) fn stale(view: &View<'_>, now: Timestamp) -> Option<Finding> {
     })
 }
 
-/// Returns a finding if repositories fail without a failure of the API as a whole.
+/// Returns a finding if repositories fail without an outage of the whole API.
 pub(super) fn failing(view: &View<'_>) -> Option<Finding> {
-    // A listing that failed comes first.
-    if view.document.last_poll()?.stop.is_some() {
+    if view.document.status.is_outage() {
         return None;
     }
     let failures: Vec<_> = view.rows.iter().flat_map(|row| &row.failure).collect();
@@ -64,17 +63,21 @@ pub(super) fn failing(view: &View<'_>) -> Option<Finding> {
     Some(Finding::of(ProblemKind::PollsFailing, what, longest))
 }
 
-/// Returns the reason why no repository is shown, if none is, and no bad entry may be one.
+/// Returns the reason why no repository is shown, if none is.
 pub(super) fn nothing_selected(document: &Document) -> Option<Finding> {
-    if !document.rows.is_empty() || document.unreadable() > 0 {
+    if !document.rows.is_empty() {
         return None;
     }
-    let (what, hint) = match document.filtered {
-        0 => (
+    let (what, hint) = match (document.filtered, document.unreadable()) {
+        (0, 0) => (
             "The account of this key has no repositories".to_owned(),
             "connect repositories to it, or use the key of another account",
         ),
-        all => (
+        (0, _) => (
+            "No entry of the listing could be used".to_owned(),
+            "report the bad entries to the API's operators",
+        ),
+        (all, _) => (
             format!(
                 "The filters leave out every repository, {} in all",
                 grouped(all)
@@ -138,6 +141,7 @@ pub(super) fn shape(view: &View<'_>) -> Option<Finding> {
     let bad = named(
         bad.iter()
             .map(|(of, defects, _)| format!("{of}: {defects}")),
+        SOME,
     )?;
     let hint = "report these entries to the API's operators, or update this exporter";
     Some(Finding {
@@ -178,7 +182,7 @@ pub(super) fn languages_gone(view: &View<'_>) -> Option<Finding> {
         .collect();
     let all = counted(gone.len(), "language", "languages");
     let what = format!("{all} left within a day");
-    let names = named(gone)?;
+    let names = named(gone, 10)?;
     let hint = "if nobody removed them, ask the API's operators; they go on where they left if \
                 they come back within 30 days";
     Some(Finding {

@@ -54,8 +54,9 @@ impl Defects {
     /// Counts the entries that could not be used.
     pub fn unreadable(&self, operation: Operation) -> usize {
         let hidden = self.0.iter().filter(|(defect, _)| {
-            // A language without a completion is known.
-            defect.hides_data(operation) && **defect != Defect::Completion
+            // A language without a completion is known, and so is a repository that is listed twice.
+            let is_known = matches!(defect, Defect::Completion | Defect::DuplicateId);
+            defect.hides_data(operation) && !is_known
         });
         hidden.map(|(_, found)| found.count).sum()
     }

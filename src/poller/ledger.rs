@@ -138,6 +138,12 @@ impl Ledger {
         }
     }
 
+    /// Returns whether languages of any repository were read or restored.
+    pub fn has_languages(&self) -> bool {
+        let mut polled = self.polled.values();
+        polled.any(|known| known.kept.languages.is_some())
+    }
+
     /// Returns whether there is room for this number of languages of a repository.
     pub fn has_room(&self, id: RepositoryId, languages: usize) -> bool {
         let known = self.polled.get(&id).map(|known| known.kept.records().len());
@@ -229,15 +235,22 @@ impl Ledger {
             .collect();
         rows.sort_unstable_by(|a, b| a.name().cmp(b.name()));
         let absent = self.polled.values().map(|known| known.absent_completions);
-        let kept = self.kept();
+        let departed = self.kept().flat_map(|kept| judge.departed(kept));
+        // A repository that was created again, under a new id, has its languages again.
+        let departed = departed.filter(|one| {
+            let at = rows.binary_search_by(|row| row.name().cmp(&one.repository));
+            let language = at.ok().and_then(|at| rows[at].language(&one.language));
+            language.is_none_or(|one| one.is_missing)
+        });
+        let departed = departed.collect();
         Document {
             taken_at: now,
-            rows,
             filtered: self.filtered,
             unconfirmed: self.missed.len(),
             defects: self.defects.clone(),
             omitted_zeros: if has_zeros { 0 } else { absent.sum() },
-            departed: kept.flat_map(|kept| judge.departed(kept)).collect(),
+            departed,
+            rows,
             is_scale_suspect: judge.is_scale_suspect,
             settings: Arc::clone(settings),
             status,

@@ -40,13 +40,16 @@ impl<A: Api> Poller<A> {
             ..PollOutcome::default()
         });
         let span = error_span!("poll", poll = self.instruments.polls_ended() + 1);
-        let mut poll = Poll::new(self);
+        let (mut poll, mut is_interrupted) = (Poll::new(self), false);
         let stop = select! {
             biased;
             ended = poll.run().instrument(span.clone()) => ended.err(),
-            () = interrupt => None,
+            () = interrupt => {
+                is_interrupted = true;
+                None
+            }
         };
-        let outcome = span.in_scope(|| poll.conclude(began, stop));
+        let outcome = span.in_scope(|| poll.conclude(began, stop, is_interrupted));
         self.ledger.poll_ended(began);
         outcome
     }
@@ -89,7 +92,7 @@ impl<'a, A: Api> Poll<'a, A> {
     }
 
     /// Records, counts and logs the outcome of the poll.
-    fn conclude(mut self, began: Instant, stop: Option<Stop>) -> PollOutcome {
+    fn conclude(mut self, began: Instant, stop: Option<Stop>, is_interrupted: bool) -> PollOutcome {
         let poller = self.poller;
         let now = poller.clock.now();
         let before = poller.status.last.take();
@@ -112,9 +115,9 @@ impl<'a, A: Api> Poll<'a, A> {
             let (ledger, log) = (&mut poller.ledger, &mut self.log);
             ledger.failed(id, failure.dated(now), is_outage, log);
         }
-        // A poll of a few chosen repositories has not read everything.
+        // A poll of a few chosen repositories has not read everything, and a signal fails no poll.
         let status = &mut poller.status;
-        if poller.only.is_empty() {
+        if poller.only.is_empty() && !is_interrupted {
             if outcome.is_success() {
                 status.last_success_at = Some(now);
             }

@@ -7,7 +7,7 @@ use crate::{
         TranslationProblem,
         document::{Readiness, Row, View},
     },
-    support::humanize::{counted, grouped, named, repositories},
+    support::humanize::{SOME, counted, grouped, named, repositories},
 };
 use std::collections::BTreeSet;
 
@@ -29,7 +29,7 @@ pub fn answer(view: &View<'_>) -> String {
     // Without any, a doubt says why.
     let ready = (totals.with_resting() > 0).then(|| ready(totals));
     let overdue = (overdue > 0).then(|| format!("{} overdue", grouped(overdue)));
-    let left = named(left).map(|left| format!("{left} was not ready and left within a day"));
+    let left = named(left, SOME).map(|left| format!("{left} was not ready and left within a day"));
     let clauses = ready
         .into_iter()
         .chain(overdue)
@@ -49,7 +49,7 @@ pub fn scope(view: &View<'_>) -> String {
         (
             view.departed().count(),
             "that left within a day",
-            named(gone),
+            named(gone, SOME),
         ),
     ];
     if view.is_whole() {
@@ -63,7 +63,7 @@ pub fn scope(view: &View<'_>) -> String {
         scope.push(format!("{}, {languages}.", repositories(read)));
     }
     let outdated = view.rows.iter().filter(|row| !row.is_current());
-    let outdated = named(outdated.map(Row::name));
+    let outdated = named(outdated.map(Row::name), SOME);
     scope.extend(outdated.map(|names| format!("Read earlier, or not yet: {names}.")));
     scope.extend(counts(left_out).map(|left_out| format!("Not counted: {left_out}.")));
     for (why, count) in &view.totals.not_judged {

@@ -15,7 +15,7 @@ use crate::{
     support::{
         clock::{DAY, Timestamp},
         hint::SetupError,
-        humanize::named,
+        humanize::{SOME, named},
     },
 };
 use serde_json::Value;
@@ -145,14 +145,14 @@ pub fn changed(view: &View<'_>, since: Option<&Since>) -> Option<String> {
             format!("{} {ratio}{gain}", whose(row, one))
         });
         let affected: Vec<_> = affected.collect();
-        (affected.len(), words, named(affected))
+        (affected.len(), words, named(affected, SOME))
     };
     let unlisted = since.map_or_else(Vec::new, |since| since.unlisted(view));
     let changes = counts([
         affected("fell", "regressed"),
         affected("became overdue", "overdue"),
         affected("no longer ready", "unready"),
-        (unlisted.len(), "no longer listed", named(unlisted)),
+        (unlisted.len(), "no longer listed", named(unlisted, SOME)),
         affected("became ready", "ready"),
     ]);
     let changes = changes.unwrap_or_else(|| "nothing became ready or overdue, or fell".to_owned());

@@ -11,7 +11,7 @@ use crate::domain::{
 };
 use console::{Color, measure_text_width, style};
 
-/// The column of the repositories' names, below which their languages begin.
+/// The column of the repositories' names, below which their languages begin on a wide terminal.
 const INDENT: usize = 26;
 
 /// Lays out the repositories, the answer, and what to act on, in lines of at most `width` columns.
@@ -46,8 +46,9 @@ fn line(report: &Report<'_>, row: &Row, width: usize, has_color: bool) -> String
     let mut line = format!("{completion}  {ready:7}  {}  {due}\n", cell(row.name()));
     let unready = report.unready(row, |one| cell(one.code()));
     if !unready.is_empty() {
-        line += &" ".repeat(INDENT);
-        line += &wrapped(unready, "  ", INDENT, width);
+        let indent = if width < 60 { 2 } else { INDENT };
+        line += &" ".repeat(indent);
+        line += &wrapped(unready, "  ", indent, width);
         line += "\n";
     }
     line

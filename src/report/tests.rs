@@ -363,7 +363,7 @@ fn a_badge_is_green_only_if_everything_was_read_and_is_ready() {
     // A suspect scale has no mean of resting translations.
     let suspect = gate(&resting_and(&[("de", Some(0.5))], 0.5));
     let expected =
-        "Not known: ? of 1 translations ready, 1 paused, 1 translation without a known completion";
+        "Not known: ? of 1 translations ready, 1 paused, the scale of 1 translation is in doubt";
     assert!(suspect.ends_with(expected), "{suspect}");
 }
 

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-/// The maximum number of repositories or translations that a sentence names.
-const MOST_NAMED: usize = 3;
+/// The number of repositories or translations that a sentence names.
+pub(crate) const SOME: usize = 3;
 
 /// Formats a duration in its largest unit, rounded down: `42 s`, `3 min`, `2 h`, `5 days`.
 pub(crate) fn rough(duration: Duration) -> String {
@@ -36,12 +36,12 @@ pub(crate) fn grouped(number: usize) -> String {
 }
 
 /// Joins the first names and counts the others; `None` without any.
-pub(crate) fn named(names: impl IntoIterator<Item: ToString>) -> Option<String> {
-    let mut names: Vec<_> = names.into_iter().map(|name| name.to_string()).collect();
-    let others = names.len().saturating_sub(MOST_NAMED);
-    names.truncate(MOST_NAMED);
-    names.extend(more(others));
-    (!names.is_empty()).then(|| names.join(", "))
+pub(crate) fn named(names: impl IntoIterator<Item: ToString>, most: usize) -> Option<String> {
+    let mut names = names.into_iter();
+    let first = names.by_ref().take(most);
+    let mut sentence: Vec<_> = first.map(|name| name.to_string()).collect();
+    sentence.extend(more(names.count()));
+    (!sentence.is_empty()).then(|| sentence.join(", "))
 }
 
 /// Counts the items left out of a list; `None` without any.

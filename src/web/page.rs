@@ -44,7 +44,8 @@ pub async fn show(
         move |selection: Selection| {
             let current = state.current();
             let (view, now) = (selection.of(&current.document), state.clock.now());
-            let findings = diagnosis::findings(&view, &state.instruments.facts(), now);
+            let facts = state.instruments.facts().clone();
+            let findings = diagnosis::findings(&view, &facts, now);
             let page = Page {
                 now,
                 telemetry_path: Some(&state.telemetry_path),

@@ -70,7 +70,7 @@ fn a_required_language_or_repository_that_does_not_exist_closes_the_gate() {
 fn a_suspect_scale_makes_everything_unknown_unless_it_is_set() {
     let api = Api::start([Repo::new(1, "acme/shop").languages(&[("de", 1.0), ("fr", 1.0)])]);
     let unknown = gate(&api, &["--require=0.005"]);
-    let why = "ready, 2 translations without a known completion";
+    let why = "ready, the scale of 2 translations is in doubt";
     unknown.assert_failed(1, &[why]);
     let lines: Vec<_> = unknown.stdout.lines().skip(1).collect();
     assert!(

@@ -109,7 +109,7 @@ def test_the_answers_to_a_search_and_for_a_language_are_on_the_first_screen(demo
     assert_seen("[role=status]")
     assert_seen("#map .name:visible")
     page.goto(f"{demo.url}/?language=de")
-    assert page.locator("h1").inner_text() == "German"
+    assert page.locator("h1").inner_text() == "German (de)"
     for selector in ("h1", "header a", ".answer"):
         assert_seen(selector)
     assert page.evaluate("document.documentElement.scrollWidth") == width, "nothing lies beside the screen"

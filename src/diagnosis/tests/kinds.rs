@@ -158,7 +158,7 @@ pub fn each_kind() -> Vec<Case> {
             }),
             &[
                 "4 languages left within a day",
-                "de of o/1, sv of o/1, fr of o/2, and 1 more",
+                "de of o/1, sv of o/1, fr of o/2, sv of o/2",
             ],
         ),
         (

@@ -29,11 +29,16 @@ impl Translation {
     /// today's target.
     pub fn became(&self, earlier: Option<f64>, at: Timestamp) -> Option<&'static str> {
         let was_met = earlier.map(|ratio| ratio >= self.target().ratio);
+        // Across a suspect scale nothing is compared.
+        let has_scale = self.ratio.is_some() || self.completion.is_none();
+        let is_comparable = has_scale && !self.is_missing;
         let is_due = self.target().due.is_some_and(|due| due >= at);
         match self.readiness {
             Readiness::Ready if was_met == Some(false) => Some("ready"),
             _ if is_due && self.has(TranslationProblem::Overdue) => Some("overdue"),
-            Readiness::Behind if was_met == Some(true) => Some("unready"),
+            Readiness::Behind | Readiness::Unknown if was_met == Some(true) && is_comparable => {
+                Some("unready")
+            }
             _ => None,
         }
     }

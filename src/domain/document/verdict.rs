@@ -2,7 +2,7 @@
 //! action read it here.
 
 use super::{Readiness, Row, View};
-use crate::support::humanize::{counted, named, repositories};
+use crate::support::humanize::{SOME, counted, named, repositories};
 
 impl View<'_> {
     /// Judges the readiness as a whole: behind as soon as one translation is, otherwise unknown as
@@ -24,7 +24,11 @@ impl View<'_> {
         let unknown = self.totals.unknown - missing.len();
         let unknown = (unknown > 0).then(|| {
             let translations = counted(unknown, "translation", "translations");
-            format!("{translations} without a known completion")
+            if self.document.is_scale_suspect {
+                format!("the scale of {translations} is in doubt")
+            } else {
+                format!("{translations} without a known completion")
+            }
         });
         let is_empty = self.totals.with_resting() == 0 && self.outdated() == 0;
         let is_empty = is_empty.then(|| "no translation is known".to_owned());
@@ -78,5 +82,6 @@ impl View<'_> {
 /// Says that what `targets` requires is not listed.
 fn not_listed(names: &[String]) -> Option<String> {
     let are = if names.len() == 1 { "is" } else { "are" };
-    named(names).map(|names| format!("{names}, for which there is a target, {are} not listed"))
+    named(names, SOME)
+        .map(|names| format!("{names}, for which there is a target, {are} not listed"))
 }

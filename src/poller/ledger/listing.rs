@@ -50,13 +50,19 @@ impl Ledger {
             self.has_data = true;
             self.filtered = 0;
         }
-        let stays = |id| !is_complete || nameless.contains(&id) || self.missed.contains(&id);
+        let stays = |id| {
+            let is_listed = repositories.contains_key(&id);
+            !is_complete || !is_listed && (nameless.contains(&id) || self.missed.contains(&id))
+        };
         let polled = self.polled.iter().filter(|(id, _)| stays(**id));
         let stay: BTreeMap<_, _> = polled
             .map(|(id, known)| (*id, Arc::clone(&known.kept.repository)))
             .collect();
         let names: BTreeSet<_> = stay.values().map(|one| &one.name).collect();
-        repositories.retain(|id, new| self.polled.contains_key(id) || !names.contains(&new.name));
+        repositories.retain(|id, new| {
+            let is_known = self.polled.contains_key(id);
+            !stay.contains_key(id) && (is_known || !names.contains(&new.name))
+        });
         // Incomplete listings could show other repositories each time.
         let room = MOST_REPOSITORIES.saturating_sub(stay.len());
         let repositories = repositories.into_iter().take(room).chain(stay).collect();
@@ -124,5 +130,25 @@ mod tests {
             ledger.apply(listing, false, &filter, testing::NOW, log);
         }
         assert_eq!(ledger.polled.len(), MOST_REPOSITORIES);
+    }
+
+    #[test]
+    fn an_entry_without_a_name_hides_no_name_of_the_same_id() {
+        let (mut ledger, filter) = (Ledger::default(), testing::settings().filter);
+        for (name, is_doubled) in [("o/old", false), ("o/new", true)] {
+            let mut listing = Listing::default();
+            let repository = testing::repository(1, name);
+            if is_doubled {
+                listing.nameless.insert(repository.id);
+            }
+            listing.add(repository);
+            let log = &mut PollLog::default();
+            ledger.apply(listing, true, &filter, testing::NOW, log);
+        }
+        let names = ledger
+            .polled
+            .values()
+            .map(|known| &*known.kept.repository.name);
+        assert_eq!(names.collect::<Vec<_>>(), ["o/new"]);
     }
 }

@@ -171,7 +171,11 @@ async fn what_was_not_ready_and_left_is_known_for_a_day_and_across_restarts() {
     assert_eq!(unready(&bench), ["o/b", "o/c"]);
     bench.change(|api| api.pages = vec![vec![(2, "o/b"), (3, "o/c")]]);
     bench.poll().await;
-    assert_eq!(unready(&bench), ["o/b", "o/c"], "o/c is back");
+    assert_eq!(
+        unready(&bench),
+        ["o/b", "o/c"],
+        "o/c is back, without a language"
+    );
     pass(24 * 60).await;
     assert_eq!(unready(&bench).len(), 0);
 }
@@ -210,6 +214,7 @@ async fn recreated_repositories_replace_the_old_ones_once_that_is_confirmed() {
     assert_eq!(bench.shown(), "4:fresh 5:fresh 6:fresh");
     assert_eq!((document.unconfirmed, document.filtered), (0, 0));
     assert_eq!(document.defects, Defects::default());
+    assert_eq!(document.departed, [], "the same languages are listed");
 }
 
 #[tokio::test(start_paused = true)]

@@ -119,8 +119,12 @@ impl Page<'_> {
 
     /// Names the chosen language and repository.
     fn selection(&self, names: &BTreeMap<&str, &str>) -> String {
-        let language = language_name(names, self.query.get("language"));
-        let chosen = [language, self.query.get("repo")].into_iter();
+        let code = self.query.get("language");
+        let language = match language_name(names, code) {
+            name if name == code => code.to_owned(),
+            name => format!("{name} ({code})"),
+        };
+        let chosen = [&language, self.query.get("repo")].into_iter();
         let chosen: Vec<_> = chosen.filter(|one| !one.is_empty()).collect();
         chosen.join(" of ")
     }

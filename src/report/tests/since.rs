@@ -54,6 +54,20 @@ COMPLETION       READY    REPOSITORY
 }
 
 #[test]
+fn a_ready_language_without_its_completion_became_unready() {
+    let at = |completion| {
+        vec![read(
+            1,
+            "acme/app",
+            &[("de", completion), ("fr", Some(50.0))],
+        )]
+    };
+    let earlier = json_of(&report(&snapshot(at(Some(100.0))), &poll(0)));
+    let changes = changes(&earlier, &Selection::default(), at(None));
+    assert_eq!(changes, "1 no longer ready (de of acme/app ?).");
+}
+
+#[test]
 fn csv_and_json_have_the_changes_as_well() {
     let (snapshot, since) = compared();
     let report = Report {

@@ -140,7 +140,7 @@ async fn the_answer_names_its_reason_and_its_mark_the_worst_news() {
         (
             one(Some(0.5)),
             '!',
-            "Not known: ? of 1 translations ready, 1 translation without a known completion",
+            "Not known: ? of 1 translations ready, the scale of 1 translation is in doubt",
         ),
         (
             overdue,
@@ -206,7 +206,7 @@ async fn a_selection_is_what_the_whole_page_is_about() {
     for (uri, title, answer, rows) in [
         ("/?repo=acme/a", "acme/a", "1 of 2", &["acme/a"][..]),
         ("/?repo=acme/*", "acme/*", "1 of 3", &["acme/b", "acme/a"]),
-        ("/?language=de", "Name of de", "1 of 2", &["acme/b"]),
+        ("/?language=de", "Name of de (de)", "1 of 2", &["acme/b"]),
         ("/?repo=*/b&language=d*", "d* of */b", "0 of 1", &["acme/b"]),
     ] {
         let page = page_of(&snapshot, uri).await;

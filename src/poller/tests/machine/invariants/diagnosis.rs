@@ -105,8 +105,7 @@ impl World {
             "the key is refused",
             is_refused == self.poll.has_refused_key,
         );
-        // A failure of the API as a whole comes first.
-        let expected = if last.stop.is_some() { 0 } else { unread };
+        let expected = if last.is_outage() { 0 } else { unread };
         let is_counted = diagnosis.failing() == expected;
         diagnosis.expect("so many repositories fail", is_counted);
         let is_outage = last.is_outage();
