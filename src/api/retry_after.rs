@@ -10,8 +10,8 @@ use std::time::Duration;
 
 const HOUR: Duration = Duration::from_secs(3600);
 
-/// Returns the wait in the Retry-After header, an hour at most, which is the longest one obeyed: seconds, or an HTTP date (RFC 9110,
-/// 10.2.3). Returns `None` for anything else.
+/// Returns the wait in the Retry-After header, of which an hour at most is obeyed: seconds, or an
+/// HTTP date (RFC 9110, 10.2.3). Returns `None` for anything else.
 ///
 /// A date counts from the Date header of the same response, because the clocks of both sides may
 /// differ. It counts from the exporter's clock only without such a header.

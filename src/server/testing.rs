@@ -25,7 +25,7 @@ const BODY: [u8; 12_000] = [b'x'; 12_000];
 /// A server of `/metrics`, and of `/-/healthy` without protection.
 pub struct Fixture {
     pub server: Server,
-    /// The outcomes of changed web configuration files: the description of one that is active, or
+    /// The outcomes of changed web configuration files: the burst of one that is active, or
     /// why it was refused.
     pub changes: Arc<Mutex<Vec<Result<u32, String>>>>,
     folder: TempDir,

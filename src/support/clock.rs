@@ -1,5 +1,5 @@
-//! The clock: the source of wall-clock time for all but the timestamps of log lines and the validity
-//! of certificates.
+//! The clock: the source of wall-clock time for all but the timestamps of log lines and the
+//! validity of certificates.
 //!
 //! The wall clock is for timestamps, which are shown and compared across restarts. Durations are
 //! measured with tokio's monotonic clock.
