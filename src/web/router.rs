@@ -5,13 +5,19 @@ use crate::{diagnosis, server::protect, support::humanize::rough};
 use axum::{
     Router,
     extract::{MatchedPath, Request, State},
-    http::StatusCode,
+    http::{Extensions, HeaderMap, StatusCode, Version},
     middleware::{Next, from_fn_with_state},
     response::{IntoResponse, Response},
     routing::get,
 };
 use std::{sync::Arc, time::Duration};
-use tower_http::{CompressionLevel, compression::CompressionLayer};
+use tower_http::{
+    CompressionLevel,
+    compression::{
+        CompressionLayer,
+        predicate::{DefaultPredicate, Predicate as _},
+    },
+};
 
 /// The longest pause between heartbeats. The task that polls sends one every few seconds, even
 /// while it waits.
@@ -23,16 +29,21 @@ pub fn router(state: &Arc<AppState>) -> Router {
     let probes = Router::new()
         .route("/-/healthy", get(healthy))
         .route("/-/ready", get(ready));
+    let compression = CompressionLayer::new().quality(CompressionLevel::Fastest);
     let covered = Router::new()
         .route("/", get(page::show))
         .route("/translations.json", get(translations::json))
         .route("/translations.csv", get(translations::csv))
-        .layer(CompressionLayer::new().quality(CompressionLevel::Fastest))
+        .layer(compression.compress_when(DefaultPredicate::new().and(is_compressed)))
         .route(&state.telemetry_path, get(scrape::scrape))
         .fallback(not_found);
     protect(covered, probes)
         .layer(from_fn_with_state(Arc::clone(state), count))
         .with_state(Arc::clone(state))
+}
+
+fn is_compressed(_: StatusCode, _: Version, _: &HeaderMap, marks: &Extensions) -> bool {
+    marks.get::<translations::Plain>().is_none()
 }
 
 /// Counts requests by the matched path.
