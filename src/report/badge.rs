@@ -17,7 +17,7 @@ pub fn badge(report: &Report<'_>) -> String {
         () => "orange",
     };
     let mut message = ready(totals).replace(" translations", "");
-    if readiness == Readiness::Unknown && totals.unknown < totals.counted {
+    if totals.unknown < totals.counted && !view.doubts().is_empty() {
         message += ", not all known";
     }
     let badge = json!({

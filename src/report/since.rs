@@ -155,6 +155,8 @@ pub fn changed(view: &View<'_>, since: Option<&Since>) -> Option<String> {
         (unlisted.len(), "no longer listed", named(unlisted, SOME)),
         affected("became ready", "ready"),
     ]);
-    let changes = changes.unwrap_or_else(|| "nothing became ready or overdue, or fell".to_owned());
+    let changes = changes.unwrap_or_else(|| {
+        "nothing is known to have become ready or overdue, or to have fallen".to_owned()
+    });
     Some(format!("Since {}: {changes}.", date(at, now)))
 }

@@ -341,6 +341,10 @@ fn a_badge_is_green_only_if_everything_was_read_and_is_ready() {
             "1 of 1 ready, not all known, orange",
         ),
         (
+            of(Some(94.0), 0.95, "2023-12-01", 1),
+            "0 of 1 ready, not all known, orange",
+        ),
+        (
             of(Some(94.0), 0.95, "2023-12-01", 0),
             "0 of 1 ready, orange",
         ),

@@ -137,7 +137,7 @@ fn changes(earlier: &str, selection: &Selection, now: Vec<Shown>) -> String {
     changes.to_owned()
 }
 
-const NOTHING: &str = "nothing became ready or overdue, or fell.";
+const NOTHING: &str = "nothing is known to have become ready or overdue, or to have fallen.";
 
 #[test]
 fn an_unread_repository_has_no_changes() {
