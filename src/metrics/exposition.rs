@@ -14,8 +14,8 @@ mod polling;
 mod translations;
 
 use crate::{domain::document::Document, metrics::instruments::Instruments};
-use bytes::{Buf as _, Bytes};
 use flate2::{Compression, Crc, CrcWriter, bufread::DeflateDecoder, write::DeflateEncoder};
+use hyper::body::{Buf as _, Bytes};
 use prometheus_client::{encoding::text::encode_registry, registry::Registry};
 use std::{
     fmt,

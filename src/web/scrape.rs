@@ -2,12 +2,11 @@
 
 use super::{negotiate, state::AppState};
 use axum::{
-    body::Body,
+    body::{Body, Bytes},
     extract::State,
     http::{HeaderMap, header},
     response::{IntoResponse, Response},
 };
-use bytes::Bytes;
 use futures_util::stream;
 use std::{convert::Infallible, sync::Arc};
 

@@ -7,12 +7,11 @@ use super::{render::render, state::AppState};
 use crate::{report, server::in_turns};
 use axum::{
     Extension,
-    body::Body,
+    body::{Body, Bytes},
     extract::{Query, State},
     http::header,
     response::{IntoResponse, Response, Result},
 };
-use bytes::Bytes;
 use futures_util::stream;
 use std::{convert::Infallible, sync::Arc};
 use tokio::sync::Semaphore;

@@ -9,7 +9,7 @@ use axum::{
     response::{IntoResponse, Response},
     routing::get,
 };
-use bytes::Bytes;
+use hyper::body::Bytes;
 use serde::Deserialize;
 use serde_json::json;
 use std::{
