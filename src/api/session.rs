@@ -22,7 +22,7 @@ use std::{
     time::Duration,
 };
 use tokio::time::{Instant, timeout};
-use tracing::{Instrument as _, error_span};
+use tracing::{Instrument as _, debug_span};
 
 /// The maximum size in bytes of a page of the listing.
 const LARGEST_PAGE: usize = 16 << 20;
@@ -86,7 +86,7 @@ impl PollSession {
                 failure
             })
         };
-        let span = error_span!("request", operation = operation.label(), path = url.path());
+        let span = debug_span!("request", operation = operation.label(), path = url.path());
         let request = client.pace.run(repository, request);
         let result = request.instrument(span).await;
         if let Err(failure) = &result {

@@ -19,7 +19,7 @@ use tokio::{
     select,
     time::{Instant, Interval, MissedTickBehavior, interval_at, sleep, sleep_until},
 };
-use tracing::{Instrument as _, error_span};
+use tracing::{Instrument as _, debug_span, error_span};
 
 /// The longest time between two publications of a poll.
 const PUBLISH_EVERY: Duration = Duration::from_secs(5);
@@ -278,7 +278,7 @@ impl<'a, A: Api> Poll<'a, A> {
                     instruments.api_retries(Operation::ListLanguages).inc();
                 }
                 let request = session.list_languages(fetch.id);
-                let span = error_span!("repository", repository = fetch.id.get());
+                let span = debug_span!("repository", repository = fetch.id.get());
                 let request = async move { (fetch, request.await) };
                 requests.push(request.instrument(span));
             }
