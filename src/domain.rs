@@ -120,18 +120,14 @@ impl Failure {
         }
     }
 
-    /// Dates the failure to the start of the failure `before` it, if there was one.
-    #[must_use]
-    pub fn continuing(self, before: Option<&Self>) -> Self {
-        let since = before.map_or(self.since, |before| before.since);
-        Self { since, ..self }
-    }
-
     /// Records the outcome of an operation in `known`. A repeated failure keeps the time of the
     /// first.
     pub fn note(known: &mut Option<Self>, outcome: Result<(), Self>) {
-        let failure = outcome.err();
-        *known = failure.map(|failure| failure.continuing(known.as_ref()));
+        let first = known.as_ref().map(|failure| failure.since);
+        *known = outcome.err().map(|failure| Self {
+            since: first.unwrap_or(failure.since),
+            ..failure
+        });
     }
 }
 

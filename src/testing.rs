@@ -4,7 +4,7 @@ use crate::{
     domain::{
         Completion, Defect, Defects, Failure, Language, Reason, Repository, RepositoryId, Scale,
         Settings, State, Thresholds,
-        document::{Departed, Document, Judge},
+        document::{Departed, Document, Judge, Totals},
         filter::Filter,
         links::Links,
         polling::{PollOutcome, PollStatus},
@@ -172,14 +172,19 @@ impl Snapshot {
         let records = languages.iter().flat_map(Languages::listed);
         let completions = records.filter_map(|record| record.reported);
         let judge = Judge::new(&self.settings, self.taken_at, completions, previous);
-        let rows = self.repositories.iter().map(|shown| {
-            let (state, languages, failure) = parts(shown);
-            let trouble = (failure, shown.defects.clone());
-            judge.row(&shown.repository, state, languages.as_ref(), trouble)
-        });
+        let rows: Vec<_> = self
+            .repositories
+            .iter()
+            .map(|shown| {
+                let (state, languages, failure) = parts(shown);
+                let trouble = (failure, shown.defects.clone());
+                judge.row(&shown.repository, state, languages.as_ref(), trouble)
+            })
+            .collect();
         Document {
             taken_at: self.taken_at,
-            rows: rows.collect(),
+            totals: Totals::of_rows(&rows),
+            rows,
             filtered: self.filtered,
             unconfirmed: self.unconfirmed,
             defects: self.defects.clone(),

@@ -123,10 +123,10 @@ impl PollSession {
             .header(ACCEPT_ENCODING, "gzip")
             .bearer_auth(self.key.expose_secret())
             .timeout(*config.timeout);
-        let response = request.send().await?;
-        let (code, headers) = (response.status(), response.headers().clone());
+        let mut response = request.send().await?;
+        let code = response.status();
         *status = Some(code.as_u16());
-        if let Some(compared) = retry_after::compare_clocks(&headers) {
+        if let Some(compared) = retry_after::compare_clocks(response.headers()) {
             Failure::note(&mut self.client.instruments.facts().clock_wrong, compared);
         }
         let limit = match operation {
@@ -134,26 +134,22 @@ impl PollSession {
             Operation::ListLanguages => LARGEST_LANGUAGES,
         };
         if !code.is_success() {
-            let body = timeout(LONGEST_REFUSAL, body_of(response, LARGEST_REFUSAL)).await;
+            let body = timeout(LONGEST_REFUSAL, body_of(&mut response, LARGEST_REFUSAL)).await;
             let body = body.ok().and_then(Result::ok).unwrap_or_default();
-            return Err(refused(
-                url,
-                code,
-                &headers,
-                &body,
-                self.key.expose_secret(),
-            ));
+            let (headers, key) = (response.headers(), self.key.expose_secret());
+            return Err(refused(url, code, headers, &body, key));
         }
-        let body = body_of(response, limit).await?;
+        let body = body_of(&mut response, limit).await?;
         if code == StatusCode::NO_CONTENT {
             return decode(b"[]");
         }
-        decode(&inflated(headers.get(CONTENT_ENCODING), body, limit)?)
+        let encoding = response.headers().get(CONTENT_ENCODING);
+        decode(&inflated(encoding, body, limit)?)
     }
 }
 
 /// Reads a body of at most `limit` bytes.
-async fn body_of(mut response: Response, limit: usize) -> Result<Vec<u8>, RequestFailure> {
+async fn body_of(response: &mut Response, limit: usize) -> Result<Vec<u8>, RequestFailure> {
     let mut body = Vec::new();
     while let Some(chunk) = response.chunk().await? {
         body.extend_from_slice(&chunk);

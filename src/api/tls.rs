@@ -19,8 +19,9 @@ use std::{error::Error, path::Path, time::Duration};
 /// theirs.
 const LONGEST_IDLE: Duration = Duration::from_secs(4);
 
-/// The maximum number of headers of a response: more than any login or proxy adds.
-const MAX_HEADERS: usize = 1000;
+/// The maximum number of headers of a response: more than any login or proxy adds. hyper fills as
+/// many places for each response.
+const MAX_HEADERS: usize = 256;
 
 /// The time limit of a connection attempt.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);

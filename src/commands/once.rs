@@ -98,7 +98,7 @@ pub async fn once(options: &Options, arguments: Once) -> Result<(), RunError> {
     }
     check(&results, signal)?;
     // A gate never passes because of a typo.
-    if let Some(unmatched) = unmatched(&arguments, &selection.of(&document)) {
+    if let Some(unmatched) = unmatched(&arguments, &chosen) {
         return Err(anyhow!(unmatched).into());
     }
     if arguments.require_targets || arguments.require.is_some() {

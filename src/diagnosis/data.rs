@@ -4,7 +4,7 @@ use super::{Finding, ProblemKind, Severity};
 use crate::{
     domain::{
         Failure, Operation, Reason, State,
-        document::{Document, Row, View},
+        document::{Document, View, row_of},
         polling::{PollOutcome, PollStatus},
     },
     support::{
@@ -12,7 +12,7 @@ use crate::{
         humanize::{SOME, counted, grouped, named, repositories},
     },
 };
-use std::{collections::BTreeSet, iter::once};
+use std::iter::once;
 
 /// The hint for a listing that has lost most repositories.
 const CHECK_ACCOUNT: &str = "check that the key belongs to the right account; \
@@ -173,10 +173,10 @@ pub(super) fn omitted_zeros(document: &Document) -> Option<Finding> {
 
 /// Returns a finding if languages have left repositories that are still listed.
 pub(super) fn languages_gone(view: &View<'_>) -> Option<Finding> {
-    let listed: BTreeSet<_> = view.document.rows.iter().map(Row::name).collect();
+    let rows = &view.document.rows;
     let gone = view
         .departed()
-        .filter(|one| listed.contains(&*one.repository));
+        .filter(|one| row_of(rows, &one.repository).is_some());
     let gone: Vec<_> = gone
         .map(|one| format!("{} of {}", one.language, one.repository))
         .collect();

@@ -56,7 +56,7 @@ impl ProblemLog {
             let is_first = seen.insert(finding.kind);
             // Counts still grow while a poll is under way.
             let waits = is_polling && present.logged.is_empty() && finding.kind.is_of_api();
-            if !is_first || waits && finding.kind != ProblemKind::PollsOverrun {
+            if !is_first || waits {
                 continue;
             }
             let is_due =

@@ -8,6 +8,7 @@ use crate::{
     },
     support::clock::Timestamp,
 };
+use humantime::format_duration;
 use std::time::Duration;
 
 /// The minimum time for which polls may fail, so that a restart of the API is no problem.
@@ -90,9 +91,8 @@ pub(super) fn overrun(document: &Document) -> Option<Finding> {
     if last.duration <= interval {
         return None;
     }
-    // Rounded up, so that no poll seems to have taken exactly an interval.
-    let took = humantime::format_duration(Duration::from_secs(last.duration.as_secs() + 1));
-    let interval = humantime::format_duration(interval);
+    let millis = u64::try_from(last.duration.as_millis()).unwrap_or(u64::MAX);
+    let [took, interval] = [Duration::from_millis(millis), interval].map(format_duration);
     let what = format!("The last poll took {took}, longer than poll.interval ({interval})");
     let hint = "raise poll.interval to more than a poll takes";
     Some(Finding::new(ProblemKind::PollsOverrun, what, hint))

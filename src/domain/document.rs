@@ -34,6 +34,8 @@ pub struct Document {
     pub taken_at: Timestamp,
     /// Sorted by name, each name once.
     pub rows: Vec<Row>,
+    /// The totals of all rows.
+    pub totals: Totals,
     /// The number of listed repositories left out by the filters, or for a duplicate name.
     pub filtered: usize,
     /// The number of repositories missing from the last complete listing while their removal waits
@@ -254,6 +256,12 @@ impl Row {
     }
 }
 
+/// Returns the row of a name among `rows`, which are sorted by it.
+pub fn row_of<'a>(rows: &'a [Row], name: &str) -> Option<&'a Row> {
+    let at = rows.binary_search_by(|row| row.name().cmp(name));
+    Some(&rows[at.ok()?])
+}
+
 /// Compares gaps, the largest first; one that is not known comes last.
 pub fn furthest_first(one: Option<f64>, other: Option<f64>) -> Ordering {
     other.partial_cmp(&one).unwrap_or(Ordering::Equal)
@@ -262,7 +270,7 @@ pub fn furthest_first(one: Option<f64>, other: Option<f64>) -> Ordering {
 impl Document {
     /// Returns the view of everything.
     pub fn whole(&self) -> View<'_> {
-        View::new(self, None, Cow::Borrowed(&self.rows))
+        View::new(self, None, Cow::Borrowed(&self.rows), self.totals.clone())
     }
 
     /// Counts the entries of the listing that could not be used.

@@ -12,7 +12,7 @@ use super::log::PollLog;
 use crate::{
     domain::{
         Completion, Defects, Failure, LanguageList, RepositoryId, Scale, Settings, State,
-        document::{Document, Judge, Row},
+        document::{Document, Judge, Row, Totals, row_of},
         polling::PollStatus,
         record::{Languages, SavedRepository},
     },
@@ -238,8 +238,8 @@ impl Ledger {
         let departed = self.kept().flat_map(|kept| judge.departed(kept));
         // A repository that was created again, under a new id, has its languages again.
         let departed = departed.filter(|one| {
-            let at = rows.binary_search_by(|row| row.name().cmp(&one.repository));
-            let language = at.ok().and_then(|at| rows[at].language(&one.language));
+            let row = row_of(&rows, &one.repository);
+            let language = row.and_then(|row| row.language(&one.language));
             language.is_none_or(|one| one.is_missing)
         });
         let departed = departed.collect();
@@ -250,6 +250,7 @@ impl Ledger {
             defects: self.defects.clone(),
             omitted_zeros: if has_zeros { 0 } else { absent.sum() },
             departed,
+            totals: Totals::of_rows(&rows),
             rows,
             is_scale_suspect: judge.is_scale_suspect,
             settings: Arc::clone(settings),

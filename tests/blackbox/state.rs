@@ -281,7 +281,7 @@ fn once_that_is_stopped_saves_and_prints_what_it_has_read() {
 
 #[test]
 fn once_that_is_stopped_claims_no_complete_poll() {
-    for silent in [Target::Listing, Target::Languages(2)] {
+    for (silent, read, postponed) in [(Target::Listing, 0, 2), (Target::Languages(2), 1, 1)] {
         let ready = |id| Repo::new(id, &format!("a/{id}")).languages(&[("de", 100.0)]);
         let api = Api::start([1, 2].map(ready));
         let kept = Kept::new();
@@ -307,6 +307,9 @@ fn once_that_is_stopped_claims_no_complete_poll() {
             formats.map(|format| fs::read_to_string(path(format)).unwrap());
         let json: serde_json::Value = serde_json::from_str(&json).unwrap();
         assert_eq!(json["complete"], false);
+        let poll = &json["poll"];
+        let counts = ["read", "postponed", "unreached"].map(|member| poll[member].as_u64());
+        assert_eq!(counts, [Some(read), Some(postponed), Some(0)], "{poll}");
         assert!(badge.contains("orange"), "{badge}");
         assert_eq!(languages, "");
         assert!(

@@ -149,12 +149,15 @@ pub fn each_kind() -> Vec<Case> {
             ProblemKind::LanguagesGone,
             Known::with(|known| {
                 let gone = [("o/1", "de"), ("o/1", "sv"), ("o/2", "fr"), ("o/2", "sv")];
-                let gone = gone.map(|(repository, language)| Departed {
-                    repository: repository.into(),
-                    language: language.into(),
-                    was_met: true,
-                });
-                known.snapshot.departed = gone.into();
+                let with_repository = [("o/gone", "de")];
+                let gone = [&gone[..], &with_repository].concat().into_iter().map(
+                    |(repository, language)| Departed {
+                        repository: repository.into(),
+                        language: language.into(),
+                        was_met: true,
+                    },
+                );
+                known.snapshot.departed = gone.collect();
             }),
             &[
                 "4 languages left within a day",
@@ -164,10 +167,10 @@ pub fn each_kind() -> Vec<Case> {
         (
             ProblemKind::PollsOverrun,
             Known::ended(PollOutcome {
-                duration: Duration::from_secs(301),
+                duration: Duration::from_micros(301_020_400),
                 ..poll()
             }),
-            &["took 5m 2s", "longer than poll.interval (5m)"],
+            &["took 5m 1s 20ms", "longer than poll.interval (5m)"],
         ),
         (
             ProblemKind::RateLimited,

@@ -11,7 +11,7 @@
 //! old.
 
 use super::{
-    Departed, Document, NotJudged, Readiness, Reading, Row, Translation, TranslationProblem,
+    Departed, Document, NotJudged, Readiness, Reading, Row, Translation, TranslationProblem, row_of,
 };
 use crate::{
     domain::{
@@ -72,8 +72,7 @@ impl<'a> Judge<'a> {
         let name = &*repository.name;
         let known = languages.map(|languages| self.translations(name, languages));
         let known = known.unwrap_or_default();
-        let before = self.previous.binary_search_by(|row| row.name().cmp(name));
-        let before = before.map(|index| &self.previous[index].known);
+        let before = row_of(self.previous, name).map(|row| &row.known);
         Row {
             repository: Arc::clone(repository),
             state,
@@ -81,7 +80,7 @@ impl<'a> Judge<'a> {
             failure,
             defects,
             known: match before {
-                Ok(before) if **before == *known => Arc::clone(before),
+                Some(before) if **before == *known => Arc::clone(before),
                 _ => known.into(),
             },
         }
@@ -93,7 +92,6 @@ impl<'a> Judge<'a> {
         let recent = kept.records().iter().filter(|record| {
             let excluded = &self.settings.excluded_languages;
             let is_recent = |at| self.now.since(at) < DAY;
-            // Globs cost more than all else here, and few languages have left.
             record.left_at.is_some_and(is_recent) && !excluded.is_match(&*record.language.code)
         });
         recent.map(|record| {
@@ -115,7 +113,10 @@ impl<'a> Judge<'a> {
         let targets = self.settings.targets.of_repository(name);
         let listed = languages.listed();
         let excluded = &self.settings.excluded_languages;
-        let listed = listed.filter(|record| !excluded.is_match(&*record.language.code));
+        let listed = listed.filter(|record| {
+            // Globs cost more than the rest of a judgement, even none.
+            excluded.is_empty() || !excluded.is_match(&*record.language.code)
+        });
         let mut translations: Vec<_> = listed
             .map(|record| self.translation(record, targets.entry(&record.language.code), read_at))
             .collect();

@@ -1,6 +1,6 @@
 //! Selections: globs that choose repositories and languages.
 
-use super::{Document, Row, View};
+use super::{Document, Row, Totals, View};
 use crate::support::glob::{chooses, glob_set};
 use globset::{Glob, GlobSet};
 
@@ -52,6 +52,7 @@ impl Selection {
         }
         let rows = document.rows.iter();
         let rows: Vec<_> = rows.filter_map(|row| self.of_row(row)).collect();
-        View::new(document, Some(self), rows.into())
+        let totals = Totals::of_rows(&rows);
+        View::new(document, Some(self), rows.into(), totals)
     }
 }

@@ -1,6 +1,6 @@
 //! Counts and means of several translations.
 
-use super::{NotJudged, Readiness, Translation};
+use super::{NotJudged, Readiness, Row, Translation};
 use crate::{domain::TranslationProblem, support::clock::Timestamp};
 use std::collections::BTreeMap;
 
@@ -34,6 +34,11 @@ impl Totals {
             totals.add(translation);
         }
         totals
+    }
+
+    /// Sums up the shown translations of these rows.
+    pub fn of_rows(rows: &[Row]) -> Self {
+        Self::of(rows.iter().flat_map(Row::translations))
     }
 
     pub fn add(&mut self, translation: &Translation) {

@@ -1,7 +1,7 @@
 //! The verdict: the readiness of a view as a whole. Gate, headline, `languages`, badge and the CI
 //! action read it here.
 
-use super::{Readiness, Row, View};
+use super::{Readiness, Row, View, row_of};
 use crate::support::humanize::{SOME, counted, named, repositories};
 
 impl View<'_> {
@@ -64,10 +64,8 @@ impl View<'_> {
     fn unlisted(&self) -> Vec<String> {
         let required = self.document.settings.targets.required_repositories();
         let rows = &self.document.rows;
-        let unlisted = required.filter(|name| {
-            let is_listed = rows.binary_search_by(|row| row.name().cmp(name)).is_ok();
-            !is_listed && self.has_repository(name)
-        });
+        let unlisted =
+            required.filter(|name| row_of(rows, name).is_none() && self.has_repository(name));
         unlisted.map(str::to_owned).collect()
     }
 

@@ -23,12 +23,13 @@ impl<'a> View<'a> {
         document: &'a Document,
         selection: Option<&'a Selection>,
         rows: Cow<'a, [Row]>,
+        totals: Totals,
     ) -> Self {
         Self {
             document,
             selection,
-            totals: Totals::of(translations(&*rows).map(|(_, one)| one)),
             rows,
+            totals,
         }
     }
 
@@ -36,6 +37,7 @@ impl<'a> View<'a> {
     pub fn to_document(&self) -> Document {
         Document {
             rows: self.rows.to_vec(),
+            totals: self.totals.clone(),
             departed: self.departed().cloned().collect(),
             ..self.document.clone()
         }
