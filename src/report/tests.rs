@@ -167,8 +167,7 @@ fn a_failed_listing_does_not_look_like_an_empty_account() {
         stop: Some(stop(PollFailure::Unauthorized, "status 401")),
         ..poll(0)
     };
-    let expected = "Not known: the list of repositories was not read completely, no translation is
-  known.
+    let expected = "Not known: the list of repositories was not read completely.
 As of 2023-11-14 22:13 UTC. ? translated on average.
 ";
     assert_eq!(

@@ -30,11 +30,13 @@ impl View<'_> {
                 format!("{translations} without a known completion")
             }
         });
-        let is_empty = self.totals.with_resting() == 0 && self.outdated() == 0;
-        let is_empty = is_empty.then(|| "no translation is known".to_owned());
-        let known = [is_empty, not_listed(&missing), unknown];
-        let unseen = self.unseen().into_iter();
-        unseen.chain(known.into_iter().flatten()).collect()
+        let mut doubts = self.unseen();
+        if doubts.is_empty() && self.totals.with_resting() == 0 {
+            doubts.push("no translation is known".to_owned());
+        }
+        let known = [not_listed(&missing), unknown];
+        doubts.extend(known.into_iter().flatten());
+        doubts
     }
 
     /// Returns the reasons why any language may have translations that are not shown.

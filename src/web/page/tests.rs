@@ -180,7 +180,8 @@ async fn nothing_is_claimed_before_the_end_of_the_first_poll() {
     let mut fixture = Fixture::new();
     fixture.publish(|_| {});
     let words_of = async |fixture: &Fixture| words(&body(fixture.ask("GET /").await).await);
-    let answer = "\u{25cb} Not known: the first poll has not ended yet, no translation is known";
+    let answer =
+        "\u{25cb} Not known: the first poll has not ended yet Load this page again in a minute";
     assert!(words_of(&fixture).await.starts_with(answer));
     let restored = Condition::Restored(languages(vec![record("de", 100.0, 1)]));
     fixture.show(snapshot(vec![shown(1, "a/a", restored)]));
