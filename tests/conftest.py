@@ -22,6 +22,8 @@ def pytest_collection_modifyitems(config, items):
         slow = [item for item in items if item.get_closest_marker("slow")]
         config.hook.pytest_deselected(items=slow)
         items[:] = [item for item in items if item not in slow]
+    # These wait for minutes, so others run meanwhile.
+    items.sort(key=lambda item: item.path.name != "test_tls.py")
 
 
 @pytest.fixture(scope="session")

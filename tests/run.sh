@@ -57,7 +57,7 @@ check cargo build --locked --bins --examples
 
 # Most tests wait for something most of the time, so more of them run at once than there are cores.
 RUST_TEST_THREADS=12 cargo test --locked --no-fail-fast -- "${ignored[@]}" >"$logs/cargo" 2>&1 &
-pytest --numprocesses=6 --dist=worksteal --durations=10 "${all[@]}" tests >"$logs/pytest" 2>&1
+pytest --numprocesses=6 --maxschedchunk=1 --durations=10 "${all[@]}" tests >"$logs/pytest" 2>&1
 tally pytest $?
 wait %1
 tally cargo $?

@@ -147,24 +147,30 @@ def test_prometheus_scrapes_while_certificate_and_password_change(serve, curl, c
 
 
 def test_a_broken_change_is_refused_until_it_is_corrected(serve, curl, tmp_path):
+    # Each follows its file by itself, so both wait at once.
     web = with_users(alice="open")
-    exporter = serve("tls", web)
     good = (tmp_path / "server.pem").read_text()
+    (tmp_path / "renewed.pem").write_text(good)
+    settings, certificates = serve("settings", web), serve("certificates", web.replace("server.pem", "renewed.pem"))
 
     def refused(value):
-        def shown():
+        kind = f'\ntranslation_exporter_problem{{kind="web_config_refused",severity="warning"}} {value}\n'
+
+        def shown(exporter):
             curl(f"{exporter.url}/metrics", *CA, *ALICE)
-            kind = 'translation_exporter_problem{kind="web_config_refused",severity="warning"}'
-            return f"\n{kind} {value}\n" in (tmp_path / "body").read_text()
+            return kind in (tmp_path / "body").read_text()
 
-        wait_for(f"the file is judged {value}", shown)
+        wait_for(f"the files are judged {value}", lambda: shown(settings) and shown(certificates))
 
-    for file, broken, right in (("tls.yml", "", web), ("server.pem", "nothing in here\n", good)):
-        (tmp_path / file).write_text(broken)
-        refused(1)
+    (tmp_path / "settings.yml").write_text("")
+    (tmp_path / "renewed.pem").write_text("nothing in here\n")
+    refused(1)
+    for exporter in (settings, certificates):
         assert curl(f"{exporter.url}/metrics", *CA) == "401"
         assert curl(f"{exporter.url}/metrics", *CA, *ALICE) == "200"
-        (tmp_path / file).write_text(right)
-        refused(0)
-    assert "The changed web configuration file is refused; the previous one stays active" in exporter.log()
-    assert not re.search(r"\$2b\$|BEGIN", exporter.log())
+    (tmp_path / "settings.yml").write_text(web)
+    (tmp_path / "renewed.pem").write_text(good)
+    refused(0)
+    for log in (settings.log(), certificates.log()):
+        assert "The changed web configuration file is refused; the previous one stays active" in log
+        assert not re.search(r"\$2b\$|BEGIN", log)
