@@ -172,6 +172,41 @@ async fn a_request_with_an_unread_body_ends_its_connection() {
     assert!(answer.starts_with("HTTP/1.1 200 OK"), "{answer}");
 }
 
+#[tokio::test]
+async fn a_malformed_request_is_refused_as_go_does_and_ends_its_connection() {
+    for (status, version, fields) in [
+        (200, "1.1", "host: a\r\n"),
+        (200, "1.1", "host: [::1]:9000\r\n"),
+        (200, "1.1", "host:\r\n"),
+        (200, "1.0", ""),
+        (200, "1.1", "host: a\r\nexpect: 100-Continue\r\n"),
+        (200, "1.1", "host: a\r\ntransfer-encoding: chunked\r\n"),
+        (400, "1.1", ""),
+        (400, "1.1", "host: a\r\nhost: a\r\n"),
+        (400, "1.1", "host: a@b\r\n"),
+        (400, "1.1", "host: a b\r\n"),
+        (417, "1.1", "host: a\r\nexpect: a miracle\r\n"),
+        (
+            501,
+            "1.1",
+            "host: a\r\ntransfer-encoding: identity, chunked\r\n",
+        ),
+    ] {
+        let mut stream = connected_through(duplex(1024), Fixture::new().server).stream;
+        let connection = if status == 200 { "close" } else { "keep-alive" };
+        let last = "GET /metrics HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n";
+        let requests = format!(
+            "GET /metrics HTTP/{version}\r\n{fields}connection: {connection}\r\n\r\n{last}"
+        );
+        stream.write_all(requests.as_bytes()).await.unwrap();
+        let mut answers = String::new();
+        stream.read_to_string(&mut answers).await.unwrap();
+        let expected = format!("HTTP/{version} {status} ");
+        assert!(answers.starts_with(&expected), "{fields}: {answers}");
+        assert_eq!(answers.matches("HTTP/1.").count(), 1, "{fields}: {answers}");
+    }
+}
+
 /// Compression answers a stream that gives way with what it has, and goes on.
 #[tokio::test]
 async fn a_compressed_response_gives_way_to_other_tasks() {
