@@ -43,6 +43,9 @@ fn a_status_says_whether_another_attempt_may_succeed() {
             (reason, is_momentary),
             "{status}"
         );
+        let is_of_server = failure.hint == refused(500, &[], "{}").hint;
+        let is_like_500 = is_momentary && reason == Reason::ClientError;
+        assert_eq!(is_of_server, is_like_500 || status >= 500, "{status}");
     }
 }
 

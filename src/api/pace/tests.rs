@@ -98,6 +98,7 @@ async fn two_refusals_in_five_of_three_repositories_halve_the_rate() {
 #[tokio::test(start_paused = true)]
 async fn the_rate_grows_by_a_quarter_from_the_lowest() {
     let (pace, start) = (Pace::new(Some(1.0)), Instant::now());
+    assert!(!pace.is_lowest());
     for rate in ["0.5", "0.5"] {
         assert_eq!(window(&pace, 8, 8, 429).await, rate);
         assert!(pace.is_lowest());
@@ -115,11 +116,17 @@ async fn a_hundred_a_second_stand_for_unlimited() {
     assert_eq!(window(&pace, 8, 8, 429).await, "50");
     assert_eq!(start.elapsed(), Duration::ZERO);
     for rate in ["62.5", "78.125", "97.65625", "100"] {
+        let start = Instant::now();
         assert_eq!(window(&pace, 0, 1, 429).await, rate);
+        assert!(start.elapsed() > Duration::from_millis(200), "{rate}");
     }
     assert!(!pace.is_limited_since(start, false));
     let start = Instant::now();
     send(&pace).await;
     send(&pace).await;
     assert_eq!(start.elapsed(), Duration::ZERO);
+    let (pace, start) = (Pace::new(Some(200.0)), Instant::now());
+    send(&pace).await;
+    send(&pace).await;
+    assert_eq!(start.elapsed().as_millis(), 5, "a configured rate holds");
 }
