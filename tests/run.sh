@@ -53,7 +53,7 @@ check cargo deny --locked check licenses bans sources
 check cargo machete
 check cargo clippy --locked --all-targets -- --deny warnings
 RUSTDOCFLAGS="--deny warnings --allow rustdoc::private-intra-doc-links" check cargo doc --locked --no-deps --document-private-items
-check cargo build --locked --bins --examples
+check cargo test --locked --no-run
 
 # Most tests wait for something most of the time, so more of them run at once than there are cores.
 RUST_TEST_THREADS=12 cargo test --locked --no-fail-fast -- "${ignored[@]}" >"$logs/cargo" 2>&1 &

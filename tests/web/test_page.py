@@ -45,6 +45,8 @@ def open_page(browser):
     def go(url, **options):
         page = browser.new_page(**({"viewport": {"width": 1400, "height": 1100}} | options))
         pages.append(page)
+        # A machine that compiles meanwhile is slow.
+        page.set_default_timeout(120_000)
         page.goto(url)
         return page
 
