@@ -1,5 +1,5 @@
 //! The layers around the routes: the web configuration file's rate limit, authentication and
-//! headers.
+//! headers, and the refusal of malformed requests.
 
 use crate::server::{limit::RateLimit, web_config::WebConfigFile};
 use axum::{
