@@ -24,7 +24,13 @@ impl From<reqwest::Error> for RequestFailure {
             Some(cause) if !error.is_timeout() => cause.to_string(),
             _ => "no answer in time".to_owned(),
         };
-        Self::new(reason, what)
+        let failure = Self::new(reason, what);
+        let mut hyper = causes(&error).filter_map(|cause| cause.downcast_ref::<hyper::Error>());
+        if hyper.any(hyper::Error::is_parse_too_large) {
+            // The first number is MAX_HEADERS, the second a limit of hyper.
+            return failure.hint("let the API answer with at most 256 headers, of 400 kB in all");
+        }
+        failure
     }
 }
 

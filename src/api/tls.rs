@@ -20,7 +20,7 @@ use std::{error::Error, path::Path, time::Duration};
 const LONGEST_IDLE: Duration = Duration::from_secs(4);
 
 /// The maximum number of headers of a response: more than any login or proxy adds. hyper fills as
-/// many places for each response.
+/// many places for each response. The hint of a head that is too large names the number.
 const MAX_HEADERS: usize = 256;
 
 /// The time limit of a connection attempt.

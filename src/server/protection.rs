@@ -52,6 +52,7 @@ async fn refuse_malformed(request: Request, next: Next) -> Response {
     }
 }
 
+/// Returns the status and the body that refuse a malformed request.
 fn malformed(version: Version, headers: &HeaderMap) -> Option<(StatusCode, &'static str)> {
     let differs = |name, only: &str| {
         let mut values = headers.get_all(name).iter();

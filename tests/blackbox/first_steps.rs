@@ -83,6 +83,13 @@ fn an_api_that_refuses_or_fails_is_reported_with_a_hint() {
         "give the key's account access, use the key of another account",
     ];
     let failing = ["answered 503", "the API itself fails", "wait"];
+    let many_headers = (0..300).fold(Reply::json("[]"), |reply, number| {
+        reply.header(&format!("x-{number}"), "b")
+    });
+    let too_many = [
+        "message head is too large",
+        "let the API answer with at most 256 headers, of 400 kB in all",
+    ];
     for (target, reply, words) in [
         (
             Target::Everything,
@@ -91,6 +98,7 @@ fn an_api_that_refuses_or_fails_is_reported_with_a_hint() {
         ),
         (Target::Listing, Reply::status(403), &forbidden),
         (Target::Everything, Reply::status(503), &failing),
+        (Target::Everything, many_headers, &too_many),
     ] {
         api.heal();
         api.fault(target, reply);
