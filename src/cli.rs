@@ -52,14 +52,9 @@ pub enum Command {
     Once(Once),
     /// Validate the configuration, print it and exit
     #[command(
-        after_help = "Example: translation-exporter check-config --config.file exporter.yaml \
-                      --online"
+        after_help = "Example: translation-exporter check-config --config.file exporter.yaml"
     )]
-    CheckConfig {
-        /// Also poll one page and one repository, and report the results
-        #[arg(long)]
-        online: bool,
-    },
+    CheckConfig,
     /// Check the health of a running exporter: exit code 0 or 1
     #[command(after_help = "Example: translation-exporter health --config.file exporter.yaml")]
     Health,

@@ -6,7 +6,6 @@ mod demo;
 mod health;
 mod notify;
 mod once;
-mod online;
 mod output;
 mod publish;
 mod serve;
@@ -86,7 +85,7 @@ pub fn run(cli: Cli) -> Result<(), RunError> {
             Command::Serve => serve::serve(options, false).await,
             Command::Demo => demo::demo(options).await,
             Command::Once(arguments) => once::once(&options, arguments).await,
-            Command::CheckConfig { online } => check_config::check(&options, online).await,
+            Command::CheckConfig => check_config::check(&options),
             Command::Health => health::check(options).await,
         }
     });

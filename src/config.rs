@@ -115,7 +115,6 @@ fn settings(layers: &Layers, sections: &Sections, targets: Targets) -> Settings 
         stale_after: poll.stale_after(),
         concurrency: *api.concurrency as usize,
         max_attempts: 4,
-        is_sample: false,
         filter: Filter {
             include: filter.include.set.clone(),
             exclude: filter.exclude.set.clone(),

@@ -26,7 +26,6 @@ use crate::{
         Listing, Settings,
         document::Document,
         polling::{PollOutcome, PollStatus},
-        record::SavedRepository,
     },
     metrics::instruments::Instruments,
     state::SavedState,
@@ -134,15 +133,6 @@ impl<A: Api> Poller<A> {
         let (previous, now) = (self.document.borrow().clone(), self.clock.now());
         let ledger = &self.ledger;
         Arc::new(ledger.judge(&self.settings, self.status(), now, Some(&previous)))
-    }
-
-    /// Returns the repositories to read, the oldest attempt first.
-    fn order(&self) -> Vec<&SavedRepository> {
-        let mut order = self.ledger.order(&self.only);
-        if self.settings.is_sample {
-            order.truncate(1);
-        }
-        order
     }
 
     fn status(&self) -> PollStatus {

@@ -235,7 +235,6 @@ pub fn settings() -> Settings {
         stale_after: Duration::from_secs(3600),
         concurrency: 1,
         max_attempts: 1,
-        is_sample: false,
         filter: Filter::default(),
         excluded_languages: GlobSet::empty(),
         scale: Scale {

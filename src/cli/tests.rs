@@ -140,7 +140,7 @@ fn a_refused_argument_is_answered_with_its_remedy_and_not_repeated() {
         (&["once", "--api.key=s3cret"], "api.key has no option"),
         (&["--api.page-size=3"], "api.page_size has no option"),
         (&["--api.key-files3cret"], "--OPTION=VALUE"),
-        (&["check-config", "--online", "s3cret"], "--OPTION=VALUE"),
+        (&["check-config", "s3cret"], "--OPTION=VALUE"),
         (&["--output=table", "once"], "'once --output' exists"),
         (&["--poll.intervall", "3s"], "'--poll.interval'"),
         (&["--web.config_file=x"], "'--web.config.file'"),

@@ -54,7 +54,7 @@ pub async fn once(options: &Options, arguments: Once) -> Result<(), RunError> {
         None => None,
     };
     let bar = progress_bar()?;
-    start_logging(&config, Some(bar.clone()));
+    start_logging(&config, bar.clone());
     let instruments = Instruments::new(None);
     let mut settings = config.settings.clone();
     if let Some(Parsed(ratio)) = arguments.require {
@@ -127,16 +127,16 @@ fn progress_bar() -> anyhow::Result<ProgressBar> {
 }
 
 /// Starts to log without info lines, because the result says the same.
-pub fn start_logging(config: &Config, bar: Option<ProgressBar>) {
+fn start_logging(config: &Config, bar: ProgressBar) {
     let level = match *config.log.level {
         Level::INFO => Level::WARN,
         level => level,
     };
-    logging::init(level, config.log.is_json(), bar);
+    logging::init(level, config.log.is_json(), Some(bar));
 }
 
 /// Returns the findings of the poll, and records them for the metrics.
-pub fn diagnose(chosen: &View<'_>, instruments: &Instruments) -> Vec<Finding> {
+fn diagnose(chosen: &View<'_>, instruments: &Instruments) -> Vec<Finding> {
     let now = chosen.document.taken_at;
     let facts = instruments.facts().clone();
     let mut findings = diagnosis::findings(chosen, &facts, now);
@@ -195,7 +195,7 @@ fn check(results: &Results, signal: Option<&str>) -> anyhow::Result<()> {
 }
 
 /// Fails if the poll did not read everything, or nothing that can be used.
-pub fn check_read(document: &Document, findings: &[Finding]) -> anyhow::Result<()> {
+fn check_read(document: &Document, findings: &[Finding]) -> anyhow::Result<()> {
     if !document.is_complete() {
         let worst = findings.first().map(Finding::line);
         bail!(worst.unwrap_or_else(|| "not every repository was read".to_owned()));

@@ -16,8 +16,6 @@ pub struct Settings {
     pub concurrency: usize,
     /// The number of attempts for a request in one poll, at least 1.
     pub max_attempts: u32,
-    /// True if a poll reads one page of the listing, and one repository.
-    pub is_sample: bool,
     pub filter: Filter,
     /// `filter.exclude_languages`: globs on the codes of languages to leave out everywhere.
     pub excluded_languages: GlobSet,

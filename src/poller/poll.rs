@@ -104,7 +104,7 @@ impl<'a, A: Api> Poll<'a, A> {
         let outcome = PollOutcome {
             ended_at: now,
             duration: began.elapsed(),
-            total: poller.order().len(),
+            total: poller.ledger.order(&poller.only).len(),
             is_limited: pace.is_limited_since(began, has_overrun) && !follows_outage,
             stop,
             ..progress
@@ -188,7 +188,6 @@ impl<'a, A: Api> Poll<'a, A> {
             }
             match page.next {
                 Next::End => return Ok(()),
-                Next::After(_) if self.settings.is_sample => return Ok(()),
                 Next::After(id) if after.is_none_or(|after| id > after) => after = Some(id),
                 Next::After(_) | Next::Unreadable => {
                     let page = after.map_or_else(
@@ -243,7 +242,7 @@ impl<'a, A: Api> Poll<'a, A> {
     ) -> Result<(), Stop> {
         let settings = Arc::clone(&self.settings);
         let poller = &mut *self.poller;
-        let order = poller.order();
+        let order = poller.ledger.order(&poller.only);
         let of = order.len();
         let mut queue = Queue::new(&order, listing_failure.as_ref(), settings.max_attempts);
         let mut requests = FuturesUnordered::new();

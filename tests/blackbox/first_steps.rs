@@ -41,18 +41,16 @@ fn tunnel(mut client: TcpStream, status: &str, api: Option<SocketAddr>) -> io::R
     server.shutdown(Shutdown::Both)
 }
 
-/// Asserts that each failing command mentions all `words`.
-fn each_command_says(setup: impl Fn() -> Setup, words: &[&str]) {
+/// Asserts that `once`, the log, `/-/ready` and the page mention all `words`.
+fn each_place_says(setup: impl Fn() -> Setup, words: &[&str]) {
     let setup = || setup().set("poll.interval", "1h");
-    for arguments in [["check-config", "--online"], ["once", "--output=table"]] {
-        let output = setup().arguments(&arguments).run();
-        assert_eq!(output.code, Some(1), "{arguments:?}: {}", output.stderr);
-        let last = output.stderr.lines().last().unwrap();
-        assert!(
-            words.iter().all(|word| last.contains(word)),
-            "{arguments:?} says {last:?} and not {words:?}"
-        );
-    }
+    let output = setup().arguments(&["once"]).run();
+    assert_eq!(output.code, Some(1), "{}", output.stderr);
+    let last = output.stderr.lines().last().unwrap();
+    assert!(
+        words.iter().all(|word| last.contains(word)),
+        "once says {last:?} and not {words:?}"
+    );
     let exporter = setup().start();
     let ready = eventually("the answer says it", || {
         let ready = exporter.get("/-/ready");
@@ -102,7 +100,7 @@ fn an_api_that_refuses_or_fails_is_reported_with_a_hint() {
     ] {
         api.heal();
         api.fault(target, reply);
-        each_command_says(|| Setup::for_api(&api), words);
+        each_place_says(|| Setup::for_api(&api), words);
     }
     api.heal();
     api.accept_key("another");
@@ -111,7 +109,7 @@ fn an_api_that_refuses_or_fails_is_reported_with_a_hint() {
         "check the key in api.key_file or api.key, or create a new key in the account's \
          settings",
     ];
-    each_command_says(|| Setup::for_api(&api), &words);
+    each_place_says(|| Setup::for_api(&api), &words);
 }
 
 #[test]
@@ -141,7 +139,7 @@ fn a_wrong_address_is_reported_with_a_hint() {
             ["Connection refused", "check api.base_url and the network"],
         ),
     ] {
-        each_command_says(|| Setup::for_url(&url), &words);
+        each_place_says(|| Setup::for_url(&url), &words);
     }
     assert_eq!(
         with_tls.requests(Target::Everything).len(),
@@ -154,12 +152,9 @@ fn a_wrong_address_is_reported_with_a_hint() {
 fn an_account_without_repositories_is_reported() {
     const NO_REPOSITORY: &str = "account of this key has no repositories";
     let api = Api::of(0);
-    for arguments in [["check-config", "--online"], ["once", "--output=table"]] {
-        let output = Setup::for_api(&api).arguments(&arguments).run();
-        assert_eq!(output.code, Some(0));
-        let said = output.stdout + &output.stderr;
-        assert!(said.contains(NO_REPOSITORY), "{said}");
-    }
+    let output = Setup::for_api(&api).arguments(&["once"]).run();
+    assert_eq!(output.code, Some(0));
+    assert!(output.stderr.contains(NO_REPOSITORY), "{}", output.stderr);
     let exporter = Setup::for_api(&api).start();
     until("it is ready", || exporter.status("/-/ready") == 200);
     until("the page says it", || {
@@ -169,71 +164,15 @@ fn an_account_without_repositories_is_reported() {
 }
 
 #[test]
-fn implausible_filters_and_scales_are_reported_before_the_start() {
-    let api = Api::start([Repo::new(1, "owner/repo").languages(&[("de", 0.5)])]);
-    let online = |setup: Setup| {
-        let output = setup.arguments(&["check-config", "--online"]).run();
-        assert_eq!(output.code, Some(0));
-        output.stdout
-    };
-    let text = online(Setup::for_api(&api));
-    assert!(
-        text.contains("repository \"owner/repo\" has 1 language, 1 of them with a completion"),
-        "{text}"
-    );
-    assert!(
-        text.contains("No completion is above 1, while api.completion_scale is 100; if the API"),
-        "{text}"
-    );
-    let text = online(Setup::for_api(&api).set("filter.include", "other/*"));
-    assert!(
-        text.contains("The filters leave out every repository, 1 in all; change filter.include"),
-        "{text}"
-    );
-    let text = online(Setup::for_api(&api).set("api.completion_scale", "1"));
-    assert!(!text.contains("set api.completion_scale"), "{text}");
-}
-
-#[test]
-fn omitted_zeros_are_pointed_out_before_the_start() {
-    let languages = r#"[{"code":"de","completion":50},{"code":"fr"}]"#;
-    let repository = Repo::new(1, "owner/repo").languages_json(languages);
-    let api = Api::start([
-        repository.entry(r#"{"id":1,"name":"owner/repo"}"#),
-        Repo::new(2, "owner/private").entry(r#"{"id":2,"name":"owner/private","private":true}"#),
-        Repo::new(3, "owner/public").entry(r#"{"id":3,"name":"owner/public"}"#),
-    ]);
-    let online = |omits_zeros: &str| {
-        let setup = Setup::for_api(&api).set("api.omits_zeros", omits_zeros);
-        let output = setup.arguments(&["check-config", "--online"]).run();
-        assert_eq!(output.code, Some(0), "{}", output.stderr);
-        output.stdout
-    };
-    let text = online("false");
-    for part in [
-        "completion is missing from 1 translation, and none reports 0",
-        "set api.omits_zeros to true",
-    ] {
-        assert!(text.contains(part), "{text}");
-    }
-    let text = online("true");
-    assert!(!text.contains("omits_zeros to true"), "{text}");
-}
-
-#[test]
-fn bad_entries_and_a_refused_repository_are_reported_before_the_start() {
-    let languages = r#"[{"code":"de","completion":"much"},{"code":"fr","completion":5},7]"#;
+fn once_points_out_omitted_zeros_and_an_implausible_scale() {
+    let languages = r#"[{"code":"de","completion":0.5},{"code":"fr"}]"#;
     let api = Api::start([Repo::new(1, "owner/repo").languages_json(languages)]);
-    let check = Setup::for_api(&api).arguments(&["check-config", "--online"]);
-    let output = check.run();
-    let words = "completions may be missing: owner/repo: not_an_object: 1, the first in entry 3; \
-                 completion: 1, the first in entry 1 (\"de\"); report these entries";
-    assert!(output.stdout.contains(words), "{}", output.stdout);
-    let words = "completion: 1, the first in entry 1 (\\\"de\\\")";
-    assert!(output.stderr.contains(words), "{}", output.stderr);
-    api.fault(Target::AllLanguages, Reply::status(403));
-    let output = check.run();
-    output.assert_failed(1, &["403", "give the key's account access"]);
+    for (omits_zeros, is_said) in [("false", true), ("true", false)] {
+        let setup = Setup::for_api(&api).set("api.omits_zeros", omits_zeros);
+        let stderr = setup.arguments(&["once"]).run().stderr;
+        assert_eq!(stderr.contains("set api.omits_zeros to true"), is_said);
+        assert!(stderr.contains("No completion is above 1"), "{stderr}");
+    }
 }
 
 #[test]
@@ -246,18 +185,6 @@ fn a_proxy_that_works_is_used() {
             .set("api.base_url", "https://api.example.com:1")
             .variable("HTTPS_PROXY", &proxy)
     };
-    let text = setup()
-        .arguments(&["check-config", "--online"])
-        .run()
-        .stdout;
-    assert!(
-        text.contains("https://api.example.com:1/ answers and accepts the key"),
-        "{text}"
-    );
-    assert!(
-        text.contains("repository \"owner/repo-1\" has 1 language, 1 of them with a completion"),
-        "{text}"
-    );
     let once = setup().arguments(&["once", "--output=openmetrics"]).run();
     assert_eq!(once.code, Some(0), "{}", once.stderr);
     setup().start().wait_until_fresh(1);
@@ -316,7 +243,7 @@ fn a_proxy_that_refuses_or_does_not_work_is_reported_with_a_hint() {
         (refusing, "refused"),
         (format!("https://{}", api.address), "no TLS is spoken there"),
     ] {
-        each_command_says(
+        each_place_says(
             || Setup::for_url("https://api.example.com").variable("HTTPS_PROXY", &proxy),
             &[why, hint],
         );
@@ -324,42 +251,12 @@ fn a_proxy_that_refuses_or_does_not_work_is_reported_with_a_hint() {
 }
 
 #[test]
-fn one_request_of_each_kind_is_sent_even_where_it_fails() {
-    let api = Api::of(1);
-    let sent = || {
-        (
-            api.requests(Target::Listing).len(),
-            api.requests(Target::Languages(1)).len(),
-        )
-    };
-    let check = || {
-        Setup::for_api(&api)
-            .arguments(&["check-config", "--online"])
-            .run()
-    };
-    assert_eq!((check().code, sent()), (Some(0), (1, 1)));
-    api.fault(Target::Languages(1), Reply::status(500));
-    assert_eq!((check().code, sent()), (Some(1), (2, 2)));
-    api.fault(Target::Listing, Reply::status(503));
-    assert_eq!((check().code, sent()), (Some(1), (3, 2)));
-}
-
-#[test]
-fn a_repository_without_languages_is_reported_and_no_failure() {
-    let api = Api::start([Repo::new(1, "owner/repo").languages_json("[]")]);
-    let check = Setup::for_api(&api).arguments(&["check-config", "--online"]);
-    let output = check.run();
-    let words = "repository \"owner/repo\" has 0 languages, 0 of them with a completion";
-    assert!(output.stdout.contains(words), "{}", output.stdout);
-    assert_eq!(output.code, Some(0));
-}
-
-#[test]
-fn a_listing_that_no_poll_could_continue_fails_the_check() {
+fn a_listing_that_no_poll_can_continue_fails_once() {
     let repository =
         Repo::new(1, "owner/repo").entry(r#"{"id": "8c6d", "full_name": "owner/repo"}"#);
-    let check = Setup::for_api(&Api::start([repository])).arguments(&["check-config", "--online"]);
-    check.run().assert_failed(
+    let api = Api::start([repository]);
+    let once = Setup::for_api(&api).arguments(&["once"]);
+    once.run().assert_failed(
         1,
         &[
             "the first page of the listing has no id to continue from",
@@ -373,11 +270,7 @@ fn a_name_cannot_steer_the_terminal() {
     let api = Api::start([
         Repo::new(1, "owner/\u{1b}]0;title\u{7}\u{202e}repo\r").languages(&[("de", 0.5)])
     ]);
-    let check = || {
-        Setup::for_api(&api)
-            .arguments(&["check-config", "--online"])
-            .run()
-    };
+    let check = || Setup::for_api(&api).arguments(&["once"]).run();
     let accepted = check();
     api.fault(Target::Languages(1), Reply::status(403));
     let refused = check();

@@ -311,8 +311,6 @@ fn an_account_without_a_readable_figure_ends_with_1() {
     let words = "no completion could be read";
     for api in [unnamed(), unknown()] {
         once(&api, "csv").run().assert_failed(1, &[words]);
-        let online = Setup::for_api(&api).arguments(&["check-config", "--online"]);
-        online.run().assert_failed(1, &[words]);
     }
 }
 

@@ -236,7 +236,7 @@ def test_the_notes_name_what_is_missing_in_thirty_lines():
     plain = said({})
     assert "--namespace here create secret generic translation-exporter-api-key --from-file=key=./api-key" in plain, plain
     assert "http://localhost:10018" in plain and "port-forward statefulset/x-translation-exporter 10018" in plain, plain
-    assert "check-config --online" in plain and "Without persistence" not in plain and "no login" not in plain, plain
+    assert "once --state.file=" in plain and "Without persistence" not in plain and "no login" not in plain, plain
     web = {"existingSecret": "the-web-secret", "tls": True}
     other = said(merged(ALL_ON, {"persistence": {"enabled": False}, "webConfig": web, "service": {"port": 9100}}))
     assert "Without persistence" in other and "the-web-secret" in other and "https://localhost:9100" in other, other

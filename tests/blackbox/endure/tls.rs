@@ -64,10 +64,10 @@ fn a_self_signed_certificate_is_trusted_itself_unless_it_is_an_authority() {
         let (mut identity, [certificate, _]) = identity(kind, "localhost");
         identity.authority = certificate;
         let api = Api::start_at("127.0.0.1:0", [repo(1)], Some(identity));
-        let check = Setup::for_api(&api).arguments(&["check-config", "--online"]);
+        let once = Setup::for_api(&api).arguments(&["once"]);
         match words {
-            None => assert_eq!(check.run().code, Some(0)),
-            Some(words) => check.run().assert_failed(1, &words),
+            None => assert_eq!(once.run().code, Some(0)),
+            Some(words) => once.run().assert_failed(1, &words),
         }
     }
 }
