@@ -246,6 +246,23 @@ labels! {
 }
 
 labels! {
+    /// The state of a translation with regard to its target and date. Each has exactly one.
+    Standing {
+        Ready = "ready",
+        /// Expected to be ready by its date.
+        Expected = "expected",
+        AtRisk = "at_risk",
+        Overdue = "overdue",
+        /// Known to be below its target, and none of the above.
+        Behind = "behind",
+        /// The completion is not known.
+        Unknown = "unknown",
+        /// A target of 0 expects no progress.
+        Resting = "resting",
+    }
+}
+
+labels! {
     /// The reason why problems of a translation are unknown.
     NotJudged {
         /// The data are older than a day and than three intervals.

@@ -19,7 +19,7 @@ pub use totals::Totals;
 pub use view::{View, totals_by, translations};
 
 use super::{
-    Completion, Defects, Failure, Language, Operation, Repository, Settings, State,
+    Completion, Defects, Failure, Language, Operation, Repository, Settings, Standing, State,
     TranslationProblem,
     polling::{PollOutcome, PollStatus},
     targets::{Target, TargetEntry},
@@ -168,6 +168,19 @@ impl Translation {
     pub fn target(&self) -> Target {
         let entry = self.entry.as_ref();
         entry.map(|entry| entry.target).unwrap_or_default()
+    }
+
+    pub fn standing(&self) -> Standing {
+        let is_in_time = |due| self.estimated_ready.is_some_and(|at| at <= due);
+        match self.readiness {
+            Readiness::Ready => Standing::Ready,
+            Readiness::Unknown => Standing::Unknown,
+            Readiness::Resting => Standing::Resting,
+            Readiness::Behind if self.has(TranslationProblem::Overdue) => Standing::Overdue,
+            Readiness::Behind if self.has(TranslationProblem::AtRisk) => Standing::AtRisk,
+            Readiness::Behind if self.target().due.is_some_and(is_in_time) => Standing::Expected,
+            Readiness::Behind => Standing::Behind,
+        }
     }
 
     pub fn is_ready(&self) -> bool {

@@ -11,13 +11,13 @@ pub fn badge(report: &Report<'_>) -> String {
     let totals = &view.totals;
     let has_unready_left = view.departed().any(|one| !one.was_met);
     let color = match () {
-        () if totals.unknown == totals.counted => "lightgrey",
+        () if totals.unknown() == totals.counted() => "lightgrey",
         () if totals.count(TranslationProblem::Overdue) > 0 => "red",
         () if readiness == Readiness::Ready && !has_unready_left => "brightgreen",
         () => "orange",
     };
     let mut message = ready(totals).replace(" translations", "");
-    if totals.unknown < totals.counted && !view.doubts().is_empty() {
+    if totals.unknown() < totals.counted() && !view.doubts().is_empty() {
         message += ", not all known";
     }
     let badge = json!({

@@ -9,7 +9,7 @@
 use super::Since;
 use crate::{
     domain::{
-        Failure, TranslationProblem,
+        Failure, Standing, TranslationProblem,
         document::{Document, NotJudged, Row, Selection, Totals, Translation, View},
         twelve_decimals,
     },
@@ -61,6 +61,7 @@ fn head(view: &View<'_>) -> String {
         "unread": view.unread(),
         "readiness": view.readiness().label(),
         "summary": summary(&view.totals),
+        "dates": view.dates().map(|(day, totals)| date(day, &totals)).collect::<Value>(),
         "repositories": [],
     });
     format!("{head:#}").trim_end_matches("]\n}").to_owned()
@@ -68,12 +69,23 @@ fn head(view: &View<'_>) -> String {
 
 fn summary(totals: &Totals) -> Value {
     json!({
-        "languages": totals.counted,
-        "ready": totals.ready,
-        "unknown": totals.unknown,
-        "resting": totals.resting,
+        "languages": totals.counted(),
+        "ready": totals.ready(),
+        "unknown": totals.unknown(),
+        "resting": totals.resting(),
         "ratio": totals.mean().map(twelve_decimals),
     })
+}
+
+fn date(day: Option<Timestamp>, totals: &Totals) -> Value {
+    let mut date = json!({
+        "due": day.map(|day| day.strftime("%F")),
+        "last_expected": time(totals.last_expected),
+    });
+    for standing in Standing::ALL {
+        date[standing.label()] = totals.standing(*standing).into();
+    }
+    date
 }
 
 pub(super) fn repository(document: &Document, row: &Row, since: Option<&Since>) -> Value {

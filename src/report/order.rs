@@ -26,7 +26,7 @@ impl Order {
         items.sort_by(|one, other| {
             let (one, other) = (totals(one), totals(other));
             let gaps = furthest_first(one.gap(), other.gap());
-            let known = (one.unknown == 0).cmp(&(other.unknown == 0));
+            let known = (one.unknown() == 0).cmp(&(other.unknown() == 0));
             match self {
                 Self::Due => due(one).cmp(&due(other)).then(known).then(gaps),
                 Self::Gap => known.then(gaps),

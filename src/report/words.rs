@@ -49,10 +49,10 @@ pub fn days(due: Timestamp, now: Timestamp) -> String {
 /// Counts the ready translations, and the resting ones apart, such as `2 of 2 translations ready,
 /// 10 paused`.
 pub fn ready(totals: &Totals) -> String {
-    let (count, all) = (ready_count(totals), grouped(totals.counted));
+    let (count, all) = (ready_count(totals), grouped(totals.counted()));
     let ready = format!("{count} of {all} translations ready");
-    let resting = format!("{} paused", grouped(totals.resting));
-    match (totals.counted, totals.resting) {
+    let resting = format!("{} paused", grouped(totals.resting()));
+    match (totals.counted(), totals.resting()) {
         (0, 0) => "no translation known".to_owned(),
         (0, _) => resting,
         (_, 0) => ready,
@@ -62,8 +62,8 @@ pub fn ready(totals: &Totals) -> String {
 
 /// Formats the ready translations of a repository as `3/10`.
 pub fn fraction(totals: &Totals) -> String {
-    match totals.counted {
-        0 if totals.resting > 0 => "paused".to_owned(),
+    match totals.counted() {
+        0 if totals.resting() > 0 => "paused".to_owned(),
         0 => "none".to_owned(),
         all => format!("{}/{}", ready_count(totals), grouped(all)),
     }
@@ -77,10 +77,10 @@ pub fn missing(totals: &Totals) -> Option<String> {
 
 /// Counts the ready translations; `?` if that is unknown of each.
 fn ready_count(totals: &Totals) -> String {
-    if totals.counted > 0 && totals.unknown == totals.counted {
+    if totals.counted() > 0 && totals.unknown() == totals.counted() {
         "?".to_owned()
     } else {
-        grouped(totals.ready)
+        grouped(totals.ready())
     }
 }
 

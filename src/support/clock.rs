@@ -50,6 +50,12 @@ impl Timestamp {
         Duration::from_millis(u64::try_from(millis).unwrap_or(0))
     }
 
+    /// Returns the beginning of its day in UTC.
+    pub fn day_start(self) -> Self {
+        let day = millis(DAY);
+        Self(self.0.div_euclid(day) * day)
+    }
+
     /// Returns the beginning of its week: Monday, midnight in UTC.
     pub fn week_start(self) -> Self {
         let week = millis(WEEK);

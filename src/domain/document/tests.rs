@@ -183,7 +183,7 @@ fn a_suspect_scale_is_not_judged() {
     assert_eq!(one.estimated_ready, None);
     let totals = document.whole().totals;
     assert_eq!(totals.not_judged, [(NotJudged::Unknown, 1)].into());
-    assert_eq!((totals.ready, totals.unknown), (0, 1));
+    assert_eq!((totals.ready(), totals.unknown()), (0, 1));
     snapshot.settings.scale.is_chosen = true;
     assert!(!judged(&snapshot).is_scale_suspect);
 }
@@ -426,7 +426,7 @@ fn globs_choose_repositories_and_languages() {
         let selection = Selection::new(&repositories, &languages).unwrap();
         let all = judged(&account());
         let view = selection.of(&all);
-        (named(&view), view.totals.counted)
+        (named(&view), view.totals.counted())
     };
     let all = ["acme/app: de pt-BR", "beta/app: fr", "beta/gone: "].map(str::to_owned);
     assert_eq!(chosen(&[], &[]), (all.to_vec(), 3));
@@ -504,8 +504,59 @@ fn resting_translations_are_counted_apart() {
     let mut snapshot = account();
     snapshot.settings.targets = Targets(vec![entry(&["acme/*"], &[], 0.0, "")]);
     let totals = judged(&snapshot).whole().totals;
-    assert_eq!((totals.ready, totals.counted, totals.resting), (1, 1, 2));
+    assert_eq!(
+        (totals.ready(), totals.counted(), totals.resting()),
+        (1, 1, 2)
+    );
     assert!(totals.is_ready());
+}
+
+#[test]
+fn each_translation_is_in_one_state_of_its_date() {
+    use {Readiness::Behind, TranslationProblem::*};
+    for (readiness, problems, expected, due, standing) in [
+        (Readiness::Ready, &[][..], None, Some(1.0), "ready"),
+        (Readiness::Unknown, &[Overdue], None, Some(-1.0), "unknown"),
+        (Readiness::Resting, &[], None, Some(-1.0), "resting"),
+        (Behind, &[Stalled, Overdue], None, Some(-1.0), "overdue"),
+        (
+            Behind,
+            &[Regressed, AtRisk],
+            Some(4.0),
+            Some(3.0),
+            "at_risk",
+        ),
+        (Behind, &[Regressed], Some(3.0), Some(3.0), "expected"),
+        (Behind, &[], Some(31.0), Some(30.0), "behind"),
+        (Behind, &[Stalled], None, Some(30.0), "behind"),
+        (Behind, &[], Some(30.0), None, "behind"),
+    ] {
+        let given = Given { due, ..HALF }.judged();
+        let translation = Translation {
+            readiness,
+            problems: problems.iter().map(|kind| (*kind, NOW)).collect(),
+            estimated_ready: expected.map(day),
+            ..given
+        };
+        assert_eq!(translation.standing().label(), standing, "{translation:?}");
+    }
+}
+
+#[test]
+fn dates_of_one_day_are_one_and_no_date_is_last() {
+    let mut snapshot = account();
+    snapshot.settings.targets = Targets(vec![
+        entry(&[], &["de"], 1.0, "2026-12-24"),
+        entry(&["acme/*"], &[], 1.0, "2026-12-24T08:00:00Z"),
+    ]);
+    let document = judged(&snapshot);
+    let view = document.whole();
+    let dates = view.dates().map(|(day, totals)| {
+        let day = day.map(|day| day.to_string());
+        (day, totals.counted())
+    });
+    let christmas = Some("2026-12-24T00:00:00Z".to_owned());
+    assert_eq!(dates.collect::<Vec<_>>(), [(christmas, 2), (None, 1)]);
 }
 
 #[test]

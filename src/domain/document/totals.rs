@@ -1,19 +1,14 @@
 //! Counts and means of several translations.
 
-use super::{NotJudged, Readiness, Row, Translation};
+use super::{NotJudged, Row, Standing, Translation};
 use crate::{domain::TranslationProblem, support::clock::Timestamp};
 use std::collections::BTreeMap;
 
 /// The totals of several translations. Resting ones are counted apart.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Totals {
-    /// The translations that do not rest.
-    pub counted: usize,
-    pub ready: usize,
-    /// The translations whose completion is not known.
-    pub unknown: usize,
-    /// The translations with a target of 0.
-    pub resting: usize,
+    /// The number of translations in each state, by [`Standing`].
+    standings: [usize; Standing::ALL.len()],
     /// The number of translations with each problem that any of them has, the mildest first.
     pub problems: BTreeMap<TranslationProblem, usize>,
     /// The number of translations without a judgement, by reason.
@@ -24,6 +19,8 @@ pub struct Totals {
     gaps: f64,
     /// The earliest date of a translation that is not ready.
     pub due: Option<Timestamp>,
+    /// The latest time at which a translation is expected to be ready.
+    pub last_expected: Option<Timestamp>,
 }
 
 impl Totals {
@@ -42,18 +39,12 @@ impl Totals {
     }
 
     pub fn add(&mut self, translation: &Translation) {
+        self.standings[translation.standing() as usize] += 1;
         if translation.rests() {
-            self.resting += 1;
             return;
         }
-        self.counted += 1;
         self.ratios += translation.ratio.unwrap_or_default();
         self.gaps += translation.gap().unwrap_or_default();
-        match translation.readiness {
-            Readiness::Ready => self.ready += 1,
-            Readiness::Unknown => self.unknown += 1,
-            Readiness::Behind | Readiness::Resting => {}
-        }
         for kind in translation.problems.keys() {
             *self.problems.entry(*kind).or_default() += 1;
         }
@@ -64,6 +55,31 @@ impl Totals {
             let dates = [self.due, translation.target().due];
             self.due = dates.into_iter().flatten().min();
         }
+        self.last_expected = self.last_expected.max(translation.estimated_ready);
+    }
+
+    /// Counts the translations in a state.
+    pub fn standing(&self, standing: Standing) -> usize {
+        self.standings[standing as usize]
+    }
+
+    pub fn ready(&self) -> usize {
+        self.standing(Standing::Ready)
+    }
+
+    /// Counts the translations whose completion is not known.
+    pub fn unknown(&self) -> usize {
+        self.standing(Standing::Unknown)
+    }
+
+    /// Counts the translations with a target of 0.
+    pub fn resting(&self) -> usize {
+        self.standing(Standing::Resting)
+    }
+
+    /// Counts the translations that do not rest.
+    pub fn counted(&self) -> usize {
+        self.with_resting() - self.resting()
     }
 
     /// Returns the mean of the known ratios; `None` without any.
@@ -78,7 +94,7 @@ impl Totals {
 
     #[expect(clippy::cast_precision_loss, reason = "there are fewer than 2^53")]
     fn mean_of(&self, sum: f64) -> Option<f64> {
-        let known = self.counted - self.unknown;
+        let known = self.counted() - self.unknown();
         (known > 0).then(|| sum / known as f64)
     }
 
@@ -89,21 +105,21 @@ impl Totals {
 
     /// Returns whether there are translations and all of them are ready.
     pub fn is_ready(&self) -> bool {
-        self.counted > 0 && self.ready == self.counted
+        self.counted() > 0 && self.unready() == 0
     }
 
     /// Counts the translations that are known to be below their targets.
     pub fn behind(&self) -> usize {
-        self.unready() - self.unknown
+        self.unready() - self.unknown()
     }
 
     /// Counts the translations behind their targets, and the unknown ones.
     pub fn unready(&self) -> usize {
-        self.counted - self.ready
+        self.counted() - self.ready()
     }
 
     /// Counts all translations, with resting ones.
     pub fn with_resting(&self) -> usize {
-        self.counted + self.resting
+        self.standings.iter().sum()
     }
 }

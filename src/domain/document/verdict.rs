@@ -11,7 +11,7 @@ impl View<'_> {
         match () {
             () if self.totals.behind() > 0 => Readiness::Behind,
             () if !self.doubts().is_empty() => Readiness::Unknown,
-            () if self.totals.counted == 0 => Readiness::Resting,
+            () if self.totals.counted() == 0 => Readiness::Resting,
             () => Readiness::Ready,
         }
     }
@@ -21,7 +21,7 @@ impl View<'_> {
         let missing = self.translations().filter(|(_, one)| one.is_missing);
         let missing = missing.map(|(row, one)| format!("{} of {}", one.code(), row.name()));
         let missing: Vec<_> = missing.collect();
-        let unknown = self.totals.unknown - missing.len();
+        let unknown = self.totals.unknown() - missing.len();
         let unknown = (unknown > 0).then(|| {
             let translations = counted(unknown, "translation", "translations");
             if self.document.is_scale_suspect {

@@ -1,7 +1,10 @@
 //! Views: the whole document, or a selection of its repositories and languages.
 
 use super::{Departed, Document, Row, Selection, Totals, Translation};
-use crate::{domain::targets::TargetEntry, support::glob::chooses};
+use crate::{
+    domain::targets::TargetEntry,
+    support::{clock::Timestamp, glob::chooses},
+};
 use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
 
 /// The chosen rows of a document with their chosen translations.
@@ -61,6 +64,16 @@ impl<'a> View<'a> {
     /// Returns each shown translation with its repository.
     pub fn translations(&self) -> impl Iterator<Item = (&Row, &Translation)> + Clone {
         translations(&*self.rows)
+    }
+
+    /// Returns the totals by the day of the date (UTC), and last the totals without a date.
+    pub fn dates(&self) -> impl Iterator<Item = (Option<Timestamp>, Totals)> {
+        let mut totals = totals_by(&*self.rows, |translation| {
+            let day = translation.target().due.map(Timestamp::day_start);
+            (day.is_none(), day)
+        });
+        totals.entry((true, None)).or_default();
+        totals.into_iter().map(|((_, day), totals)| (day, totals))
     }
 
     /// Counts the repositories that pass `accepts`.

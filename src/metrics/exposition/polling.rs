@@ -4,7 +4,7 @@
 //! totals with the first data.
 
 use crate::{
-    domain::document::{Document, totals_by},
+    domain::{Standing, document::Document},
     metrics::encode::{gauge, gauges},
     support::clock::Timestamp,
 };
@@ -58,8 +58,6 @@ pub fn encode(document: &Document, to: &mut DescriptorEncoder<'_>) -> fmt::Resul
 /// Encodes the totals over all repositories.
 fn encode_totals(document: &Document, to: &mut DescriptorEncoder<'_>) -> fmt::Result {
     let whole = document.whole();
-    let mut dates = totals_by(&document.rows, |one| one.target().due);
-    dates.entry(None).or_default();
     let states = ["filtered", "pending", "fresh", "failing", "stale"];
     gauges(
         to,
@@ -79,17 +77,14 @@ fn encode_totals(document: &Document, to: &mut DescriptorEncoder<'_>) -> fmt::Re
         to,
         "translation_exporter_translations",
         "Shown translations (languages of repositories) by due date, which is empty without one, \
-         each in one state: ready, behind, unknown (no completion is known) or resting (a target \
-         of 0)",
-        dates.into_iter().flat_map(|(due, totals)| {
-            let due = due.map_or_else(String::new, |due| due.to_string());
-            [
-                ("ready", totals.ready),
-                ("behind", totals.behind()),
-                ("unknown", totals.unknown),
-                ("resting", totals.resting),
-            ]
-            .map(|(state, count)| ([("state", state.to_owned()), ("due", due.clone())], count))
+         each in one state: ready, expected (in time), at_risk, overdue, behind (otherwise), \
+         unknown (no completion is known) or resting (a target of 0)",
+        whole.dates().flat_map(|(day, totals)| {
+            let due = day.map_or_else(String::new, |day| day.strftime("%F"));
+            Standing::ALL.iter().map(move |standing| {
+                let labels = [("state", standing.label().to_owned()), ("due", due.clone())];
+                (labels, totals.standing(*standing))
+            })
         }),
         Some,
     )?;

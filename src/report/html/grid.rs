@@ -43,7 +43,7 @@ impl<'a> Grid<'a> {
         let languages = codes.collect();
         let is_done = |(row, totals): &(&Row, Totals)| {
             let is_whole = row.is_read() && row.unreadable() == 0;
-            is_whole && totals.unready() == 0 && totals.counted > 0
+            is_whole && totals.unready() == 0 && totals.counted() > 0
         };
         let (done, mut rows): (Vec<_>, Vec<_>) = found.into_iter().partition(is_done);
         query.order().sort(&mut rows, |(_, totals)| totals);

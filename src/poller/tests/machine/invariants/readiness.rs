@@ -108,7 +108,7 @@ impl World {
 
 /// Returns whether each output says that the view is ready.
 fn outputs(view: View<'_>) -> [(&'static str, bool); 2] {
-    let behind = view.totals.unready() + view.totals.resting;
+    let behind = view.totals.unready() + view.totals.resting();
     let report = Report {
         view,
         findings: &[],
