@@ -3,7 +3,7 @@
 #
 #     chart.sh DIGEST FOLDER
 #
-# such as chart.sh sha256:… dist. Needs Helm, by the variable HELM if it has another name.
+# such as chart.sh sha256:… dist. Needs Helm.
 set -euo pipefail
 
 digest=$1 folder=$(realpath --canonicalize-missing "$2")
@@ -15,4 +15,4 @@ about=$staged/translation-exporter/Chart.yaml
 
 # Chart.yaml ends with its annotations.
 printf '  translation-exporter/image-digest: %s\n' "$digest" >>"$about"
-"${HELM:-helm}" package "$staged/translation-exporter" --destination "$folder"
+helm package "$staged/translation-exporter" --destination "$folder"

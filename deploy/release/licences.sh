@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Prints the licences of the crates that the program contains, each text once, from the sources that cargo has unpacked for the build.
-# Crates of tests and build scripts are not listed.
+# Prints the licences of the crates that the program contains, each text once, from the sources that cargo has unpacked for the build,
+# then those of Rust's standard library and of musl, which Debian's package musl has. Crates of tests and build scripts are not listed.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
@@ -24,3 +24,8 @@ for crates in "$texts"/*.crates; do
     sort -u "$crates" | paste -sd, - | sed 's/,/, /g'
     printf '\n' && cat "${crates%.crates}"
 done
+
+printf '\n%s\nThe standard library of Rust\n\n' ================================================================================
+sed -E 's/<[^>]*>//g; s/&#60;|&lt;/</g; s/&#62;|&gt;/>/g; s/&#34;|&quot;/"/g; s/&#39;/'\''/g; s/&#38;|&amp;/\&/g' "$(rustc --print sysroot)/share/doc/rust/COPYRIGHT-library.html" | cat -s
+printf '\n%s\nmusl\n\n' ================================================================================
+cat /usr/share/doc/musl/copyright

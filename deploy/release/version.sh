@@ -1,12 +1,19 @@
 #!/usr/bin/env bash
-# Writes the version, which is the one of Cargo.toml, wherever else a file names it, and prints it.
+# Writes the version of Cargo.toml wherever another file names it, and prints it:
+#
+#     version.sh [NEW]
+#
+# With NEW, such as 0.2.0, first sets that version, and begins its section of the changelog, which becomes the notes of the release.
 set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
-version=$(sed -n 's/^version = "\(.*\)"$/\1/p' Cargo.toml | head -1)
-before='translation-exporter[:-]|--version |[?]ref=v|refs\/tags\/v|tag: |github@v|translation-exporter\/v|TRANSLATIONS_VERSION: v|default: v|app[.]kubernetes[.]io\/version: |^version: |^appVersion: '
-number='[0-9]+[.][0-9]+[.][0-9]+([-+][0-9A-Za-z.]+)?'
-sed -Ei "s/($before)$number/\1$version/g" README.md docs/install.md deploy/kubernetes/README.md deploy/compose/compose.yaml \
-    deploy/helm/translation-exporter/{Chart.yaml,README.md} deploy/kubernetes/{base/exporter,overlays/prometheus-operator/monitoring}.yaml \
-    deploy/ci/{github/action.yml,github/example.yaml,gitlab.yml,gitlab-example.yml} deploy/{systemd,kubernetes/base}/config.yaml
-echo "$version"
+if [ $# -gt 0 ]; then
+    sed -i "0,/^version = .*/s//version = \"$1\"/" Cargo.toml
+    sed -i "/^name = \"translation-exporter\"\$/{n;s/.*/version = \"$1\"/}" Cargo.lock
+    sed -i "s/^## \[Unreleased\]\$/&\n\n## [$1] - $(date --utc +%F)/" CHANGELOG.md
+fi
+new=$(sed -n 's/^version = "\(.*\)"$/\1/p' Cargo.toml | head -1)
+old=$(sed -n 's/^version: //p' deploy/helm/translation-exporter/Chart.yaml)
+grep -rlIFZ "$old" README.md docs deploy |
+    xargs --null --no-run-if-empty sed -Ei "s/(^|[^0-9.])${old//./[.]}([^0-9.]|[.][^0-9]|\$)/\1$new\2/g"
+echo "$new"

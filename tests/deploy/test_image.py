@@ -15,7 +15,7 @@ from harness import PATIENCE, ROOT, TARGET, get, running, wait_for
 pytestmark = pytest.mark.slow
 
 DOCKERFILE = ROOT / "deploy/container/Dockerfile"
-CRATES = ("tokio", "rustls", "ring", "axum", "prometheus-client")
+PARTS = (r"tokio \d", r"ring \d", r"prometheus-client \d", "The standard library of Rust\n", "musl\n")
 
 
 def output(*command, **options):
@@ -77,7 +77,7 @@ def test_the_image_holds_a_static_program_and_the_user_can_write_its_volume_alon
     assert (root / "etc/ssl/certs/ca-certificates.crt").read_text().count("BEGIN CERTIFICATE") > 50
     assert "Apache License" in (root / "usr/share/licenses/translation-exporter/LICENSE").read_text()
     licences = (root / "usr/share/licenses/translation-exporter/third-party-licenses.txt").read_text()
-    assert all(re.search(rf"\n{crate} \d", licences) for crate in CRATES), licences[:2000]
+    assert all(re.search(rf"\n{part}", licences) for part in PARTS), licences[:2000]
     described = json.loads((image / "image.json").read_text())
     config, health = described["OCIv1"]["config"], described["Docker"]["config"]["Healthcheck"]["Test"]
     assert (config["User"], config["Entrypoint"]) == ("65532:65532", ["/usr/bin/translation-exporter"])
@@ -136,7 +136,7 @@ def test_the_archive_holds_the_program_its_unit_under_both_names_and_licences(st
         licences = content.extractfile(f"{folder}/third-party-licenses.txt").read().decode()
     units = {f"systemd/{name}" for name in ("translation-exporter.service", "translation-exporter@.service", "config.yaml")}
     assert names == {"translation-exporter", "LICENSE", "README.md", "third-party-licenses.txt"} | units
-    assert all(re.search(rf"\n{crate} \d", licences) for crate in CRATES), licences[:2000]
+    assert all(re.search(rf"\n{part}", licences) for part in PARTS), licences[:2000]
 
 
 def test_a_release_builds_the_image_for_both_platforms(static, tmp_path):
@@ -146,8 +146,15 @@ def test_a_release_builds_the_image_for_both_platforms(static, tmp_path):
         for folder in ("usr/bin", "usr/share/licenses/translation-exporter"):
             (root / folder).mkdir(parents=True)
         output("strip", "-o", root / "usr/bin/translation-exporter", static)
+    # Without the base on Alpine, which is not here.
+    for file in ("deploy/release/image.sh", "deploy/container/Dockerfile", "deploy/container/Dockerfile.dockerignore", "LICENSE"):
+        (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / file, tmp_path / file)
+    dockerfile = tmp_path / "deploy/container/Dockerfile"
+    dockerfile.write_text(re.sub("(?m)^FROM alpine:.* AS", "FROM scratch AS", dockerfile.read_text()))
     storage = f"buildah --root {tmp_path}/storage --runroot {tmp_path}/run --storage-driver vfs"
     arguments = [tmp_path / "programs", "test", "1.2.3", "abc", "2026-01-02T03:04:05Z"]
-    output(ROOT / "deploy/release/image.sh", *arguments, env=os.environ | {"BUILDAH": storage})
-    manifest = json.loads(output(*storage.split(), "manifest", "inspect", "test"))
-    assert {one["platform"]["architecture"] for one in manifest["manifests"]} == {"amd64", "arm64"}
+    output(tmp_path / "deploy/release/image.sh", *arguments, env=os.environ | {"BUILDAH": storage})
+    for name in ("test", "test-alpine"):
+        manifest = json.loads(output(*storage.split(), "manifest", "inspect", name))
+        assert {image["platform"]["architecture"] for image in manifest["manifests"]} == {"amd64", "arm64"}

@@ -27,17 +27,6 @@ def test_the_manifests_are_what_generate_renders(tmp_path):
         assert (KUBERNETES / file).read_text() == (tmp_path / file).read_text(), "run tests/generate.sh"
 
 
-def test_one_version_stands_everywhere(renderings):
-    before = subprocess.run(["git", "diff"], cwd=ROOT, check=True, capture_output=True).stdout
-    done = subprocess.run([ROOT / "deploy/release/version.sh"], check=True, capture_output=True, text=True)
-    assert subprocess.run(["git", "diff"], cwd=ROOT, check=True, capture_output=True).stdout == before, "run deploy/release/version.sh"
-    for name, objects in renderings.items():
-        for one in of_kind(objects, "StatefulSet"):
-            pod = one["spec"]["template"]
-            assert pod["metadata"]["labels"]["app.kubernetes.io/version"] == done.stdout.strip(), name
-            assert exporter(pod["spec"])["image"].partition("@")[0].endswith(f":{done.stdout.strip()}"), name
-
-
 def test_kubernetes_accepts_every_object(renderings, tmp_path):
     """By the schemas of the oldest and the newest version that there are, from the oldest that the chart allows."""
     from kubernetes_validate import utils

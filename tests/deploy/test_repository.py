@@ -1,6 +1,8 @@
 """The repository itself: workflows, the Dockerfile and the crate."""
 
+import os
 import re
+import shutil
 import subprocess
 
 import pytest
@@ -46,6 +48,34 @@ def test_jobs_that_publish_wait_for_the_one_approval():
     publishing |= {name for name, job in jobs.items() if "cargo publish" in str(job)}
     assert publishing == {"image", "chart", "crate", "release"}
     assert all("approve" in jobs[name]["needs"] for name in publishing)
+
+
+def test_a_new_version_leaves_the_old_one_nowhere_and_its_changes_are_the_notes(tmp_path):
+    files = subprocess.run(["git", "ls-files"], cwd=ROOT, check=True, capture_output=True, text=True).stdout.split()
+    for file in filter(lambda file: (ROOT / file).exists(), files):
+        (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / file, tmp_path / file)
+    version = lambda *new: subprocess.run([tmp_path / "deploy/release/version.sh", *new], check=True, capture_output=True, text=True).stdout  # noqa: E731
+    old, new = version().strip(), "9.8.7-rc.1"
+    assert subprocess.run(["diff", "--recursive", tmp_path / "deploy", ROOT / "deploy"], check=False).returncode == 0, "run version.sh"
+    assert version(new) == f"{new}\n"
+    texts = {
+        file: (tmp_path / file).read_bytes() for file in files if (tmp_path / file).exists() and not file.endswith(("lock", "lock.json"))
+    }
+    assert [file for file, text in texts.items() if old.encode() in text and file != "CHANGELOG.md"] == []
+    found = [
+        step
+        for step in yaml.safe_load((GITHUB / "workflows/release.yaml").read_text())["jobs"]["release"]["steps"]
+        if "gh release" in str(step)
+    ]
+    (tmp_path / "gh").write_text('#!/bin/sh\necho "$@"\n')
+    (tmp_path / "gh").chmod(0o755)
+    environment = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "VERSION": new, "GITHUB_REF_NAME": f"v{new}"}
+    done = subprocess.run(["bash", "-e", "-c", found[0]["run"]], cwd=tmp_path, env=environment, check=True, capture_output=True, text=True)
+    assert "--prerelease" in done.stdout
+    changelog = (tmp_path / "CHANGELOG.md").read_text()
+    assert re.search(rf"\n## \[Unreleased\]\n\n## \[{re.escape(new)}\] - 20\d\d-\d\d-\d\d\n", changelog)
+    assert (tmp_path / "notes.md").read_text().strip() in (ROOT / "CHANGELOG.md").read_text()
 
 
 def test_the_crate_holds_the_program_alone():
