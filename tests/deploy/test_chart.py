@@ -75,7 +75,11 @@ def test_no_value_is_left_out_of_the_files():
 
 REFUSED = [
     # Values, and what the message must name.
-    ({"config": {}}, "config.api.base_url is required"),
+    ({"config": None}, "at '': missing property 'config'"),
+    ({"config": {}}, "at '/config': missing property 'api'"),
+    (nested("config.api.base_url", ""), "at '/config/api/base_url': minLength"),
+    ({"ingress": None}, "at '': missing property 'ingress'"),
+    ({"existingSecret": "targets"}, "config, existingConfigMap and existingSecret exclude each other"),
     (nested("config.api.key", "secret"), "config.api.key cannot be set"),
     (nested("config.state.file", "/a"), "config.state.file cannot be set"),
     (nested("config.web.listen_addresses", [":1"]), "config.web.listen_addresses cannot be set"),
@@ -101,7 +105,12 @@ REFUSED = [
 @pytest.mark.parametrize(("values", "message"), REFUSED, ids=[message for _, message in REFUSED])
 def test_a_wrong_value_is_refused_and_named(values, message):
     with pytest.raises(Refused, match=re.escape(message)):
-        template(values if values == {"config": {}} else merged(BASE_URL, values))
+        template(values if values.get("config", 1) in (None, {}) else merged(BASE_URL, values))
+
+
+def test_the_linter_without_values_ends_in_the_sentence_of_the_schema():
+    said = subprocess.run(["helm", "lint", CHART], capture_output=True, text=True).stdout
+    assert "at '/config': missing property 'api'" in said and "nil pointer" not in said, said
 
 
 def test_what_a_parent_chart_sets_and_null_are_accepted():
@@ -187,7 +196,7 @@ def test_the_alert_of_an_absent_job_comes_with_the_scrape_or_the_alerts():
     (rule,) = rules_of(alone)
     assert rule["alert"] == ABSENT
     assert 'up{job="translation-exporter", namespace="here"}' in rule["expr"], rule
-    by_label = {"serviceMonitor": {"jobLabel": "account"}, "commonLabels": {"account": "acme"}}
+    by_label = {"serviceMonitor": {"extraSpec": {"jobLabel": "account"}}, "commonLabels": {"account": "acme"}}
     (rule,) = rules_of(merged(alone, by_label))
     assert 'job="acme"' in rule["expr"], rule
     to_text, computed = {"targetLabel": "job", "replacement": "l10n"}, {"targetLabel": "job", "sourceLabels": ["team"]}

@@ -101,7 +101,7 @@ def test_the_image_understands_the_command_of_every_manifest(image, renderings, 
         (stateful_set,) = of_kind(objects, "StatefulSet")
         spec = stateful_set["spec"]["template"]["spec"]
         (container,) = (one for one in spec["containers"] if one["name"] == "exporter")
-        if "demo" in container["args"]:
+        if "demo" in container["args"] or "existing" in name:
             continue
         root = tmp_path / name
         subprocess.run(["cp", "-a", image / "root", root], check=True)

@@ -70,6 +70,10 @@ A released chart names its image's digest in an annotation. That digest is no ot
 {{- with .Values.image.digest | default (empty .Values.image.tag | ternary $released "") }}@{{ . }}{{ end }}
 {{- end }}
 
+{{- define "translation-exporter.baseUrl" -}}
+{{ ((.Values.config | default dict).api | default dict).base_url | default "https://" }}
+{{- end }}
+
 {{- define "translation-exporter.telemetryPath" -}}
 {{ ((.Values.config | default dict).web | default dict).telemetry_path | default "/metrics" }}
 {{- end }}
@@ -93,12 +97,12 @@ httpGet:
 {{- end }}
 
 {{/*
-The job of this release's series: the Service's name, or what the label that serviceMonitor.jobLabel names has, or the text that
+The job of this release's series: the Service's name, or what the label that serviceMonitor.extraSpec.jobLabel names has, or the text that
 serviceMonitor.relabelings replace it by. Empty if they compute it.
 */}}
 {{- define "translation-exporter.job" -}}
 {{- $labels := fromYaml (include "translation-exporter.labels" (list .)) }}
-{{- $job := get $labels (.Values.serviceMonitor.jobLabel | default "") | default (include "translation-exporter.fullname" .) }}
+{{- $job := get $labels ((.Values.serviceMonitor.extraSpec | default dict).jobLabel | default "") | default (include "translation-exporter.fullname" .) }}
 {{- range .Values.serviceMonitor.relabelings }}
 {{- if eq (.targetLabel | default "") "job" }}
 {{- $job = empty .sourceLabels | ternary (.replacement | default "") "" }}
