@@ -17,10 +17,7 @@ pub use log::{ProblemLog, log};
 pub use polling::{headline, progress};
 
 use crate::{
-    domain::{
-        Failure,
-        document::{Document, View},
-    },
+    domain::{Failure, document::View},
     metrics::facts::Facts,
     support::clock::{DAY, Timestamp},
 };
@@ -92,8 +89,7 @@ pub fn findings(view: &View<'_>, facts: &Facts, now: Timestamp) -> Vec<Finding> 
         data::scale(view),
         data::omitted_zeros(document),
         data::languages_gone(view),
-        data::rate_limited(status),
-        polling::overrun(document),
+        polling::overrun(document, now),
         certificate(facts, now),
     ]
     .into_iter()
@@ -113,21 +109,14 @@ pub fn findings(view: &View<'_>, facts: &Facts, now: Timestamp) -> Vec<Finding> 
     findings
 }
 
-/// Returns each series of `translation_exporter_problem`, as kind and severity, and whether the
-/// problem is present: failing polls as `info` at first, and as `warning` once they have failed
-/// for long.
+/// Returns each series of `translation_exporter_problem`, as kind and severity, and whether there
+/// is a finding for it.
 pub fn problems(
     findings: &[Finding],
-    document: &Document,
-    now: Timestamp,
 ) -> impl Iterator<Item = ((&'static str, &'static str), bool)> {
-    let has_lasted = polling::has_lasted(document, now);
     ProblemKind::ALL.iter().flat_map(move |kind| {
         let found = findings.iter().find(|finding| finding.kind == *kind);
-        let found = found.map(|finding| match kind {
-            ProblemKind::PollsFailing if !has_lasted => Severity::Info.label(),
-            _ => finding.severity.label(),
-        });
+        let found = found.map(|finding| finding.severity.label());
         kind.severities().iter().map(move |severity| {
             let severity = severity.label();
             ((kind.label(), severity), found == Some(severity))

@@ -87,14 +87,13 @@ impl<A: Api> Poller<A> {
     ) -> Self {
         let state = state.unwrap_or_default();
         let now = clock.now();
-        let (last_success_at, failing_since) = (state.last_success_at, state.failing_since);
+        let last_success_at = state.last_success_at;
         let mut ledger = Ledger::restore(state);
         // The process that saved the state may have had other filters.
         let (nothing_new, log) = (Listing::default(), &mut PollLog::default());
         ledger.apply(nothing_new, false, &settings.filter, now, log);
         let status = PollStatus {
             last_success_at,
-            failing_since,
             has_data: ledger.has_data(),
             state_is_kept: saver.is_some(),
             ..PollStatus::default()
@@ -158,7 +157,6 @@ impl<A: Api> Poller<A> {
         if let Some(saver) = &self.saver {
             saver.save(SavedState {
                 last_success_at: self.status.last_success_at,
-                failing_since: self.status.failing_since,
                 ..self.ledger.to_save()
             });
         }

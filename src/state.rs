@@ -57,10 +57,8 @@ const MAX_BYTES: u64 = 512 * 1024 * 1024;
 /// Everything that survives a restart.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct SavedState {
-    /// The end of the last poll that read everything.
+    /// The end of the last poll that read everything, apart from a few repositories.
     pub last_success_at: Option<Timestamp>,
-    /// The time since which polls do not read everything, apart from a few repositories.
-    pub failing_since: Option<Timestamp>,
     /// The polled repositories, each id once.
     pub repositories: Vec<SavedRepository>,
     /// Repositories that the last complete listing lacked. The next listing confirms their

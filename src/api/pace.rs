@@ -52,8 +52,6 @@ struct Pacing {
     responses: usize,
     /// The refused requests among those, by repository; `None` stands for the listing.
     refused: Vec<Option<RepositoryId>>,
-    /// The time of the last refusal.
-    refused_at: Option<Instant>,
     held_until: Option<Instant>,
 }
 
@@ -80,7 +78,6 @@ impl Pacing {
         self.responses += 1;
         if is_refused {
             self.refused.push(repository);
-            self.refused_at = Some(Instant::now());
         }
         if self.responses < WINDOW {
             return;
@@ -105,7 +102,6 @@ impl Pace {
                 rate: configured.unwrap_or(UNLIMITED),
                 responses: 0,
                 refused: Vec::new(),
-                refused_at: None,
                 held_until: None,
             }),
             last_permit: tokio::sync::Mutex::default(),
@@ -114,13 +110,6 @@ impl Pace {
 
     fn state(&self) -> MutexGuard<'_, Pacing> {
         lock(&self.state)
-    }
-
-    /// Returns whether the API has refused a request of a poll that began at `began`, and slowed
-    /// it: the rate is lowered, or the poll `is_slow`, perhaps by holds.
-    pub fn is_limited_since(&self, began: Instant, is_slow: bool) -> bool {
-        let state = self.state();
-        state.refused_at >= Some(began) && (is_slow || state.rate < state.full())
     }
 
     pub fn is_lowest(&self) -> bool {

@@ -142,7 +142,7 @@ fn diagnose(chosen: &View<'_>, instruments: &Instruments) -> Vec<Finding> {
     let mut findings = diagnosis::findings(chosen, &facts, now);
     // No poll follows, so that none can start late.
     findings.retain(|finding| finding.kind != ProblemKind::PollsOverrun);
-    instruments.set_problems(diagnosis::problems(&findings, chosen.document, now));
+    instruments.set_problems(diagnosis::problems(&findings));
     findings
 }
 

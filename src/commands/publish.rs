@@ -94,7 +94,7 @@ fn diagnose(
     let facts = instruments.facts().clone();
     let mut findings = diagnosis::findings(&document.whole(), &facts, now);
     log.observe(&mut findings, &document, now);
-    instruments.set_problems(diagnosis::problems(&findings, &document, now));
+    instruments.set_problems(diagnosis::problems(&findings));
     Arc::new(Current {
         document,
         exposition,

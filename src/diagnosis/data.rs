@@ -5,7 +5,7 @@ use crate::{
     domain::{
         Failure, Operation, Reason, State,
         document::{Document, View, row_of},
-        polling::{PollOutcome, PollStatus},
+        polling::PollOutcome,
     },
     support::{
         clock::Timestamp,
@@ -51,16 +51,27 @@ pub(super) fn stale(view: &View<'_>, now: Timestamp) -> Option<Finding> {
     })
 }
 
-/// Returns a finding if repositories fail without an outage of the whole API.
+/// Returns a finding if repositories fail without an outage of the whole API: of severity info if
+/// they are few.
 pub(super) fn failing(view: &View<'_>) -> Option<Finding> {
-    if view.document.status.is_outage() {
+    let status = &view.document.status;
+    if status.is_outage() {
         return None;
     }
     let failures: Vec<_> = view.rows.iter().flat_map(|row| &row.failure).collect();
     let longest = failures.iter().min_by_key(|failure| failure.since)?;
     let (failing, all) = (grouped(failures.len()), repositories(view.rows.len()));
     let what = format!("{failing} of {all} cannot be read");
-    Some(Finding::of(ProblemKind::PollsFailing, what, longest))
+    let finding = Finding::of(ProblemKind::PollsFailing, what, longest);
+    let is_few = status.last.as_ref().is_some_and(PollOutcome::is_well);
+    Some(Finding {
+        severity: if is_few {
+            Severity::Info
+        } else {
+            finding.severity
+        },
+        ..finding
+    })
 }
 
 /// Returns the reason why no repository is shown, if none is.
@@ -189,19 +200,6 @@ pub(super) fn languages_gone(view: &View<'_>) -> Option<Finding> {
         detail: Some(names.into()),
         ..Finding::new(ProblemKind::LanguagesGone, what, hint)
     })
-}
-
-/// Returns a finding if refusals slowed a last poll that read something. An API that only refuses
-/// has an outage, and a hold that ended the poll is another finding.
-pub(super) fn rate_limited(status: &PollStatus) -> Option<Finding> {
-    let last = status.last.as_ref()?;
-    if last.read == 0 || last.is_outage() || !last.is_limited {
-        return None;
-    }
-    let what = "The API refuses requests (429 or 503), which slowed the last poll";
-    let hint = "set api.requests_per_second to what the API allows, and raise poll.interval if \
-                polls then take longer";
-    Some(Finding::new(ProblemKind::RateLimited, what, hint))
 }
 
 /// Returns a finding if completions do not fit the scale. The API does not say whether it reports

@@ -56,10 +56,8 @@ problem_kinds! {
     ApiKey: "api_key", Some("TranslationApiKeyRejected"),
         "the API refuses the key, or its file cannot be read";
     PollsFailing: "polls_failing", Some("TranslationPollFailing"),
-        "the last poll did not read everything, for another reason than `api_key`; of severity \
-         `info` at once, and of severity `warning` once no poll has read everything apart from a \
-         few repositories (fewer than 5, or than a tenth) for three intervals or 15 minutes, \
-         whichever is longer, plus the duration of the last poll";
+        "the last poll was an outage, its listing was incomplete, or 5 repositories or more and a \
+         tenth or more of all failed";
     DataStale: "data_stale", Some("TranslationDataStale"),
         "data of repositories are stale and no longer shown, or repositories have failed for \
          `poll.stale_after` and were never read";
@@ -83,9 +81,7 @@ problem_kinds! {
     LanguagesGone: "languages_gone", None,
         "languages of repositories that are still listed left within a day";
     PollsOverrun: "polls_overrun", None,
-        "the last poll took longer than `poll.interval`";
-    RateLimited: "rate_limited", None,
-        "the API limits the rate of requests, and thereby slowed the last poll";
+        "the poll under way, or the last one, takes longer than `poll.interval`";
     TargetUnused: "target_unused", Some("TranslationTargetUnused"),
         "an entry of `targets` applies to no language";
     RemovalUnconfirmed: "removal_unconfirmed", None,
@@ -113,10 +109,10 @@ impl ProblemKind {
         )
     }
 
-    /// Returns the severities of the kind's series. Two kinds have two, of which one at most is 1.
+    /// Returns the severities of the kind's series. One kind has two, of which one at most is 1.
     pub fn severities(self) -> &'static [Severity] {
         match (self, self.severity()) {
-            (Self::PollsFailing | Self::ApiShape, _) => &[Severity::Info, Severity::Warning],
+            (Self::ApiShape, _) => &[Severity::Info, Severity::Warning],
             (_, Severity::Info) => &[Severity::Info],
             _ => &[Severity::Warning],
         }

@@ -17,8 +17,8 @@ use std::{
 /// The time after which a warning that lasts is logged again.
 const REPEAT: Duration = Duration::from_secs(6 * 60 * 60);
 
-/// The time without a problem that comes and goes after which it has ended: a limit of the rate
-/// with each poll, a wrong clock with each server of the API.
+/// The time without a wrong clock after which it has ended: it may come and go with each server of
+/// the API.
 const SETTLED_FOR: Duration = Duration::from_secs(10 * 60);
 
 /// The log of problems, with each kind that has begun and not ended.
@@ -55,7 +55,8 @@ impl ProblemLog {
             // The worst finding of a kind comes first, and speaks for the others.
             let is_first = seen.insert(finding.kind);
             // Counts still grow while a poll is under way.
-            let waits = is_polling && present.logged.is_empty() && finding.kind.is_of_api();
+            let is_counted = finding.kind.is_of_api() && finding.kind != ProblemKind::PollsOverrun;
+            let waits = is_polling && present.logged.is_empty() && is_counted;
             if !is_first || waits {
                 continue;
             }
@@ -69,12 +70,9 @@ impl ProblemLog {
         let last = document.status.last.as_ref();
         let is_well = last.is_some_and(PollOutcome::is_well);
         self.0.retain(|kind, present| {
-            let is_hidden = match kind {
-                ProblemKind::RateLimited | ProblemKind::PollsOverrun | ProblemKind::ClockWrong => {
-                    !is_well || now.since(present.found) < SETTLED_FOR
-                }
-                kind => kind.is_of_api() && !is_well,
-            };
+            let may_return =
+                *kind == ProblemKind::ClockWrong && now.since(present.found) < SETTLED_FOR;
+            let is_hidden = may_return || kind.is_of_api() && !is_well;
             let lasts = seen.contains(kind) || is_hidden;
             if !lasts {
                 let lasted = rough(present.found.since(present.began));

@@ -5,17 +5,15 @@ use crate::{
     domain::{
         PollFailure,
         document::{Document, View},
+        polling::PollStatus,
     },
     support::clock::Timestamp,
 };
 use humantime::format_duration;
 use std::time::Duration;
 
-/// The minimum time for which polls may fail, so that a restart of the API is no problem.
-const MAY_FAIL: Duration = Duration::from_secs(15 * 60);
-
 /// Returns the reason why the last poll could not list and request everything, if it could not.
-/// Failing polls date from the last poll that went well.
+/// Failing polls date from the last success.
 pub(super) fn last_failed(view: &View<'_>, now: Timestamp) -> Option<Finding> {
     let document = view.document;
     let last = document.last_poll()?;
@@ -43,26 +41,12 @@ pub(super) fn last_failed(view: &View<'_>, now: Timestamp) -> Option<Finding> {
             "The list of repositories could not be read completely",
         ),
     };
-    let held_until = document.status.held_until.filter(|until| *until > now);
-    let held = held_until.map(|until| format!(", which holds all requests until {until}"));
-    let what = format!("{what}{}", held.unwrap_or_default());
+    let what = format!("{what}{}", held(&document.status, now));
     Some(Finding {
         severity: Severity::Error,
-        since: document.status.failing_since.or(Some(failure.since)),
+        since: document.status.last_success_at,
         ..Finding::of(kind, what, failure)
     })
-}
-
-/// Returns whether no poll has gone well for longer than may be: three intervals, at least
-/// [`MAY_FAIL`], and the duration of the last poll, which takes hours if the API is slow.
-pub(super) fn has_lasted(document: &Document, now: Timestamp) -> bool {
-    let status = &document.status;
-    let took = status.last.as_ref().map(|last| last.duration);
-    let may_fail = MAY_FAIL
-        .max(document.settings.interval.saturating_mul(3))
-        .saturating_add(took.unwrap_or_default());
-    let since = status.failing_since;
-    since.is_some_and(|since| now.since(since) > may_fail)
 }
 
 /// Returns the first finding that a headline must not hide; without one, the state of polling.
@@ -83,17 +67,30 @@ pub fn progress(document: &Document) -> &'static str {
     }
 }
 
-/// Returns a finding if the last poll took longer than the interval.
-pub(super) fn overrun(document: &Document) -> Option<Finding> {
-    let interval = document.settings.interval;
+/// Returns a finding if the poll under way, or the last one, takes longer than the interval.
+pub(super) fn overrun(document: &Document, now: Timestamp) -> Option<Finding> {
+    let (status, interval) = (&document.status, document.settings.interval);
+    let running = status.running.as_ref();
     // An outage is no reason to poll more slowly.
-    let last = document.last_poll().filter(|last| !last.is_outage())?;
-    if last.duration <= interval {
-        return None;
-    }
-    let millis = u64::try_from(last.duration.as_millis()).unwrap_or(u64::MAX);
-    let [took, interval] = [Duration::from_millis(millis), interval].map(format_duration);
-    let what = format!("The last poll took {took}, longer than poll.interval ({interval})");
+    let last = document.last_poll().filter(|last| !last.is_outage());
+    let polls = [
+        running.map(|poll| ("The poll under way has taken", now.since(poll.since))),
+        last.map(|poll| ("The last poll took", poll.duration)),
+    ];
+    let is_slow = |(_, took): &(_, Duration)| *took > interval;
+    let (words, took) = polls.into_iter().flatten().find(is_slow)?;
+    let [took, interval] =
+        [took, interval].map(|duration| format_duration(Duration::from_secs(duration.as_secs())));
+    let held = held(status, now);
+    let what = format!("{words} {took}, longer than poll.interval ({interval}){held}");
     let hint = "raise poll.interval to more than a poll takes";
     Some(Finding::new(ProblemKind::PollsOverrun, what, hint))
+}
+
+/// Returns a clause about the hold of Retry-After; empty without one.
+fn held(status: &PollStatus, now: Timestamp) -> String {
+    let until = status.held_until.filter(|until| *until > now);
+    until.map_or_else(String::new, |until| {
+        format!("; Retry-After holds all requests until {until}")
+    })
 }

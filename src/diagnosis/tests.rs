@@ -202,8 +202,9 @@ fn a_certificate_that_is_valid_for_more_than_14_days_is_no_finding() {
 #[test]
 fn a_finding_begins_with_its_cause() {
     let since = |known: Known| known.findings()[0].since;
-    let failed = Known::ended(refused(PollFailure::Unauthorized));
-    assert_eq!(since(failed), Some(ago(2)), "the failure");
+    let mut failed = Known::ended(refused(PollFailure::Unauthorized));
+    failed.status.last_success_at = Some(ago(3));
+    assert_eq!(since(failed), Some(ago(3)), "the last success");
     let expired = Known::with(|known| known.facts.certificate_expires_at = Some(ago(1)));
     assert_eq!(since(expired), Some(ago(1)));
 }

@@ -30,8 +30,6 @@ pub struct PollOutcome {
     pub read: usize,
     /// The number of repositories whose last request failed.
     pub failed: usize,
-    /// True if the API refused requests and thereby lowered their rate.
-    pub is_limited: bool,
     /// The reason why the poll ended early, read nothing or could not list everything.
     pub stop: Option<Stop>,
 }
@@ -95,11 +93,9 @@ pub struct PollStatus {
     pub next_poll_at: Option<Timestamp>,
     /// The outcome of the last poll that has ended.
     pub last: Option<PollOutcome>,
-    /// The end of the last poll that read everything, of an earlier process if this one had none.
+    /// The end of the last poll that [went well](PollOutcome::is_well), of an earlier process if
+    /// this one had none.
     pub last_success_at: Option<Timestamp>,
-    /// The end of the last poll that [went well](PollOutcome::is_well), or of the first poll;
-    /// `None` unless a poll has failed since.
-    pub failing_since: Option<Timestamp>,
     /// The end of the hold that Retry-After demanded; `None` without a hold.
     pub held_until: Option<Timestamp>,
     /// True once a listing was complete, or data came from the state file.

@@ -95,17 +95,12 @@ impl<'a, A: Api> Poll<'a, A> {
     fn conclude(mut self, began: Instant, stop: Option<Stop>, is_interrupted: bool) -> PollOutcome {
         let poller = self.poller;
         let now = poller.clock.now();
-        let before = poller.status.last.take();
         let progress = poller.progress.borrow().clone();
         let has_overrun = began.elapsed() > self.settings.interval;
-        // The last refusals of an outage are no limit.
-        let follows_outage = before.as_ref().is_some_and(PollOutcome::is_outage);
-        let pace = poller.api.pace();
         let outcome = PollOutcome {
             ended_at: now,
             duration: began.elapsed(),
             total: poller.ledger.order(&poller.only).len(),
-            is_limited: pace.is_limited_since(began, has_overrun) && !follows_outage,
             stop,
             ..progress
         };
@@ -116,16 +111,10 @@ impl<'a, A: Api> Poll<'a, A> {
             ledger.failed(id, failure.dated(now), is_outage, log);
         }
         // A poll of a few chosen repositories has not read everything, and a signal fails no poll.
-        let status = &mut poller.status;
-        if poller.only.is_empty() && !is_interrupted {
-            if outcome.is_success() {
-                status.last_success_at = Some(now);
-            }
-            let ended_before = before.as_ref().map_or(now, |before| before.ended_at);
-            let since = status.failing_since.unwrap_or(ended_before);
-            status.failing_since = (!outcome.is_well()).then_some(since);
+        if poller.only.is_empty() && !is_interrupted && outcome.is_well() {
+            poller.status.last_success_at = Some(now);
         }
-        status.last = Some(outcome.clone());
+        poller.status.last = Some(outcome.clone());
         poller.is_polling = false;
         (poller.instruments).poll_ended(has_overrun, outcome.failure());
         self.log.end();

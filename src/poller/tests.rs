@@ -85,7 +85,6 @@ impl Bench {
     fn saved(&self) -> SavedState {
         SavedState {
             last_success_at: self.poller.status.last_success_at,
-            failing_since: self.poller.status.failing_since,
             ..self.poller.ledger.to_save()
         }
     }

@@ -98,7 +98,6 @@ fn small() -> SavedState {
         gone: [saved_repository(9, "owner/gone", Some(vec![left]))]
             .map(|kept| (kept.repository.id, kept))
             .into(),
-        failing_since: Some(time(7)),
     }
 }
 

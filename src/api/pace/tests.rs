@@ -97,7 +97,7 @@ async fn two_refusals_in_five_of_three_repositories_halve_the_rate() {
 
 #[tokio::test(start_paused = true)]
 async fn the_rate_grows_by_a_quarter_from_the_lowest() {
-    let (pace, start) = (Pace::new(Some(1.0)), Instant::now());
+    let pace = Pace::new(Some(1.0));
     assert!(!pace.is_lowest());
     for rate in ["0.5", "0.5"] {
         assert_eq!(window(&pace, 8, 8, 429).await, rate);
@@ -105,7 +105,6 @@ async fn the_rate_grows_by_a_quarter_from_the_lowest() {
     }
     for rate in ["0.625", "0.78125", "0.9765625", "1"] {
         assert_eq!(window(&pace, 0, 1, 429).await, rate);
-        assert_eq!(pace.is_limited_since(start, false), rate != "1");
     }
 }
 
@@ -120,7 +119,6 @@ async fn a_hundred_a_second_stand_for_unlimited() {
         assert_eq!(window(&pace, 0, 1, 429).await, rate);
         assert!(start.elapsed() > Duration::from_millis(200), "{rate}");
     }
-    assert!(!pace.is_limited_since(start, false));
     let start = Instant::now();
     send(&pace).await;
     send(&pace).await;

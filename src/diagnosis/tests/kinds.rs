@@ -170,14 +170,7 @@ pub fn each_kind() -> Vec<Case> {
                 duration: Duration::from_micros(301_020_400),
                 ..poll()
             }),
-            &["took 5m 1s 20ms", "longer than poll.interval (5m)"],
-        ),
-        (
-            ProblemKind::RateLimited,
-            Known::with(|known| {
-                known.status.last.as_mut().unwrap().is_limited = true;
-            }),
-            &["refuses requests (429 or 503)"],
+            &["The last poll took 5m 1s, longer than poll.interval (5m); raise"],
         ),
         (
             ProblemKind::TargetUnused,

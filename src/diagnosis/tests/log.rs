@@ -62,17 +62,27 @@ fn no_problem_of_the_api_ends_before_a_poll_has_gone_well() {
     }
 }
 
+/// The API may hold the requests of a poll again and again.
 #[test]
-fn a_limit_that_some_polls_do_not_meet_is_one_problem() {
+fn a_poll_under_way_that_takes_too_long_is_told_while_it_lasts() {
     let log = Log::collect();
     let mut problems = ProblemLog::default();
-    let limited = Known::ended(PollOutcome {
-        is_limited: true,
-        ..poll()
-    });
-    let flaps = [&limited, &Known::new(), &limited, &Known::new()];
-    let lines = flaps.map(|known| observe(&mut problems, &log, known, [0, 0]).len());
-    assert_eq!(lines, [1, 0, 0, 0]);
+    let held = |minutes: u64| {
+        Known::with(|known| {
+            known.status.last = None;
+            let began = NOW.saturating_sub(Duration::from_secs(60 * minutes));
+            known.status.running = Some(running(began, true, 1));
+            known.status.held_until = Some(NOW.saturating_add(HOUR));
+        })
+    };
+    assert_eq!(observe(&mut problems, &log, &held(5), [0, 0]).len(), 0);
+    let said = observe(&mut problems, &log, &held(6), [0, 0]);
+    let until = NOW.saturating_add(HOUR);
+    let words = format!(
+        "The poll under way has taken 6m, longer than poll.interval (5m); Retry-After holds all \
+         requests until {until}"
+    );
+    assert!(said[0].starts_with(&words) && said.len() == 1, "{said:#?}");
 }
 
 #[test]

@@ -5,7 +5,6 @@ use super::*;
 #[test]
 fn a_consequence_points_to_its_cause_and_gives_no_advice_of_its_own() {
     let mut known = Known::ended(refused(PollFailure::Unavailable));
-    known.status.last.as_mut().unwrap().is_limited = true;
     known.snapshot.repositories[0].condition = testing::stale(ago(5), Some(failure()));
     let findings = known.findings();
     let kinds: Vec<_> = findings.iter().map(|finding| finding.kind).collect();
@@ -24,10 +23,7 @@ fn a_hold_is_a_finding_only_if_it_ended_a_poll() {
         known.status.held_until = Some(NOW.saturating_add(HOUR));
     });
     assert_eq!(known.kinds(), []);
-    known.status.last = Some(PollOutcome {
-        is_limited: true,
-        ..ended_early(PollFailure::Held)
-    });
+    known.status.last = Some(ended_early(PollFailure::Held));
     let findings = known.findings();
     let [finding] = &findings[..] else {
         panic!("a hold is told once: {findings:#?}");
@@ -37,7 +33,7 @@ fn a_hold_is_a_finding_only_if_it_ended_a_poll() {
         (ProblemKind::PollsFailing, Severity::Error)
     );
     let end = NOW.saturating_add(HOUR);
-    let held = format!("by Retry-After, which holds all requests until {end}");
+    let held = format!("by Retry-After; Retry-After holds all requests until {end}");
     assert!(finding.what.contains(&held), "{finding:#?}");
     known.status.held_until = Some(NOW);
     let what = "The API ended the last poll by Retry-After";

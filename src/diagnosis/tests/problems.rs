@@ -1,4 +1,4 @@
-//! Problems: findings that last long enough for an alert.
+//! Problems: the findings that the metric shows.
 
 use super::*;
 
@@ -37,22 +37,18 @@ impl Judged {
         findings(&self.known.document().whole(), &self.known.facts, self.now)
     }
 
-    /// Returns the problems, but failing polls only once they are a warning.
     fn problems(&self) -> Vec<&'static str> {
         let findings = self.findings();
-        let document = self.known.document();
-        let found = problems(&findings, &document, self.now).filter(|(_, is_found)| *is_found);
-        let series = found.map(|(series, _)| series);
-        let lasting = series.filter(|series| *series != ("polls_failing", "info"));
-        lasting.map(|(kind, _)| kind).collect()
+        let found = problems(&findings).filter(|(_, is_found)| *is_found);
+        found.map(|((kind, _), _)| kind).collect()
     }
 
     fn polled(&mut self, outcome: PollOutcome) {
         self.known.status.running = None;
         let status = &mut self.known.status;
-        let before = status.last.as_ref().map_or(self.now, |last| last.ended_at);
-        let since = status.failing_since.unwrap_or(before);
-        status.failing_since = Some(since).filter(|_| !outcome.is_well());
+        if outcome.is_well() {
+            status.last_success_at = Some(self.now);
+        }
         status.last = Some(PollOutcome {
             ended_at: self.now,
             ..outcome
@@ -61,24 +57,14 @@ impl Judged {
 }
 
 #[test]
-fn each_kind_has_a_series_and_two_kinds_have_one_of_each_severity() {
-    let mut judged = Judged::new(Known::ended(ended_early(PollFailure::Unavailable)));
-    judged.known.status.failing_since = Some(ago(2));
+fn each_kind_has_a_series_and_one_kind_has_one_of_each_severity() {
+    let judged = Judged::new(Known::ended(ended_early(PollFailure::Unavailable)));
     let findings = judged.findings();
-    let series: Vec<_> = super::problems(&findings, &judged.known.document(), NOW).collect();
-    assert_eq!(series.len(), ProblemKind::ALL.len() + 2);
-    let of_polls = series
-        .iter()
-        .filter(|((kind, _), _)| *kind == "polls_failing");
-    assert_eq!(
-        of_polls.collect::<Vec<_>>(),
-        [
-            &(("polls_failing", "info"), false),
-            &(("polls_failing", "warning"), true)
-        ]
-    );
+    let series: Vec<_> = super::problems(&findings).collect();
+    assert_eq!(series.len(), ProblemKind::ALL.len() + 1);
     let found = series.iter().filter(|(_, is_found)| *is_found);
-    assert_eq!(found.count(), 1);
+    let found: Vec<_> = found.map(|(series, _)| *series).collect();
+    assert_eq!(found, [("polls_failing", "warning")]);
 }
 
 #[test]
@@ -86,7 +72,6 @@ fn an_outage_is_a_problem_until_a_poll_reads_everything() {
     let mut judged = Judged::new(Known::new());
     assert_eq!(judged.after(0), [""; 0]);
     judged.polled(ended_early(PollFailure::Unavailable));
-    assert_eq!(judged.after(15), [""; 0]);
     assert_eq!(judged.after(1), ["polls_failing"]);
     judged.known.status.running = Some(running(judged.now, true, 1));
     assert_eq!(
@@ -120,9 +105,9 @@ fn stale_data_wait_for_the_end_of_the_first_poll() {
     let mut judged = Judged::new(Known::new());
     judged.restart();
     judged.known.snapshot.repositories[0].condition = testing::stale(ago(5), None);
-    assert_eq!(judged.after(30), [""; 0]);
+    assert_eq!(judged.after(5), [""; 0]);
     judged.polled(ended_early(PollFailure::Unavailable));
-    assert_eq!(judged.after(1), ["data_stale"]);
+    assert_eq!(judged.after(1), ["polls_failing", "data_stale"]);
 }
 
 /// Judges 20 repositories, some of which always fail.
@@ -157,13 +142,11 @@ fn a_repository_that_always_fails_neither_begins_nor_hides_an_outage() {
     judged.polled(without_one(&judged));
     assert_eq!(judged.after(0), [""; 0]);
     judged.polled(ended_early(PollFailure::Unavailable));
-    assert_eq!(judged.after(5), [""; 0], "a short outage");
-    assert_eq!(judged.after(11), ["polls_failing"]);
+    assert_eq!(judged.after(1), ["polls_failing"]);
     judged.polled(without_one(&judged));
     assert_eq!(judged.after(1), [""; 0]);
     judged.restart();
-    judged.known.status.running = Some(running(judged.now, true, 0));
-    assert_eq!(judged.after(20), [""; 0], "the first poll takes long");
+    assert_eq!(judged.after(1), [""; 0], "the first poll decides");
 }
 
 #[test]

@@ -33,7 +33,8 @@ pub fn encode(document: &Document, to: &mut DescriptorEncoder<'_>) -> fmt::Resul
         ),
         (
             "translation_exporter_last_success_timestamp_seconds",
-            "Time at which a poll last read everything",
+            "Time at which a poll last read everything, apart from a few repositories: fewer than 5, or \
+             than a tenth",
             status.last_success_at.map(Timestamp::as_seconds),
         ),
         (

@@ -1,11 +1,7 @@
 //! Saves during a poll, and the restored state after a restart.
 
 use super::*;
-use crate::{
-    diagnosis::{findings, problems},
-    metrics::facts::Facts,
-    state::StateFile,
-};
+use crate::state::StateFile;
 use globset::{Glob, GlobSet};
 use std::path::Path;
 
@@ -69,36 +65,6 @@ async fn the_last_success_of_all_survives_a_restart_and_a_chosen_poll() {
     bench.poller = setup.build();
     assert_eq!(bench.poll().await.read, 1);
     assert_eq!(bench.saved().last_success_at, Some(START));
-}
-
-#[tokio::test(start_paused = true)]
-async fn only_polls_that_failed_count_as_failing_not_the_time_without_a_process() {
-    let alarm = |bench: &Bench| {
-        let poller = &bench.poller;
-        let document = poller.document();
-        let findings = findings(&document.whole(), &Facts::default(), poller.clock.now());
-        let mut found = problems(&findings, &document, poller.clock.now());
-        let failing = found.find(|((kind, _), is_found)| *kind == "polls_failing" && *is_found);
-        failing.map(|((_, severity), _)| severity)
-    };
-    let mut bench = Bench::new();
-    bench.poll().await;
-    bench.restart(START.saturating_add(72 * HOUR));
-    bench.change(|api| {
-        api.listing_breaks = true;
-        api.is_unreachable = true;
-    });
-    bench.poll().await;
-    assert_eq!(alarm(&bench), Some("info"), "nobody polled before");
-    pass(20).await;
-    bench.poll().await;
-    assert_eq!(alarm(&bench), Some("warning"));
-    bench.restart(bench.poller.clock.now());
-    bench.poll().await;
-    assert_eq!(alarm(&bench), Some("warning"), "after a restart");
-    bench.change(|api| (api.listing_breaks, api.is_unreachable) = (false, false));
-    bench.poll().await;
-    assert_eq!(alarm(&bench), None);
 }
 
 #[tokio::test(start_paused = true)]

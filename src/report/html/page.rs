@@ -80,7 +80,8 @@ impl Page<'_> {
     fn news(&self) -> Option<Severity> {
         let totals = &self.view.totals;
         let has_left = self.view.departed().any(|one| !one.was_met);
-        let has_doubt = !totals.problems.is_empty() || totals.unknown() > 0 || has_left;
+        let is_unknown = totals.unknown() > 0 || self.view.unread() > 0;
+        let has_doubt = !totals.problems.is_empty() || is_unknown || has_left;
         let news = match self.view.readiness() {
             _ if totals.count(TranslationProblem::Overdue) > 0 => Some(Severity::Error),
             _ if has_doubt => Some(Severity::Warning),

@@ -197,11 +197,9 @@ fn any_state() -> impl Strategy<Value = SavedState> {
     let repositories = collection::vec(any_repository(), 0..5);
     let missed = collection::btree_set(any_id(), 0..5);
     let gone = collection::btree_map(any_id(), any_repository(), 0..5);
-    let polls = (option::of(any_time()), option::of(any_time()));
-    (polls, repositories, missed, gone).prop_map(
-        |((last_success_at, failing_since), repositories, missed, gone)| SavedState {
+    (option::of(any_time()), repositories, missed, gone).prop_map(
+        |(last_success_at, repositories, missed, gone)| SavedState {
             last_success_at,
-            failing_since,
             repositories,
             missed,
             gone,
