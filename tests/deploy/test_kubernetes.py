@@ -140,7 +140,8 @@ def test_the_overlays_of_the_readme_need_no_edit_of_this_tree(tmp_path):
     assert len(rules) == 2 and all(one["metadata"]["labels"]["release"] == "monitoring-stack" for one in rules)
     (absent,) = (one for one in rules if one["metadata"]["name"].endswith("-absent"))
     assert 'namespace="l10n"' in absent["spec"]["groups"][0]["rules"][0]["expr"]
-    assert "observability" in str(of_kind(objects, "NetworkPolicy")[0]["spec"]["ingress"])
+    (policy,) = of_kind(objects, "NetworkPolicy")
+    assert "observability" in str(policy["spec"]["ingress"]) and policy["spec"]["egress"][1]["ports"] == [{"port": 8443, "protocol": "TCP"}]
 
     seconds = kustomize(second)
     assert {one["metadata"].get("namespace") for one in seconds} == {None, "globex"}

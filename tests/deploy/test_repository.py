@@ -52,27 +52,26 @@ def test_jobs_that_publish_wait_for_the_one_approval():
 
 def test_a_new_version_leaves_the_old_one_nowhere_and_its_changes_are_the_notes(tmp_path):
     files = subprocess.run(["git", "ls-files"], cwd=ROOT, check=True, capture_output=True, text=True).stdout.split()
-    for file in filter(lambda file: (ROOT / file).exists(), files):
+    files = [file for file in files if (ROOT / file).exists()]
+    for file in files:
         (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / file, tmp_path / file)
-    version = lambda *new: subprocess.run([tmp_path / "deploy/release/version.sh", *new], check=True, capture_output=True, text=True).stdout  # noqa: E731
-    old, new = version().strip(), "9.8.7-rc.1"
-    assert subprocess.run(["diff", "--recursive", tmp_path / "deploy", ROOT / "deploy"], check=False).returncode == 0, "run version.sh"
-    assert version(new) == f"{new}\n"
-    texts = {
-        file: (tmp_path / file).read_bytes() for file in files if (tmp_path / file).exists() and not file.endswith(("lock", "lock.json"))
-    }
-    assert [file for file, text in texts.items() if old.encode() in text and file != "CHANGELOG.md"] == []
-    found = [
-        step
-        for step in yaml.safe_load((GITHUB / "workflows/release.yaml").read_text())["jobs"]["release"]["steps"]
-        if "gh release" in str(step)
-    ]
+
+    def run(*command, **variables):
+        variables["PATH"] = f"{tmp_path}:{os.environ['PATH']}"
+        return subprocess.run(command, cwd=tmp_path, env=variables, check=True, capture_output=True, text=True).stdout
+
+    old, new = run("deploy/release/version.sh").strip(), "9.8.7-rc.1"
+    assert [file for file in files if (tmp_path / file).read_bytes() != (ROOT / file).read_bytes()] == [], "run version.sh"
+    assert run("deploy/release/version.sh", new) == f"{new}\n"
+    named = [file for file in files if old.encode() in (tmp_path / file).read_bytes()]
+    assert {file for file in named if not file.endswith(("lock", "lock.json", "CHANGELOG.md"))} == set()
+
+    steps = yaml.safe_load((GITHUB / "workflows/release.yaml").read_text())["jobs"]["release"]["steps"]
+    (publish,) = (step["run"] for step in steps if "gh release" in step.get("run", ""))
     (tmp_path / "gh").write_text('#!/bin/sh\necho "$@"\n')
     (tmp_path / "gh").chmod(0o755)
-    environment = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "VERSION": new, "GITHUB_REF_NAME": f"v{new}"}
-    done = subprocess.run(["bash", "-e", "-c", found[0]["run"]], cwd=tmp_path, env=environment, check=True, capture_output=True, text=True)
-    assert "--prerelease" in done.stdout
+    assert "--prerelease" in run("bash", "-e", "-c", publish, VERSION=new, GITHUB_REF_NAME=f"v{new}")
     changelog = (tmp_path / "CHANGELOG.md").read_text()
     assert re.search(rf"\n## \[Unreleased\]\n\n## \[{re.escape(new)}\] - 20\d\d-\d\d-\d\d\n", changelog)
     assert (tmp_path / "notes.md").read_text().strip() in (ROOT / "CHANGELOG.md").read_text()
