@@ -15,12 +15,11 @@ use crate::domain::{
     links::Links,
     targets::{Target, TargetEntry, Targets, globs_in_words, literal},
 };
-use crate::support::files::read_any;
 use globset::GlobSet;
 use humantime::format_duration;
 use layers::{DEFAULT, Layers, TARGETS};
 use sections::TargetConfig;
-use std::{collections::BTreeMap, io, mem, net::IpAddr, path::PathBuf, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, fs, mem, net::IpAddr, path::PathBuf, sync::Arc, time::Duration};
 use text::Format;
 use url::Url;
 
@@ -157,14 +156,12 @@ fn layers(options: &Options, environment: &[(String, String)]) -> Result<Layers,
     let mut layers = Layers::of(KEYS);
     layers.read_file(&options.defaults, DEMO_FILE)?;
     if let Some(path) = &options.config_file {
-        let text = read_any(path, 1)
-            .and_then(|text| String::from_utf8(text).map_err(io::Error::other))
-            .map_err(|error| {
-                let hint = "give the path of a readable YAML file in UTF-8";
-                ConfigError(vec![format!(
-                    "--config.file: cannot be read: {error}; {hint}"
-                )])
-            })?;
+        let text = fs::read_to_string(path).map_err(|error| {
+            let hint = "give the path of a readable YAML file in UTF-8";
+            ConfigError(vec![format!(
+                "--config.file: cannot be read: {error}; {hint}"
+            )])
+        })?;
         layers.read_file(&text, &path.display().to_string())?;
     }
     for (name, value) in environment {

@@ -85,7 +85,7 @@ impl Report<'_> {
 
     /// Returns the repositories with data, the furthest behind first.
     fn rows(&self) -> Vec<&Row> {
-        let rows = self.view.rows.iter().filter(|row| row.is_read());
+        let rows = self.view.listed().filter(|row| row.is_read());
         let mut rows: Vec<_> = rows.map(|row| (row, row.totals())).collect();
         Order::Gap.sort(&mut rows, |(_, totals)| totals);
         rows.into_iter().map(|(row, _)| row).collect()

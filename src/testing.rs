@@ -5,7 +5,7 @@ use crate::{
         Completion, Defect, Defects, Failure, Language, Reason, Repository, RepositoryId, Scale,
         Settings, State, Thresholds,
         document::{Departed, Document, Judge, Totals},
-        filter::Filter,
+        filter::{Filter, LeftOut},
         links::Links,
         polling::{PollOutcome, PollStatus},
         record::{Languages, Record},
@@ -49,10 +49,6 @@ pub fn assert_generated(path: &str, text: &str) {
 
 /// 2023-11-14T22:13:20Z.
 pub const NOW: Timestamp = Timestamp::from_millis(1_700_000_000_000);
-
-impl RepositoryId {
-    pub const MAX: u64 = i64::MAX.unsigned_abs();
-}
 
 /// Makes a repository: private if its id is even, of unknown visibility otherwise. Only id 1 has a
 /// time of creation.
@@ -151,7 +147,7 @@ pub struct Snapshot {
     pub taken_at: Timestamp,
     /// Sorted by name.
     pub repositories: Vec<Shown>,
-    pub filtered: usize,
+    pub filtered: Vec<LeftOut>,
     pub unconfirmed: usize,
     pub defects: Defects,
     pub omitted_zeros: usize,
@@ -160,6 +156,15 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
+    /// Lists `count` repositories that filter.exclude leaves out.
+    pub fn leave_out(&mut self, count: usize) {
+        let left_out = LeftOut {
+            repository: repository(1, "left/out"),
+            by: Some("filter.exclude"),
+        };
+        self.filtered = vec![left_out; count];
+    }
+
     /// Judges it as the ledger does.
     pub fn judge(&self, status: PollStatus, previous: Option<&Document>) -> Document {
         let parts = |shown: &Shown| match shown.condition.clone() {
@@ -189,7 +194,7 @@ impl Snapshot {
             taken_at: self.taken_at,
             totals: Totals::of_rows(&rows),
             rows,
-            filtered: self.filtered,
+            filtered: self.filtered.clone(),
             unconfirmed: self.unconfirmed,
             defects: self.defects.clone(),
             omitted_zeros: self.omitted_zeros,
@@ -256,7 +261,7 @@ pub fn snapshot(repositories: Vec<Shown>) -> Snapshot {
     Snapshot {
         taken_at: NOW,
         repositories,
-        filtered: 0,
+        filtered: Vec::new(),
         unconfirmed: 0,
         defects: Defects::default(),
         omitted_zeros: 0,

@@ -13,7 +13,7 @@ use crate::{
     config::{Config, Options, Parsed},
     diagnosis::{self, Finding, ProblemKind},
     domain::{
-        document::{Document, Row, Selection, View},
+        document::{Document, Selection, View},
         polling::PollOutcome,
         targets::Targets,
     },
@@ -73,7 +73,7 @@ pub async fn once(options: &Options, arguments: Once) -> Result<(), RunError> {
     let document = poller.document();
     // This ends the progress.
     drop(poller);
-    let chosen = selection.of(&document);
+    let chosen = document.select(&selection);
     // An interrupted poll is no basis for a diagnosis.
     let findings = match signal {
         Some(_) => Vec::new(),
@@ -194,18 +194,11 @@ fn check(results: &Results, signal: Option<&str>) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Fails if the poll did not read everything, or nothing that can be used.
+/// Fails if the poll did not read everything.
 fn check_read(document: &Document, findings: &[Finding]) -> anyhow::Result<()> {
     if !document.is_complete() {
         let worst = findings.first().map(Finding::line);
         bail!(worst.unwrap_or_else(|| "not every repository was read".to_owned()));
-    }
-    let listed = document.rows.iter().flat_map(Row::translations);
-    let mut listed = listed.filter(|one| !one.is_missing).peekable();
-    let is_lost = document.rows.is_empty() && document.unreadable() > 0;
-    let is_any = is_lost || listed.peek().is_some();
-    if is_any && listed.all(|one| one.completion.is_none()) {
-        bail!("no completion could be read; report the entries in the log to the API's operators");
     }
     Ok(())
 }

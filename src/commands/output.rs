@@ -72,7 +72,7 @@ impl Results {
     /// Returns what was chosen.
     pub fn report(&self) -> Report<'_> {
         Report {
-            view: self.selection.of(&self.document),
+            view: self.document.select(&self.selection),
             findings: &self.findings,
             api: &self.api,
             since: self.since.clone(),

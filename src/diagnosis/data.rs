@@ -79,7 +79,7 @@ pub(super) fn nothing_selected(document: &Document) -> Option<Finding> {
     if !document.rows.is_empty() {
         return None;
     }
-    let (what, hint) = match (document.filtered, document.unreadable()) {
+    let (what, hint) = match (document.filtered.len(), document.unreadable()) {
         (0, 0) => (
             "The account of this key has no repositories".to_owned(),
             "connect repositories to it, or use the key of another account",

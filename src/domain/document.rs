@@ -16,16 +16,18 @@ pub use super::NotJudged;
 pub use judge::{ESTIMATE_NEEDS, Judge};
 pub use selection::Selection;
 pub use totals::Totals;
+pub use verdict::{Doubt, Tone};
 pub use view::{View, totals_by, translations};
 
 use super::{
     Completion, Defects, Failure, Language, Operation, Repository, Settings, Standing, State,
     TranslationProblem,
+    filter::LeftOut,
     polling::{PollOutcome, PollStatus},
     targets::{Target, TargetEntry},
 };
 use crate::support::clock::Timestamp;
-use std::{borrow::Cow, cmp::Ordering, collections::BTreeMap, sync::Arc};
+use std::{cmp::Ordering, collections::BTreeMap, sync::Arc};
 
 /// The account as of one publication.
 #[derive(Debug, Clone)]
@@ -36,8 +38,8 @@ pub struct Document {
     pub rows: Vec<Row>,
     /// The totals of all rows.
     pub totals: Totals,
-    /// The number of listed repositories left out by the filters, or for a duplicate name.
-    pub filtered: usize,
+    /// The listed repositories left out by the filters, or for a duplicate name.
+    pub filtered: Vec<LeftOut>,
     /// The number of repositories missing from the last complete listing while their removal waits
     /// for the next listing to confirm it; otherwise 0.
     pub unconfirmed: usize,
@@ -281,11 +283,6 @@ pub fn furthest_first(one: Option<f64>, other: Option<f64>) -> Ordering {
 }
 
 impl Document {
-    /// Returns the view of everything.
-    pub fn whole(&self) -> View<'_> {
-        View::new(self, None, Cow::Borrowed(&self.rows), self.totals.clone())
-    }
-
     /// Counts the entries of the listing that could not be used.
     pub fn unreadable(&self) -> usize {
         self.defects.unreadable(Operation::ListRepositories)

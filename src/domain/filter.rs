@@ -24,37 +24,50 @@ pub struct Filter {
     pub(crate) private: bool,
 }
 
+/// A listed repository that is not polled.
+#[derive(Debug, Clone)]
+pub struct LeftOut {
+    pub repository: Arc<Repository>,
+    /// The key of the filter that leaves it out; `None` if a higher id has its name.
+    pub by: Option<&'static str>,
+}
+
 impl Filter {
-    fn accepts(&self, repository: &Repository) -> bool {
+    /// Returns the key of the filter that leaves out a repository, if one does.
+    fn left_out_by(&self, repository: &Repository) -> Option<&'static str> {
         let name = &*repository.name;
-        (self.private || repository.private == Some(false))
-            && chooses(&self.include, name)
-            && !self.exclude.is_match(name)
+        if !chooses(&self.include, name) {
+            Some("filter.include")
+        } else if self.exclude.is_match(name) {
+            Some("filter.exclude")
+        } else {
+            let is_public = self.private || repository.private == Some(false);
+            (!is_public).then_some("filter.private")
+        }
     }
 
     /// Applies the filters, then resolves duplicate names in favour of the higher id. Returns the
-    /// repositories to poll, and those that lost their name to a higher id.
+    /// repositories to poll, and the others.
     pub fn apply(
         &self,
         listed: &BTreeMap<RepositoryId, Arc<Repository>>,
-    ) -> (
-        BTreeMap<RepositoryId, Arc<Repository>>,
-        Vec<Arc<Repository>>,
-    ) {
+    ) -> (BTreeMap<RepositoryId, Arc<Repository>>, Vec<LeftOut>) {
         let mut polled = BTreeMap::new();
-        let mut duplicates = Vec::new();
+        let mut left_out = Vec::new();
         let mut by_name = HashMap::new();
         for (id, repository) in listed {
-            if !self.accepts(repository) {
-                continue;
-            }
-            // Ids are in ascending order, so an earlier repository with this name has the lower id.
-            if let Some(lower) = by_name.insert(&repository.name, *id) {
-                duplicates.extend(polled.remove(&lower));
-            }
-            polled.insert(*id, Arc::clone(repository));
+            let by = self.left_out_by(repository);
+            let loser = if by.is_some() {
+                Some(Arc::clone(repository))
+            } else {
+                polled.insert(*id, Arc::clone(repository));
+                // Ids are in ascending order: an earlier one with this name is the lower one.
+                let lower = by_name.insert(&repository.name, *id);
+                lower.and_then(|lower| polled.remove(&lower))
+            };
+            left_out.extend(loser.map(|repository| LeftOut { repository, by }));
         }
-        (polled, duplicates)
+        (polled, left_out)
     }
 }
 
@@ -82,8 +95,9 @@ mod tests {
                 }),
             )
         });
-        let (polled, duplicates) = filter.apply(&listed.into());
-        let duplicates = duplicates.iter().map(|repository| repository.id.get());
+        let (polled, left_out) = filter.apply(&listed.into());
+        let duplicates = left_out.iter().filter(|left_out| left_out.by.is_none());
+        let duplicates = duplicates.map(|left_out| left_out.repository.id.get());
         (
             polled.keys().map(|id| id.get()).collect(),
             duplicates.collect(),

@@ -54,8 +54,12 @@ impl Defects {
     /// Counts the entries that could not be used.
     pub fn unreadable(&self, operation: Operation) -> usize {
         let hidden = self.0.iter().filter(|(defect, _)| {
-            // A language without a completion is known, and so is a repository that is listed twice.
-            let is_known = matches!(defect, Defect::Completion | Defect::DuplicateId);
+            // A language without a completion is known, and so is a repository that is listed twice;
+            // the name of two repositories may be known.
+            let is_known = matches!(
+                defect,
+                Defect::Completion | Defect::DuplicateId | Defect::DuplicateName
+            );
             defect.hides_data(operation) && !is_known
         });
         hidden.map(|(_, found)| found.count).sum()

@@ -13,6 +13,7 @@ use crate::{
     domain::{
         Completion, Defects, Failure, LanguageList, RepositoryId, Scale, Settings, State,
         document::{Document, Judge, Row, Totals, row_of},
+        filter::LeftOut,
         polling::PollStatus,
         record::{Languages, SavedRepository},
     },
@@ -53,8 +54,8 @@ struct Polled {
 pub struct Ledger {
     /// The listed repositories that pass the filters, without the lower id of two with one name.
     polled: BTreeMap<RepositoryId, Polled>,
-    /// The number of listed repositories that are not polled.
-    filtered: usize,
+    /// The listed repositories that are not polled.
+    filtered: BTreeMap<RepositoryId, LeftOut>,
     /// The repositories that the last complete listing lacked, if they are more than half: the
     /// next listing must confirm them.
     missed: BTreeSet<RepositoryId>,
@@ -245,7 +246,7 @@ impl Ledger {
         let departed = departed.collect();
         Document {
             taken_at: now,
-            filtered: self.filtered,
+            filtered: self.filtered.values().cloned().collect(),
             unconfirmed: self.missed.len(),
             defects: self.defects.clone(),
             omitted_zeros: if has_zeros { 0 } else { absent.sum() },

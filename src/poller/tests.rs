@@ -14,7 +14,7 @@ mod restart;
 mod staleness;
 
 use crate::{
-    domain::{Failure, PollFailure},
+    domain::{Failure, PollFailure, document::Readiness},
     support::clock::Timestamp,
 };
 use api::{EndOfPoll, FakeApi, Responses, Setup};
@@ -74,6 +74,10 @@ impl Bench {
     fn count(&self, label: &str) -> usize {
         let document = self.poller.document();
         document.whole().count(|row| row.state.label() == label)
+    }
+
+    fn readiness(&self) -> Readiness {
+        self.poller.document().whole().readiness()
     }
 
     /// Returns the ids of the repositories that were requested since the last call.

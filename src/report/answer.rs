@@ -1,19 +1,22 @@
 //! The answer to "may we ship?", and the sentences beside it: the scope of the figures, and the
 //! forecast. Page, table, Markdown and gate say the same.
 
-use super::words::{date, does_not_move, ready};
+use super::{
+    whose,
+    words::{date, does_not_move, ready},
+};
 use crate::{
     domain::{
         TranslationProblem,
-        document::{Readiness, Row, View},
+        document::{Doubt, Readiness, Row, View},
     },
     support::humanize::{SOME, counted, grouped, named, repositories},
 };
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, fmt::Display};
 
 /// Answers in a sentence.
 pub fn answer(view: &View<'_>) -> String {
-    if view.rows.is_empty() && !view.document.rows.is_empty() {
+    if view.listed().next().is_none() && !view.document.rows.is_empty() {
         return "No known repository and language matches".to_owned();
     }
     let verdict = match view.readiness() {
@@ -26,17 +29,50 @@ pub fn answer(view: &View<'_>) -> String {
     let overdue = totals.count(TranslationProblem::Overdue);
     let left = view.departed().filter(|one| !one.was_met);
     let left = left.map(|one| format!("{} of {}", one.language, one.repository));
-    // Without any, a doubt says why.
-    let ready = (totals.with_resting() > 0).then(|| ready(totals));
+    let doubts = view.doubts();
+    // Without any translation, a doubt says why.
+    let ready = (totals.with_resting() > 0 || doubts.is_empty()).then(|| ready(totals));
     let overdue = (overdue > 0).then(|| format!("{} overdue", grouped(overdue)));
     let left = named(left, SOME).map(|left| format!("{left} was not ready and left within a day"));
     let clauses = ready
         .into_iter()
         .chain(overdue)
-        .chain(view.doubts())
+        .chain(doubts.into_iter().map(words_of))
         .chain(left);
     let clauses: Vec<_> = clauses.collect();
     format!("{verdict}: {}", clauses.join(", "))
+}
+
+/// Words a doubt.
+fn words_of(doubt: Doubt<'_>) -> String {
+    let translations = |count| counted(count, "translation", "translations");
+    match doubt {
+        Doubt::NotPolled => "the first poll has not ended yet".to_owned(),
+        Doubt::NotListed => "the list of repositories was not read completely".to_owned(),
+        Doubt::Removal(count) => format!("the removal of {} waits", repositories(count)),
+        Doubt::Unread(count) => format!("{} not read", repositories(count)),
+        Doubt::Unreadable(count) => {
+            let entries = counted(count, "entry", "entries");
+            format!("{entries} of the API's responses could not be used")
+        }
+        Doubt::Unlisted(by, names) => targeted(&names, by),
+        Doubt::Missing(missing) => {
+            let missing = missing
+                .iter()
+                .map(|(row, translation)| whose(row, translation));
+            targeted(&missing.collect::<Vec<_>>(), None)
+        }
+        Doubt::Scale(count) => format!("the scale of {} is in doubt", translations(count)),
+        Doubt::Unknown(count) => format!("{} without a known completion", translations(count)),
+    }
+}
+
+/// Says why something with a target is not shown: it is not listed, or `by` leaves it out.
+fn targeted(names: &[impl Display], by: Option<&str>) -> String {
+    let are = if names.len() == 1 { "is" } else { "are" };
+    let why = by.map_or("not listed".to_owned(), |by| format!("left out by {by}"));
+    let names = named(names, SOME).unwrap_or_default();
+    format!("{names}, for which there is a target, {are} {why}")
 }
 
 /// Counts the repositories and languages that the figures are of, and then what they leave out.
@@ -52,12 +88,12 @@ pub fn scope(view: &View<'_>) -> String {
             named(gone, SOME),
         ),
     ];
-    if view.is_whole() {
-        left_out.push((document.filtered, "filtered", None));
-        left_out.push((document.unreadable(), "unreadable", None));
+    if view.selection.is_everything() {
+        left_out.push((document.filtered.len(), "filtered", None));
     }
+    left_out.push((view.unreadable(), "unreadable", None));
     let languages = counted(codes.len(), "language", "languages");
-    let read = view.rows.len() - view.unread();
+    let read = view.listed().count() - view.unread();
     let mut scope = Vec::new();
     if read > 0 {
         scope.push(format!("{}, {languages}.", repositories(read)));

@@ -1,20 +1,17 @@
 //! The JSON that Shields reads as an endpoint: <https://shields.io/badges/endpoint-badge>.
 
 use super::{Report, words::ready};
-use crate::domain::{TranslationProblem, document::Readiness};
+use crate::domain::document::Tone;
 use serde_json::json;
 
-/// Counts the ready translations. The badge is green only if everything was read and is ready, and
-/// nothing unready left within a day.
+/// Counts the ready translations, in the colour of the verdict: green if all is known to be ready.
 pub fn badge(report: &Report<'_>) -> String {
-    let (view, readiness) = (&report.view, report.view.readiness());
-    let totals = &view.totals;
-    let has_unready_left = view.departed().any(|one| !one.was_met);
-    let color = match () {
-        () if totals.unknown() == totals.counted() => "lightgrey",
-        () if totals.count(TranslationProblem::Overdue) > 0 => "red",
-        () if readiness == Readiness::Ready && !has_unready_left => "brightgreen",
-        () => "orange",
+    let (view, totals) = (&report.view, &report.view.totals);
+    let color = match view.tone() {
+        Tone::Overdue => "red",
+        Tone::Troubled | Tone::Behind => "orange",
+        Tone::Silent => "lightgrey",
+        Tone::Ready => "brightgreen",
     };
     let mut message = ready(totals).replace(" translations", "");
     if totals.unknown() < totals.counted() && !view.doubts().is_empty() {

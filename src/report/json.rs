@@ -25,7 +25,7 @@ pub fn json(
     selection: Selection,
     since: Option<Arc<Since>>,
 ) -> impl Iterator<Item = String> + Send + use<> {
-    let head = head(&selection.of(&document));
+    let head = head(&document.select(&selection));
     let mut separator = "";
     let rows = (0..document.rows.len()).filter_map(move |index| {
         let row = selection.of_row(&document.rows[index])?;
@@ -57,7 +57,7 @@ fn head(view: &View<'_>) -> String {
             "read": poll.read,
             "unreached": if poll.is_outage() { poll.left() } else { 0 },
         })),
-        "filtered": document.filtered,
+        "filtered": document.filtered.len(),
         "unread": view.unread(),
         "readiness": view.readiness().label(),
         "summary": summary(&view.totals),

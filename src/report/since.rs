@@ -90,9 +90,9 @@ impl Since {
         let unlisted = self.translations.iter().filter(|((id, code), (name, _))| {
             let has_left = match rows.get(id) {
                 Some(row) => row.is_read() && row.language(code).is_none_or(|one| one.is_missing),
-                None => view.document.is_listed() && view.has_repository(name),
+                None => view.document.is_listed() && view.selection.has_repository(name),
             };
-            has_left && view.has_language(code)
+            has_left && view.selection.has_language(code)
         });
         let unlisted = unlisted.map(|((id, code), (name, _))| {
             let name = rows.get(id).map_or(&**name, |row| row.name());

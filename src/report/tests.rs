@@ -3,7 +3,7 @@ use crate::support::humanize::grouped;
 use crate::testing::{Condition, Shown, Snapshot};
 use crate::{
     domain::{
-        Failure, PollFailure, Stop,
+        Defect, Failure, PollFailure, Stop,
         document::{Document, Selection},
         links::{Links, Template},
         polling::{PollOutcome, PollStatus},
@@ -18,6 +18,7 @@ use serde_json::Value;
 use std::{sync::Arc, time::Duration};
 
 mod since;
+mod verdict;
 
 fn report(snapshot: &Snapshot, poll: &PollOutcome) -> Report<'static> {
     let status = PollStatus {
@@ -348,7 +349,8 @@ fn a_badge_is_green_only_if_everything_was_read_and_is_ready() {
             "0 of 1 ready, orange",
         ),
         (of(Some(94.0), 0.95, "2023-11-01", 0), "0 of 1 ready, red"),
-        (of(None, 0.95, "2023-11-01", 0), "? of 1 ready, lightgrey"),
+        (of(None, 0.95, "2023-11-01", 0), "? of 1 ready, red"),
+        (of(None, 0.95, "", 0), "? of 1 ready, lightgrey"),
     ] {
         assert_eq!(badge, expected);
     }
@@ -488,7 +490,7 @@ fn the_json_of_version_1_does_not_change() {
             "wait",
         ),
     ]);
-    snapshot.filtered = 3;
+    snapshot.leave_out(3);
     snapshot.settings.targets = Targets(vec![
         entry(&["acme/app"], &["de"], 0.45, "2026-12-24"),
         entry(&[], &["eo"], 0.0, ""),

@@ -43,7 +43,7 @@ pub async fn show(
         parameters.into_iter().collect(),
         move |selection: Selection| {
             let current = state.current();
-            let (view, now) = (selection.of(&current.document), state.clock.now());
+            let (view, now) = (current.document.select(&selection), state.clock.now());
             let facts = state.instruments.facts().clone();
             let findings = diagnosis::findings(&view, &facts, now);
             let page = Page {
@@ -51,7 +51,7 @@ pub async fn show(
                 telemetry_path: Some(&state.telemetry_path),
                 api: &state.api,
                 view: &view,
-                findings: if view.is_whole() {
+                findings: if view.selection.is_everything() {
                     &current.findings
                 } else {
                     &findings

@@ -286,35 +286,6 @@ fn a_bad_command_line_or_configuration_ends_with_2_and_nothing_is_printed() {
 }
 
 #[test]
-fn an_account_without_a_readable_figure_ends_with_1() {
-    let unnamed = || {
-        let api = two();
-        api.script(Target::Listing, |request| {
-            let entries = r#"[{"id":1,"name":null},{"id":2}]"#;
-            let is_first = request.query("after").is_none();
-            Some(Reply::json(if is_first { entries } else { "[]" }))
-        });
-        api
-    };
-    let unknown = || {
-        let api = two();
-        api.fault(
-            Target::Languages(1),
-            Reply::json(r#"[{"code":"de","completion":"most"}]"#),
-        );
-        api.fault(
-            Target::Languages(2),
-            Reply::json(r#"[{"code":"fr","completion":null}]"#),
-        );
-        api
-    };
-    let words = "no completion could be read";
-    for api in [unnamed(), unknown()] {
-        once(&api, "csv").run().assert_failed(1, &[words]);
-    }
-}
-
-#[test]
 fn once_beside_a_daemon_says_how_to_run_without_a_state_file() {
     let api = two();
     let daemon = Setup::for_api(&api)

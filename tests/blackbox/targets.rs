@@ -207,7 +207,7 @@ fn what_was_not_read_and_an_account_without_a_language_end_with_1() {
     api.fault(Target::Languages(2), Reply::status(500));
     assert_eq!(once(&api, MET).code, Some(1));
     let empty = Api::start([Repo::new(1, "acme/shop").languages(&[])]);
-    once(&empty, "").assert_failed(1, &["no translation is known"]);
+    once(&empty, "").assert_failed(1, &["no translation known"]);
     once(&Api::start([]), "").assert_failed(1, &["The account of this key has no repositories"]);
 }
 

@@ -76,7 +76,7 @@ pub fn each_kind() -> Vec<Case> {
             ProblemKind::NoRepositories,
             Known::with(|known| {
                 known.snapshot.repositories.clear();
-                known.snapshot.filtered = 1234;
+                known.snapshot.leave_out(1234);
             }),
             &[
                 "filters leave out every repository, 1,234 in all",

@@ -1,6 +1,6 @@
 //! Selections: globs that choose repositories and languages.
 
-use super::{Document, Row, Totals, View};
+use super::Row;
 use crate::support::glob::{chooses, glob_set};
 use globset::{Glob, GlobSet};
 
@@ -25,34 +25,31 @@ impl Selection {
         })
     }
 
-    /// Returns the row with its chosen languages, or `None` if it is not chosen.
-    ///
-    /// Globs on languages also leave out a repository that is known to have no matching language.
+    pub fn is_everything(&self) -> bool {
+        self.repositories.is_empty() && self.languages.is_empty()
+    }
+
+    pub fn has_repository(&self, name: &str) -> bool {
+        chooses(&self.repositories, name)
+    }
+
+    pub fn has_language(&self, code: &str) -> bool {
+        chooses(&self.languages, code)
+    }
+
+    /// Returns the row with its chosen translations, perhaps none; `None` if its repository is not
+    /// chosen. A choice of languages never leaves out a repository, because an unread repository
+    /// or entry may have any language.
     pub fn of_row(&self, row: &Row) -> Option<Row> {
-        if !chooses(&self.repositories, row.name()) {
+        if !self.has_repository(row.name()) {
             return None;
         }
         let mut row = row.clone();
-        if self.languages.is_empty() {
-            return Some(row);
-        }
-        let chosen = row.known.iter();
-        let chosen = chosen.filter(|one| chooses(&self.languages, one.code()));
-        row.known = chosen.cloned().collect();
-        if row.is_read() && row.known.is_empty() {
-            return None;
+        if !self.languages.is_empty() {
+            let chosen = row.known.iter();
+            let chosen = chosen.filter(|translation| self.has_language(translation.code()));
+            row.known = chosen.cloned().collect();
         }
         Some(row)
-    }
-
-    /// Returns the view of the chosen repositories and languages.
-    pub fn of<'a>(&'a self, document: &'a Document) -> View<'a> {
-        if self.repositories.is_empty() && self.languages.is_empty() {
-            return document.whole();
-        }
-        let rows = document.rows.iter();
-        let rows: Vec<_> = rows.filter_map(|row| self.of_row(row)).collect();
-        let totals = Totals::of_rows(&rows);
-        View::new(document, Some(self), rows.into(), totals)
     }
 }

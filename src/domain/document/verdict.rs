@@ -1,8 +1,53 @@
-//! The verdict: the readiness of a view as a whole. Gate, headline, `languages`, badge and the CI
-//! action read it here.
+//! The verdict: the readiness of a view as a whole, its tone, and the doubts about it. Gate,
+//! headline, `languages`, badge, JSON and the CI action read it here.
 
-use super::{Readiness, Row, View, row_of};
-use crate::support::humanize::{SOME, counted, named, repositories};
+use super::{Readiness, Row, Translation, View, row_of};
+use crate::domain::TranslationProblem;
+use std::collections::BTreeMap;
+
+/// A reason why more may be behind than is known.
+#[derive(Debug, Clone)]
+pub enum Doubt<'a> {
+    /// No poll has ended yet.
+    NotPolled,
+    /// The last listing did not reach its end.
+    NotListed,
+    /// The removal of this number of repositories waits for its confirmation.
+    Removal(usize),
+    /// There are targets for repositories that are not listed, or that the filter with this key
+    /// leaves out.
+    Unlisted(Option<&'static str>, Vec<&'a str>),
+    /// The last poll did not read this number of repositories.
+    Unread(usize),
+    /// This number of entries of the API's responses could not be used.
+    Unreadable(usize),
+    /// There are targets for translations that do not exist.
+    Missing(Vec<(&'a Row, &'a Translation)>),
+    /// The scale of this number of completions is in doubt.
+    Scale(usize),
+    /// This number of translations has no known completion.
+    Unknown(usize),
+}
+
+impl Doubt<'_> {
+    /// Returns whether any language may have translations that are not shown.
+    pub fn hides_translations(&self) -> bool {
+        !matches!(self, Self::Missing(_) | Self::Scale(_) | Self::Unknown(_))
+    }
+}
+
+/// The tone in which outputs tell a verdict, the worst first: each has its colour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tone {
+    Overdue,
+    /// A translation has another problem, or is not known; or a repository is not.
+    Troubled,
+    /// Something is behind, or in doubt.
+    Behind,
+    /// No completion is known, or everything rests.
+    Silent,
+    Ready,
+}
 
 impl View<'_> {
     /// Judges the readiness as a whole: behind as soon as one translation is, otherwise unknown as
@@ -10,78 +55,88 @@ impl View<'_> {
     pub fn readiness(&self) -> Readiness {
         match () {
             () if self.totals.behind() > 0 => Readiness::Behind,
+            () if self.totals.with_resting() == 0 => Readiness::Unknown,
             () if !self.doubts().is_empty() => Readiness::Unknown,
             () if self.totals.counted() == 0 => Readiness::Resting,
             () => Readiness::Ready,
         }
     }
 
-    /// Returns the reasons why more may be behind than is known, the causes first.
-    pub fn doubts(&self) -> Vec<String> {
-        let missing = self.translations().filter(|(_, one)| one.is_missing);
-        let missing = missing.map(|(row, one)| format!("{} of {}", one.code(), row.name()));
+    /// Returns the tone of the readiness.
+    pub fn tone(&self) -> Tone {
+        let totals = &self.totals;
+        match self.readiness() {
+            _ if totals.count(TranslationProblem::Overdue) > 0 => Tone::Overdue,
+            Readiness::Ready => Tone::Ready,
+            _ if self.unread() > 0 || !totals.problems.is_empty() => Tone::Troubled,
+            _ if totals.unknown() == totals.counted() => Tone::Silent,
+            _ if totals.unknown() > 0 => Tone::Troubled,
+            _ => Tone::Behind,
+        }
+    }
+
+    /// Returns the doubts, the causes first.
+    pub fn doubts(&self) -> Vec<Doubt<'_>> {
+        let document = self.document;
+        let mut doubts = Vec::new();
+        match document.last_poll() {
+            None => doubts.push(Doubt::NotPolled),
+            Some(last) if !last.is_listed => doubts.push(Doubt::NotListed),
+            Some(_) => {}
+        }
+        let unlisted = self.unlisted().into_iter();
+        doubts.extend(unlisted.map(|(by, names)| Doubt::Unlisted(by, names)));
+        for (count, doubt) in [
+            (document.unconfirmed, Doubt::Removal as fn(usize) -> _),
+            (self.outdated(), Doubt::Unread),
+            (self.unreadable(), Doubt::Unreadable),
+        ] {
+            doubts.extend((count > 0).then(|| doubt(count)));
+        }
+        let missing = self.translations();
+        let missing = missing.filter(|(_, translation)| translation.is_missing);
         let missing: Vec<_> = missing.collect();
         let unknown = self.totals.unknown() - missing.len();
-        let unknown = (unknown > 0).then(|| {
-            let translations = counted(unknown, "translation", "translations");
-            if self.document.is_scale_suspect {
-                format!("the scale of {translations} is in doubt")
-            } else {
-                format!("{translations} without a known completion")
-            }
-        });
-        let mut doubts = self.unseen();
-        if doubts.is_empty() && self.totals.with_resting() == 0 {
-            doubts.push("no translation is known".to_owned());
+        if !missing.is_empty() {
+            doubts.push(Doubt::Missing(missing));
         }
-        let known = [not_listed(&missing), unknown];
-        doubts.extend(known.into_iter().flatten());
+        let doubt = if document.is_scale_suspect {
+            Doubt::Scale
+        } else {
+            Doubt::Unknown
+        };
+        doubts.extend((unknown > 0).then(|| doubt(unknown)));
         doubts
     }
 
-    /// Returns the reasons why any language may have translations that are not shown.
-    pub fn unseen(&self) -> Vec<String> {
-        let listing = match self.document.last_poll() {
-            None => Some("the first poll has not ended yet"),
-            Some(last) if last.is_listed => None,
-            Some(_) => Some("the list of repositories was not read completely"),
-        };
-        let unread = self.outdated();
-        let unreadable = self.unreadable();
-        [
-            listing.map(str::to_owned),
-            not_listed(&self.unlisted()),
-            (unread > 0).then(|| format!("{} not read", repositories(unread))),
-            (unreadable > 0).then(|| {
-                let entries = counted(unreadable, "entry", "entries");
-                format!("{entries} of the API's responses could not be used")
-            }),
-        ]
-        .into_iter()
-        .flatten()
-        .collect()
+    /// Returns the chosen repositories that `targets` requires and that the document lacks, by the
+    /// key of the filter that leaves them out.
+    fn unlisted(&self) -> BTreeMap<Option<&'static str>, Vec<&str>> {
+        let document = self.document;
+        let mut required: Vec<_> = document.settings.targets.required_repositories().collect();
+        required.sort_unstable();
+        required.dedup();
+        required.retain(|name| {
+            row_of(&document.rows, name).is_none() && self.selection.has_repository(name)
+        });
+        let mut unlisted: BTreeMap<_, Vec<_>> = BTreeMap::new();
+        for name in required {
+            let mut filtered = document.filtered.iter();
+            let left_out = filtered.find(|left_out| *left_out.repository.name == *name);
+            let by = left_out.and_then(|left_out| left_out.by);
+            unlisted.entry(by).or_default().push(name);
+        }
+        unlisted
     }
 
-    /// Returns the chosen repositories that `targets` requires, and that the document lacks.
-    fn unlisted(&self) -> Vec<String> {
-        let required = self.document.settings.targets.required_repositories();
-        let rows = &self.document.rows;
-        let unlisted =
-            required.filter(|name| row_of(rows, name).is_none() && self.has_repository(name));
-        unlisted.map(str::to_owned).collect()
-    }
-
-    /// Counts the entries of the listing and of the chosen repositories that could not be read, and
-    /// may be chosen too.
-    fn unreadable(&self) -> usize {
+    /// Counts the entries that could not be used and may be chosen: those of the listing and of
+    /// the chosen repositories, and further ids with the name of a chosen repository.
+    pub fn unreadable(&self) -> usize {
+        let document = self.document;
         let of_rows = self.rows.iter().map(Row::unreadable);
-        self.document.unreadable() + of_rows.sum::<usize>()
+        let doubled = document.filtered.iter().filter(|left_out| {
+            left_out.by.is_none() && self.selection.has_repository(&left_out.repository.name)
+        });
+        document.unreadable() + of_rows.sum::<usize>() + doubled.count()
     }
-}
-
-/// Says that what `targets` requires is not listed.
-fn not_listed(names: &[String]) -> Option<String> {
-    let are = if names.len() == 1 { "is" } else { "are" };
-    named(names, SOME)
-        .map(|names| format!("{names}, for which there is a target, {are} not listed"))
 }

@@ -1,11 +1,12 @@
 //! Views: the whole document, or a selection of its repositories and languages.
 
 use super::{Departed, Document, Row, Selection, Totals, Translation};
-use crate::{
-    domain::targets::TargetEntry,
-    support::{clock::Timestamp, glob::chooses},
+use crate::{domain::targets::TargetEntry, support::clock::Timestamp};
+use std::{
+    borrow::Cow,
+    collections::BTreeMap,
+    sync::{Arc, LazyLock},
 };
-use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
 
 /// The chosen rows of a document with their chosen translations.
 ///
@@ -14,28 +15,39 @@ use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
 #[derive(Debug, Clone)]
 pub struct View<'a> {
     pub document: &'a Document,
-    /// `None` chooses everything.
-    pub(super) selection: Option<&'a Selection>,
-    /// Sorted by name.
+    pub selection: &'a Selection,
+    /// All chosen repositories, sorted by name.
     pub rows: Cow<'a, [Row]>,
     pub totals: Totals,
 }
 
-impl<'a> View<'a> {
-    pub(super) fn new(
-        document: &'a Document,
-        selection: Option<&'a Selection>,
-        rows: Cow<'a, [Row]>,
-        totals: Totals,
-    ) -> Self {
-        Self {
-            document,
+impl Document {
+    /// Returns the view of everything.
+    pub fn whole(&self) -> View<'_> {
+        static EVERYTHING: LazyLock<Selection> = LazyLock::new(Selection::default);
+        self.select(&EVERYTHING)
+    }
+
+    /// Returns the view of the chosen repositories and languages.
+    pub fn select<'a>(&'a self, selection: &'a Selection) -> View<'a> {
+        let (rows, totals) = if selection.is_everything() {
+            (Cow::Borrowed(&*self.rows), self.totals.clone())
+        } else {
+            let rows = self.rows.iter();
+            let rows: Vec<_> = rows.filter_map(|row| selection.of_row(row)).collect();
+            let totals = Totals::of_rows(&rows);
+            (rows.into(), totals)
+        };
+        View {
+            document: self,
             selection,
             rows,
             totals,
         }
     }
+}
 
+impl<'a> View<'a> {
     /// Returns a document of the chosen rows, for the metrics of the view.
     pub fn to_document(&self) -> Document {
         Document {
@@ -46,19 +58,11 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Returns whether everything is chosen.
-    pub fn is_whole(&self) -> bool {
-        self.selection.is_none()
-    }
-
-    pub fn has_repository(&self, name: &str) -> bool {
-        self.selection
-            .is_none_or(|chosen| chooses(&chosen.repositories, name))
-    }
-
-    pub fn has_language(&self, code: &str) -> bool {
-        self.selection
-            .is_none_or(|chosen| chooses(&chosen.languages, code))
+    /// Returns the rows to list: a read repository without a chosen language has nothing to show.
+    pub fn listed(&self) -> impl Iterator<Item = &Row> + Clone {
+        let has_all = self.selection.languages.is_empty();
+        let rows = self.rows.iter();
+        rows.filter(move |row| has_all || !row.known.is_empty() || !row.is_read())
     }
 
     /// Returns each shown translation with its repository.
@@ -102,9 +106,11 @@ impl<'a> View<'a> {
 
     /// Returns the chosen translations that left within a day.
     pub fn departed(&self) -> impl Iterator<Item = &'a Departed> {
-        let departed = self.document.departed.iter();
-        departed
-            .filter(|one| self.has_repository(&one.repository) && self.has_language(&one.language))
+        let (departed, selection) = (self.document.departed.iter(), self.selection);
+        departed.filter(|departed| {
+            selection.has_repository(&departed.repository)
+                && selection.has_language(&departed.language)
+        })
     }
 
     /// Returns the code of each language with the name that the first repository gives it; the
@@ -123,7 +129,7 @@ impl<'a> View<'a> {
     /// Returns the entries of `targets` that apply to no language; none of a part, or while
     /// languages of a repository are unknown, because others may use them.
     pub fn unused_targets(&self) -> Vec<&'a TargetEntry> {
-        if !self.is_whole() || self.unread() > 0 {
+        if !self.selection.is_everything() || self.unread() > 0 {
             return Vec::new();
         }
         let entries = self.document.settings.targets.0.iter();

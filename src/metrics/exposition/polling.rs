@@ -69,7 +69,7 @@ fn encode_totals(document: &Document, to: &mut DescriptorEncoder<'_>) -> fmt::Re
         states.map(|state| ([("state", state)], state)),
         |state| {
             Some(match state {
-                "filtered" => document.filtered,
+                "filtered" => document.filtered.len(),
                 _ => whole.count(|row| row.state.label() == state),
             })
         },

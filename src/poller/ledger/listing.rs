@@ -21,8 +21,9 @@ impl Ledger {
     /// them, it removes only those that the previous complete listing lacked too. An incomplete one
     /// adds repositories and changes no known one.
     ///
-    /// A new repository with the name of one that stays waits as well, because the known one may
-    /// have been renamed or removed.
+    /// In a complete listing, a listed repository takes its name at once from one that the listing
+    /// lacks. In an incomplete one, a new repository with the name of a known one waits: the known
+    /// one may have been renamed or removed.
     pub fn apply(
         &mut self,
         listing: Listing,
@@ -36,39 +37,32 @@ impl Ledger {
             nameless,
             mut bad,
         } = listing;
+        let known = self.polled.iter();
+        let known = known.map(|(id, known)| (*id, Arc::clone(&known.kept.repository)));
+        let mut stay: BTreeMap<_, _> = known.collect();
         if is_complete {
-            let known = self.polled.keys().copied();
-            let missing: BTreeSet<_> = known
-                .filter(|id| !repositories.contains_key(id) && !nameless.contains(id))
-                .collect();
+            stay.retain(|id, _| !repositories.contains_key(id));
+            let names: BTreeSet<_> = repositories.values().map(|listed| &listed.name).collect();
+            let missing = stay.iter().filter(|(id, _)| !nameless.contains(id));
             let missed_before = take(&mut self.missed);
-            if missing.len() * 2 > self.polled.len() {
-                self.missed = missing.difference(&missed_before).copied().collect();
+            if missing.clone().count() * 2 > self.polled.len() {
+                let is_kept = |id, name| !missed_before.contains(id) && !names.contains(name);
+                let missed = missing.filter(|(id, known)| is_kept(*id, &known.name));
+                self.missed = missed.map(|(id, _)| *id).collect();
             }
+            stay.retain(|id, _| nameless.contains(id) || self.missed.contains(id));
             self.gone
                 .retain(|_, kept| kept.records().iter().any(|record| record.is_kept(now)));
             self.has_data = true;
-            self.filtered = 0;
+            self.filtered.clear();
+        } else {
+            let names: BTreeSet<_> = stay.values().map(|known| &known.name).collect();
+            repositories.retain(|id, new| !stay.contains_key(id) && !names.contains(&new.name));
         }
-        let stays = |id| {
-            let is_listed = repositories.contains_key(&id);
-            !is_complete || !is_listed && (nameless.contains(&id) || self.missed.contains(&id))
-        };
-        let polled = self.polled.iter().filter(|(id, _)| stays(**id));
-        let stay: BTreeMap<_, _> = polled
-            .map(|(id, known)| (*id, Arc::clone(&known.kept.repository)))
-            .collect();
-        let names: BTreeSet<_> = stay.values().map(|one| &one.name).collect();
-        repositories.retain(|id, new| {
-            let is_known = self.polled.contains_key(id);
-            !stay.contains_key(id) && (is_known || !names.contains(&new.name))
-        });
         // Incomplete listings could show other repositories each time.
         let room = MOST_REPOSITORIES.saturating_sub(stay.len());
         let repositories = repositories.into_iter().take(room).chain(stay).collect();
-        for repository in self.select(&repositories, filter, now, log) {
-            bad.add_duplicate(Defect::DuplicateName, &repository);
-        }
+        self.select(&repositories, filter, &mut bad, now, log);
         self.translations = self.kept().map(|kept| kept.records().len()).sum();
         if is_complete {
             log.defects("the listing", &self.defects, &bad);
@@ -78,17 +72,21 @@ impl Ledger {
     }
 
     /// Polls the repositories that pass the filters, and keeps the records of those that leave.
-    /// Returns the repositories that are left out because another one has the same name.
     fn select(
         &mut self,
         repositories: &BTreeMap<RepositoryId, Arc<Repository>>,
         filter: &Filter,
+        bad: &mut Defects,
         now: Timestamp,
         log: &mut PollLog,
-    ) -> Vec<Arc<Repository>> {
-        let (polled, duplicates) = filter.apply(repositories);
-        // An incomplete listing does not show all of them.
-        self.filtered = self.filtered.max(repositories.len() - polled.len());
+    ) {
+        let (polled, left_out) = filter.apply(repositories);
+        for left_out in left_out {
+            if left_out.by.is_none() {
+                bad.add_duplicate(Defect::DuplicateName, &left_out.repository);
+            }
+            self.filtered.insert(left_out.repository.id, left_out);
+        }
         let mut before = take(&mut self.polled);
         for (id, repository) in polled {
             let mut known = before.remove(&id).unwrap_or_else(|| {
@@ -108,7 +106,6 @@ impl Ledger {
                 self.gone.insert(id, kept);
             }
         }
-        duplicates
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::{
-    domain::{Defects, LanguageList, RepositoryId},
+    domain::{LanguageList, RepositoryId},
     poller::log::PollLog,
 };
 
@@ -197,24 +197,28 @@ async fn repositories_that_the_filters_leave_out_have_not_left() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn recreated_repositories_replace_the_old_ones_once_that_is_confirmed() {
+async fn a_recreated_repository_takes_its_name_while_other_removals_wait() {
     let mut bench = Bench::new();
+    bench.change(|api| api.completions = [1, 2, 3, 4].map(|id| (id, 100.0)).into());
     bench.poll().await;
-    bench.change(|api| {
-        api.pages = vec![vec![(4, "o/a"), (5, "o/b"), (6, "o/c")]];
-        api.completions.extend([(4, 1.0), (5, 2.0), (6, 3.0)]);
-    });
-    bench.poll().await;
-    let document = bench.poller.document();
-    assert_eq!(bench.shown(), "1:fresh 2:fresh 3:fresh");
-    assert_eq!((document.unconfirmed, document.filtered), (3, 0));
-    assert_eq!(document.defects, Defects::default());
+    assert_eq!(bench.readiness(), Readiness::Ready);
+    bench.change(|api| api.pages = vec![vec![(4, "o/a")]]);
     bench.poll().await;
     let document = bench.poller.document();
-    assert_eq!(bench.shown(), "4:fresh 5:fresh 6:fresh");
-    assert_eq!((document.unconfirmed, document.filtered), (0, 0));
-    assert_eq!(document.defects, Defects::default());
-    assert_eq!(document.departed, [], "the same languages are listed");
+    assert_eq!(bench.shown(), "4:fresh 2:fresh 3:fresh");
+    assert_eq!((document.unconfirmed, document.filtered.len()), (2, 0));
+    assert_eq!(bench.readiness(), Readiness::Unknown, "two may be gone");
+    bench.poll().await;
+    let document = bench.poller.document();
+    assert_eq!(bench.shown(), "4:fresh");
+    assert_eq!((document.unconfirmed, document.filtered.len()), (0, 0));
+    assert_eq!(bench.readiness(), Readiness::Ready);
+    let departed = document.departed.iter().map(|left| &*left.repository);
+    assert_eq!(
+        departed.collect::<Vec<_>>(),
+        ["o/b", "o/c"],
+        "o/a is listed"
+    );
 }
 
 #[tokio::test(start_paused = true)]

@@ -25,11 +25,9 @@ pub struct Grid<'a> {
 impl<'a> Grid<'a> {
     /// Selects and sorts `rows`, which come sorted by name, and keeps one page of at most `size`.
     /// Stale repositories have the figures of their last read.
-    pub fn new(rows: &'a [Row], query: &Query, size: usize) -> Self {
+    pub fn new(rows: impl Iterator<Item = &'a Row>, query: &Query, size: usize) -> Self {
         let wanted = query.get("q").trim().to_lowercase();
-        let all = rows
-            .iter()
-            .filter(|row| row.name().to_lowercase().contains(&wanted));
+        let all = rows.filter(|row| row.name().to_lowercase().contains(&wanted));
         let all = all.map(|row| (row, Totals::of(&*row.known)));
         let found = all.filter(|(_, totals)| {
             let only = query.only();

@@ -8,7 +8,7 @@ use crate::{
     diagnosis::{self, Finding, Severity},
     domain::{
         State, TranslationProblem,
-        document::{Document, Readiness, Row, Totals, Translation, View, totals_by},
+        document::{Document, Row, Tone, Totals, Translation, View, totals_by},
         polling::PollOutcome,
     },
     report::{
@@ -78,17 +78,16 @@ impl Page<'_> {
 
     /// Returns the severity of the worst news of the page.
     fn news(&self) -> Option<Severity> {
-        let totals = &self.view.totals;
-        let has_left = self.view.departed().any(|one| !one.was_met);
-        let is_unknown = totals.unknown() > 0 || self.view.unread() > 0;
-        let has_doubt = !totals.problems.is_empty() || is_unknown || has_left;
-        let news = match self.view.readiness() {
-            _ if totals.count(TranslationProblem::Overdue) > 0 => Some(Severity::Error),
-            _ if has_doubt => Some(Severity::Warning),
-            Readiness::Ready => None,
-            _ => Some(Severity::Info),
+        let verdict = match self.view.tone() {
+            Tone::Overdue => Some(Severity::Error),
+            Tone::Troubled => Some(Severity::Warning),
+            Tone::Behind | Tone::Silent => Some(Severity::Info),
+            Tone::Ready => None,
         };
-        [news, self.worst()].into_iter().flatten().min()
+        let mut departed = self.view.departed();
+        let left = departed.any(|departed| !departed.was_met);
+        let left = left.then_some(Severity::Warning);
+        [verdict, left, self.worst()].into_iter().flatten().min()
     }
 
     /// Returns whether figures may be out of date: the last poll failed, or there was none yet.
@@ -148,9 +147,17 @@ impl Page<'_> {
         (actions, left)
     }
 
+    /// Names what the ready repositories are ready in.
+    fn everything<'a>(&'a self, names: &BTreeMap<&str, &'a str>) -> &'a str {
+        match self.query.get("language") {
+            "" => "everything",
+            code => language_name(names, code),
+        }
+    }
+
     fn grid(&self) -> Grid<'_> {
         let size = self.telemetry_path.map_or(usize::MAX, |_| ROWS);
-        Grid::new(&self.view.rows, self.query, size)
+        Grid::new(self.view.listed(), self.query, size)
     }
 
     /// Returns the languages, the furthest behind first.

@@ -132,7 +132,7 @@ fn damaged_earlier_data_are_refused_with_the_reason() {
 fn changes(earlier: &str, selection: &Selection, now: Vec<Shown>) -> String {
     let since = parse(earlier).unwrap();
     let report = report(&snapshot(now), &poll(0));
-    let changes = changed(&selection.of(report.view.document), Some(&since)).unwrap();
+    let changes = changed(&report.view.document.select(selection), Some(&since)).unwrap();
     let (_, changes) = changes.split_once(": ").unwrap();
     changes.to_owned()
 }

@@ -117,10 +117,8 @@ async fn the_answer_names_its_reason_and_its_mark_the_worst_news() {
     unread.repositories.push(shown(2, "a/b", condition));
     let nothing_read = snapshot(unread.repositories[1..].to_vec());
     let no_languages = snapshot(vec![read(1, "a/a", Vec::new())]);
-    let filtered = Snapshot {
-        filtered: 3,
-        ..snapshot(Vec::new())
-    };
+    let mut filtered = snapshot(Vec::new());
+    filtered.leave_out(3);
     for (snapshot, mark, answer) in [
         (
             one(Some(100.0)),
@@ -134,7 +132,7 @@ async fn the_answer_names_its_reason_and_its_mark_the_worst_news() {
         ),
         (
             one(None),
-            '!',
+            '\u{25cb}',
             "Not known: ? of 1 translations ready, 1 translation without a known completion",
         ),
         (
@@ -153,12 +151,8 @@ async fn the_answer_names_its_reason_and_its_mark_the_worst_news() {
             "Not known: 1 of 1 translations ready, 1 repository not read",
         ),
         (nothing_read, '!', "Not known: 1 repository not read"),
-        (
-            no_languages,
-            '\u{25cb}',
-            "Not known: no translation is known",
-        ),
-        (filtered, '!', "Not known: no translation is known"),
+        (no_languages, '\u{25cb}', "Not known: no translation known"),
+        (filtered, '!', "Not known: no translation known"),
     ] {
         let page = page_of(&snapshot, "/").await;
         let is_unknown = answer.starts_with("Not known: ?");

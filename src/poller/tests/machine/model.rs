@@ -98,27 +98,17 @@ impl Model {
             Some(missed) => missing.intersection(missed).copied().collect(),
         };
         let is_unclear = self.missed.is_none() && !missing.is_subset(&confirmed);
-        self.missed = (!is_unclear).then(|| missing.difference(&confirmed).copied().collect());
         let mut listed = self.names();
-        listed.retain(|id, _| !confirmed.contains(id));
-        // A new repository does not take the name of one whose removal waits.
-        let stay = missing.difference(&confirmed);
-        let stay: BTreeSet<_> = stay.map(|id| listed[id].clone()).collect();
-        let is_new = |id: &u64| !self.polled.contains_key(id);
-        let (waiting, listing): (BTreeMap<_, _>, BTreeMap<_, _>) = listing
-            .into_iter()
-            .partition(|(id, name)| is_new(id) && stay.contains(name));
+        // A listed id takes its name at once from one that the listing lacks.
+        let names: BTreeSet<_> = listing.values().collect();
+        listed.retain(|id, name| {
+            let is_lost = confirmed.contains(id) || names.contains(name);
+            !(missing.contains(id) && is_lost)
+        });
+        let waiting = missing.into_iter().filter(|id| listed.contains_key(id));
+        self.missed = (!is_unclear).then(|| waiting.collect());
         listed.extend(listing);
         self.select(listed, filters);
-        if is_unclear {
-            for (id, name) in waiting
-                .into_iter()
-                .filter(|(_, name)| filters.accepts(name))
-            {
-                self.polled.entry(id).or_default().name = name;
-                self.unclear.insert(id);
-            }
-        }
     }
 
     /// Notes the end of a listing that broke off.

@@ -36,7 +36,7 @@ impl World {
     pub(super) fn check_readiness(&self, document: &Document, found: &mut Vec<String>) {
         self.check_translations(document, found);
         for selection in &*SELECTIONS {
-            let view = selection.of(document);
+            let view = document.select(selection);
             let is_ready = self.is_ready(&view);
             let verdict_is_ready = view.readiness().is_met() == Some(true);
             if verdict_is_ready && is_ready == Some(false) {
@@ -83,13 +83,14 @@ impl World {
     fn is_ready(&self, view: &View<'_>) -> Option<bool> {
         let scale = view.document.settings.scale.finished;
         let chosen = self.model.polled.iter();
-        let mut chosen = chosen.filter(|(_, known)| view.has_repository(&known.name));
+        let mut chosen = chosen.filter(|(_, known)| view.selection.has_repository(&known.name));
         let mut count = 0;
         let are_ready = chosen.all(|(id, known)| {
             let said = known.said.last().map(|said| &said.languages);
             let said = said.into_iter().flatten();
-            let mut said = said
-                .filter(|(code, _)| view.has_language(code) && self.model.excluded != Some(**code));
+            let mut said = said.filter(|(code, _)| {
+                view.selection.has_language(code) && self.model.excluded != Some(**code)
+            });
             let is_read = self.poll.reads.contains_key(id);
             let is_unreadable = self.bad_said.contains(id);
             is_read
