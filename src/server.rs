@@ -18,7 +18,6 @@ pub mod testing;
 pub mod web_config;
 
 pub use accept::run;
-pub use connection::in_turns;
 pub use protection::protect;
 
 use axum::Router;
@@ -42,8 +41,8 @@ pub struct Server {
 
 /// An event that the owner of a server may count or report.
 pub enum Event {
-    /// A TLS handshake failed, for a reason that is a label of a metric.
-    HandshakeFailed(&'static str),
+    /// A TLS handshake failed.
+    HandshakeFailed,
     /// A changed web configuration file became active, or was refused.
     FileChanged(anyhow::Result<Arc<WebConfigFile>>),
 }

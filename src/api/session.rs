@@ -7,6 +7,7 @@ use super::{
 };
 use crate::{
     domain::{Failure, LanguageList, Operation, Page, Reason, RepositoryId},
+    metrics::instruments::{OfOperation, OfReason, OfStatus},
     support::{hint::SetupError, lock::lock},
 };
 use flate2::read::MultiGzDecoder;
@@ -69,9 +70,14 @@ impl PollSession {
             let (started, mut status) = (Instant::now(), None);
             let result = self.send(operation, &url, &mut status, decode).await;
             let took = started.elapsed();
-            client.instruments.api_request(operation, status, took);
-            let failure = result.as_ref().err().map(|failure| failure.reason.label());
+            let code = status.map_or_else(|| "error".to_owned(), |code| code.to_string());
+            let requests = &client.instruments.api_requests;
+            requests.get_or_create(&OfStatus { operation, code }).inc();
+            let durations = &client.instruments.api_request_duration;
             let seconds = took.as_secs_f64();
+            let of_operation = OfOperation { operation };
+            durations.get_or_create(&of_operation).observe(seconds);
+            let failure = result.as_ref().err().map(|failure| failure.reason.label());
             tracing::debug!(
                 status,
                 duration = format_args!("{seconds:.3}s"),
@@ -90,8 +96,11 @@ impl PollSession {
         let request = client.pace.run(repository, request);
         let result = request.instrument(span).await;
         if let Err(failure) = &result {
-            let failures = (client.instruments).api_request_failures(operation, failure.reason);
-            failures.inc();
+            let reason = failure.reason.label();
+            let failures = &client.instruments.api_request_failures;
+            failures
+                .get_or_create(&OfReason { operation, reason })
+                .inc();
             // Other idle connections may be as dead as the one that timed out. If no new client can
             // be built, the next request uses the old one.
             if failure.reason == Reason::Timeout

@@ -102,7 +102,7 @@ fn start(options: &Options, is_demo: bool) -> Result<(CancellationToken, JoinSet
 /// Counts and reports an event of the server.
 fn observe(event: Event, instruments: &Instruments) {
     match event {
-        Event::HandshakeFailed(reason) => drop(instruments.tls_handshake_failures(reason).inc()),
+        Event::HandshakeFailed => drop(instruments.tls_handshake_failures.inc()),
         Event::FileChanged(Ok(file)) => {
             let mut facts = instruments.facts();
             facts.certificate_expires_at = file.expires;

@@ -4,17 +4,17 @@
 
 use super::{at_scrape::AtScrape, facts::Facts};
 use crate::{
-    domain::{Defect, Failure, Operation, PollFailure, Reason},
+    domain::{Defect, Operation, PollFailure, Reason},
     support::lock::lock,
 };
 use prometheus_client::{
-    encoding::text::encode_registry,
+    encoding::{EncodeLabelSet, EncodeLabelValue, LabelValueEncoder, text::encode_registry},
     metrics::{counter::Counter, family::Family, gauge::Gauge, histogram::Histogram},
     registry::{Metric, Registry},
 };
 use std::{
+    fmt,
     sync::{Arc, Mutex, MutexGuard},
-    time::Duration,
 };
 
 /// The upper bounds of the buckets in seconds, up to the default of `api.timeout`.
@@ -22,11 +22,51 @@ const REQUEST_BUCKETS: [f64; 12] = [
     0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0,
 ];
 
-/// The names and values of a metric's labels.
-type Labels<const N: usize> = [(&'static str, &'static str); N];
+/// The labels of the problems.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub(crate) struct OfProblem {
+    pub kind: &'static str,
+    pub severity: &'static str,
+}
 
-/// Labels of which a value is not known in advance: a path, or a status.
-type OpenLabels<const N: usize> = [(&'static str, String); N];
+/// The labels of failed polls.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub(crate) struct OfPoll {
+    pub reason: &'static str,
+}
+
+/// The labels of requests to the API.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub(crate) struct OfOperation {
+    pub operation: Operation,
+}
+
+/// The labels of requests to the API, by their status, or "error".
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub(crate) struct OfStatus {
+    pub operation: Operation,
+    pub code: String,
+}
+
+/// The labels of failed requests to the API, and of defects in its responses.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub(crate) struct OfReason {
+    pub operation: Operation,
+    pub reason: &'static str,
+}
+
+impl EncodeLabelValue for Operation {
+    fn encode(&self, to: &mut LabelValueEncoder<'_>) -> fmt::Result {
+        self.label().encode(to)
+    }
+}
+
+/// The labels of answered requests.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub(crate) struct OfPath {
+    pub path: String,
+    pub code: String,
+}
 
 /// Defines a field for each instrument, and registers it under its name with its help, a sentence
 /// without its full stop, quotes and backslashes.
@@ -35,8 +75,8 @@ macro_rules! instruments {
         /// All of the exporter's own instruments.
         #[derive(Debug)]
         pub struct Instruments {
-            $($field: $kind,)+
-            api_request_duration: Family<Labels<1>, Histogram, fn() -> Histogram>,
+            $(pub(crate) $field: $kind,)+
+            pub(crate) api_request_duration: Family<OfOperation, Histogram, fn() -> Histogram>,
             /// Locked for each change and each read.
             facts: Arc<Mutex<Facts>>,
             registry: Registry,
@@ -61,36 +101,34 @@ macro_rules! instruments {
 }
 
 instruments! {
-    problems: Family<Labels<2>, Gauge>, "translation_exporter_problem",
+    problems: Family<OfProblem, Gauge>, "translation_exporter_problem",
         "1 while the exporter finds a problem of this kind, 0 otherwise; judged at least every \
          15 s";
     polls: Counter, "translation_exporter_polls", "Polls of the API that have ended";
-    poll_failures: Family<Labels<1>, Counter>, "translation_exporter_poll_failures",
+    poll_failures: Family<OfPoll, Counter>, "translation_exporter_poll_failures",
         "Polls that did not read everything, by reason: key_file, ca_file, unauthorized, \
          held (by Retry-After), unavailable (the API fails as a whole), listing, repositories";
     poll_overruns: Counter, "translation_exporter_poll_overruns",
         "Polls that took longer than poll.interval";
-    api_requests: Family<OpenLabels<2>, Counter>, "translation_exporter_api_requests",
+    api_requests: Family<OfStatus, Counter>, "translation_exporter_api_requests",
         "Requests to the API, retries included, by status or error";
-    api_request_failures: Family<Labels<2>, Counter>,
+    api_request_failures: Family<OfReason, Counter>,
         "translation_exporter_api_request_failures",
         "Requests to the API that failed, by reason: timeout, connect, tls, redirect, \
          unauthorized, forbidden, not_found, rate_limited, client_error, server_error, too_large, \
          truncated, decode, not_json, cursor";
-    api_retries: Family<Labels<1>, Counter>, "translation_exporter_api_retries",
+    api_retries: Family<OfOperation, Counter>, "translation_exporter_api_retries",
         "Requests to the API that were retries after a failure";
-    invalid_entries: Family<Labels<2>, Counter>, "translation_exporter_invalid_entries",
+    invalid_entries: Family<OfReason, Counter>, "translation_exporter_invalid_entries",
         "Entries or fields in API responses that could not be used, by reason: not_an_object, id, \
          duplicate_id, name, code, completion, created_at, private, duplicate_name, duplicate_code";
     state_writes: Counter, "translation_exporter_state_writes",
         "Attempts to write the state file";
     state_write_failures: Counter, "translation_exporter_state_write_failures",
         "Attempts to write the state file that failed";
-    tls_handshake_failures: Family<Labels<1>, Counter>,
-        "translation_exporter_tls_handshake_failures",
-        "TLS handshakes with clients that failed, by reason: timeout, not_tls, protocol, \
-         no_certificate, bad_certificate, closed";
-    http_requests: Family<OpenLabels<2>, Counter>, "translation_exporter_http_requests",
+    tls_handshake_failures: Counter, "translation_exporter_tls_handshake_failures",
+        "TLS handshakes with clients that failed; the log has the reason at level debug";
+    http_requests: Family<OfPath, Counter>, "translation_exporter_http_requests",
         "Requests that this exporter answered, by path and status";
 }
 
@@ -100,7 +138,7 @@ impl Instruments {
     /// of the program that exposes the text, such as the node exporter.
     pub fn new(telemetry_path: Option<&str>) -> Arc<Self> {
         let mut registry = Registry::default();
-        let build: Family<Labels<3>, Gauge> = add(
+        let build: Family<_, Gauge> = add(
             &mut registry,
             "translation_exporter_build_info",
             "Version, source revision and compiler of this exporter; always 1",
@@ -123,116 +161,44 @@ impl Instruments {
     }
 
     fn start_api_at_0(&self) {
-        for reason in PollFailure::ALL {
-            self.poll_failures(*reason);
+        for reason in PollFailure::ALL.iter().map(|reason| reason.label()) {
+            self.poll_failures.get_or_create_owned(&OfPoll { reason });
         }
         for operation in Operation::ALL.iter().copied() {
-            for code in ["200", "error"] {
-                self.api_requests(operation, code.to_owned());
+            for code in ["200".to_owned(), "error".to_owned()] {
+                let status = OfStatus { operation, code };
+                self.api_requests.get_or_create_owned(&status);
             }
-            for reason in Reason::ALL.iter().filter(|one| one.is_of(operation)) {
-                self.api_request_failures(operation, *reason);
+            for reason in Reason::ALL.iter().filter(|reason| reason.is_of(operation)) {
+                let reason = reason.label();
+                let failure = OfReason { operation, reason };
+                self.api_request_failures.get_or_create_owned(&failure);
             }
-            for defect in Defect::ALL.iter().filter(|one| one.is_of(operation)) {
-                self.invalid_entries(operation, *defect);
+            for defect in Defect::ALL.iter().filter(|defect| defect.is_of(operation)) {
+                let reason = defect.label();
+                let entry = OfReason { operation, reason };
+                self.invalid_entries.get_or_create_owned(&entry);
             }
-            self.api_retries(operation);
-            self.api_request_duration(operation);
+            let labels = OfOperation { operation };
+            self.api_retries.get_or_create_owned(&labels);
+            self.api_request_duration.get_or_create_owned(&labels);
         }
     }
 
     fn start_web_at_0(&self, telemetry_path: &str) {
-        for path in [
-            "/",
-            telemetry_path,
-            "/translations.json",
-            "/translations.csv",
-            "/-/healthy",
-            "/-/ready",
+        for (path, code) in [
+            ("/", "200"),
+            (telemetry_path, "200"),
+            ("/translations.json", "200"),
+            ("/translations.csv", "200"),
+            ("/-/healthy", "200"),
+            ("/-/ready", "200"),
+            ("other", "404"),
         ] {
-            self.http_requests(path, "200");
+            let (path, code) = (path.to_owned(), code.to_owned());
+            self.http_requests
+                .get_or_create_owned(&OfPath { path, code });
         }
-        self.http_requests("other", "404");
-        for reason in [
-            "timeout",
-            "not_tls",
-            "protocol",
-            "no_certificate",
-            "bad_certificate",
-            "closed",
-        ] {
-            self.tls_handshake_failures(reason);
-        }
-    }
-
-    fn poll_failures(&self, reason: PollFailure) -> Counter {
-        let labels = [("reason", reason.label())];
-        self.poll_failures.get_or_create_owned(&labels)
-    }
-
-    fn api_requests(&self, operation: Operation, code: String) -> Counter {
-        let labels = [("operation", operation.label().to_owned()), ("code", code)];
-        self.api_requests.get_or_create_owned(&labels)
-    }
-
-    pub(crate) fn api_request_failures(&self, operation: Operation, reason: Reason) -> Counter {
-        let labels = [("operation", operation.label()), ("reason", reason.label())];
-        self.api_request_failures.get_or_create_owned(&labels)
-    }
-
-    fn api_request_duration(&self, operation: Operation) -> Histogram {
-        let labels = [("operation", operation.label())];
-        self.api_request_duration.get_or_create_owned(&labels)
-    }
-
-    pub(crate) fn api_retries(&self, operation: Operation) -> Counter {
-        let labels = [("operation", operation.label())];
-        self.api_retries.get_or_create_owned(&labels)
-    }
-
-    pub(crate) fn invalid_entries(&self, operation: Operation, defect: Defect) -> Counter {
-        let labels = [("operation", operation.label()), ("reason", defect.label())];
-        self.invalid_entries.get_or_create_owned(&labels)
-    }
-
-    pub(crate) fn tls_handshake_failures(&self, reason: &'static str) -> Counter {
-        let labels = [("reason", reason)];
-        self.tls_handshake_failures.get_or_create_owned(&labels)
-    }
-
-    pub(crate) fn http_requests(&self, path: &str, code: &str) -> Counter {
-        let labels = [("path", path.to_owned()), ("code", code.to_owned())];
-        self.http_requests.get_or_create_owned(&labels)
-    }
-
-    /// Counts a request to the API. `code` is `None` if it failed before it had a status.
-    pub(crate) fn api_request(&self, operation: Operation, code: Option<u16>, took: Duration) {
-        let code = code.map_or_else(|| "error".to_owned(), |code| code.to_string());
-        self.api_requests(operation, code).inc();
-        let duration = self.api_request_duration(operation);
-        duration.observe(took.as_secs_f64());
-    }
-
-    /// Counts a write of the state file and records its outcome.
-    pub(crate) fn state_written(&self, result: Result<(), Failure>) {
-        self.state_writes.inc();
-        if result.is_err() {
-            self.state_write_failures.inc();
-        }
-        Failure::note(&mut self.facts().state_not_saved, result);
-    }
-
-    /// Counts a poll, which failed unless it read everything.
-    pub(crate) fn poll_ended(&self, has_overrun: bool, failure: Option<PollFailure>) {
-        self.polls.inc();
-        self.poll_overruns.inc_by(has_overrun.into());
-        if let Some(failure) = failure {
-            self.poll_failures(failure).inc();
-        }
-    }
-
-    pub(crate) fn polls_ended(&self) -> u64 {
-        self.polls.get()
     }
 
     /// Shows each series of a kind of problem, and whether the diagnosis has found it.
@@ -241,8 +207,8 @@ impl Instruments {
         problems: impl IntoIterator<Item = ((&'static str, &'static str), bool)>,
     ) {
         for ((kind, severity), is_found) in problems {
-            let labels = [("kind", kind), ("severity", severity)];
-            self.problems.get_or_create(&labels).set(is_found.into());
+            let problem = OfProblem { kind, severity };
+            self.problems.get_or_create(&problem).set(is_found.into());
         }
     }
 

@@ -12,6 +12,7 @@ use crate::{
         Defects, LanguageList, Listing, Next, Operation, Page, PollFailure, Reason, RepositoryId,
         Settings, Stop, polling::PollOutcome,
     },
+    metrics::instruments::{OfOperation, OfPoll, OfReason},
 };
 use futures_util::{StreamExt, stream::FuturesUnordered};
 use std::{collections::BTreeMap, mem::take, pin::pin, sync::Arc, time::Duration};
@@ -39,7 +40,7 @@ impl<A: Api> Poller<A> {
             since: self.clock.now(),
             ..PollOutcome::default()
         });
-        let span = error_span!("poll", poll = self.instruments.polls_ended() + 1);
+        let span = error_span!("poll", poll = self.instruments.polls.get() + 1);
         let (mut poll, mut is_interrupted) = (Poll::new(self), false);
         let stop = select! {
             biased;
@@ -116,7 +117,16 @@ impl<'a, A: Api> Poll<'a, A> {
         }
         poller.status.last = Some(outcome.clone());
         poller.is_polling = false;
-        (poller.instruments).poll_ended(has_overrun, outcome.failure());
+        let instruments = &poller.instruments;
+        instruments.polls.inc();
+        instruments.poll_overruns.inc_by(has_overrun.into());
+        if let Some(failure) = outcome.failure() {
+            let reason = failure.label();
+            instruments
+                .poll_failures
+                .get_or_create(&OfPoll { reason })
+                .inc();
+        }
         self.log.end();
         log::outcome(&outcome);
         poller.save();
@@ -217,7 +227,7 @@ impl<'a, A: Api> Poll<'a, A> {
                 return Err(failure);
             }
             self.wait_for(sleep(backoff(attempt))).await;
-            self.poller.instruments.api_retries(operation).inc();
+            self.count_retry(operation);
             attempt += 1;
         }
     }
@@ -262,8 +272,7 @@ impl<'a, A: Api> Poll<'a, A> {
                 && let Some(fetch) = queue.next()
             {
                 if fetch.attempt > 1 {
-                    let instruments = &self.poller.instruments;
-                    instruments.api_retries(Operation::ListLanguages).inc();
+                    self.count_retry(Operation::ListLanguages);
                 }
                 let request = session.list_languages(fetch.id);
                 let span = debug_span!("repository", repository = fetch.id.get());
@@ -364,14 +373,26 @@ impl<'a, A: Api> Poll<'a, A> {
         what: String,
         hint: &'static str,
     ) -> RequestFailure {
-        let instruments = &self.poller.instruments;
-        instruments.api_request_failures(operation, reason).inc();
+        let failures = &self.poller.instruments.api_request_failures;
+        let label = reason.label();
+        let labels = OfReason {
+            operation,
+            reason: label,
+        };
+        failures.get_or_create(&labels).inc();
         RequestFailure::new(reason, what).hint(hint)
+    }
+
+    fn count_retry(&self, operation: Operation) {
+        let retries = &self.poller.instruments.api_retries;
+        retries.get_or_create(&OfOperation { operation }).inc();
     }
 
     fn count_defects(&self, operation: Operation, bad: &Defects) {
         for (defect, found) in &bad.0 {
-            let entries = self.poller.instruments.invalid_entries(operation, *defect);
+            let reason = defect.label();
+            let entries = &self.poller.instruments.invalid_entries;
+            let entries = entries.get_or_create(&OfReason { operation, reason });
             entries.inc_by(found.count as u64);
         }
     }

@@ -64,7 +64,11 @@ async fn write_all(
         let hint = "the exporter tries again every minute";
         let now = Clock::system().now();
         let result = result.map_err(|error| Failure::new(error.to_string(), hint, now));
-        instruments.state_written(result);
+        instruments.state_writes.inc();
+        instruments
+            .state_write_failures
+            .inc_by(result.is_err().into());
+        Failure::note(&mut instruments.facts().state_not_saved, result);
         if is_last {
             return;
         }

@@ -126,21 +126,15 @@ async fn respond(
 }
 
 /// Gives way to other tasks after each [`TURN`] in which items were made and written.
-///
-/// Compression answers a stream that gives way with what it has, and goes on. A connection
-/// therefore gives way with the whole body, and a handler that computes its body gives compression
-/// an end.
-pub fn in_turns<T>(stream: impl stream::Stream<Item = T> + Unpin) -> impl stream::Stream<Item = T> {
-    let turns = stream::unfold((stream, Instant::now()), async |(mut stream, mut began)| {
+fn in_turns<T>(stream: impl stream::Stream<Item = T> + Unpin) -> impl stream::Stream<Item = T> {
+    stream::unfold((stream, Instant::now()), async |(mut stream, mut began)| {
         if began.elapsed() >= TURN {
             yield_now().await;
             began = Instant::now();
         }
         let item = stream.next().await?;
         Some((item, (stream, began)))
-    });
-    // Compression polls a stream again after its end.
-    turns.fuse()
+    })
 }
 
 fn in_pieces(mut data: Bytes) -> impl stream::Stream<Item = Result<Bytes, axum::Error>> {

@@ -1,7 +1,6 @@
-//! TLS handshakes and the reasons of their failures.
+//! TLS handshakes.
 
 use super::Event;
-use rustls::{AlertDescription as Alert, Error};
 use std::{
     io::{self, ErrorKind},
     time::Duration,
@@ -37,15 +36,16 @@ pub async fn shake_hands(
         }
         // The connection ends either way, even if the client cannot be answered.
         answer_plain(stream).await.ok();
-        Err(ErrorKind::Unsupported.into())
+        Err(io::Error::other("the client speaks no TLS"))
     };
     let shaken = timeout(HANDSHAKE_TIMEOUT, handshake)
         .await
         .unwrap_or_else(|late| Err(late.into()));
-    if let Err(error) = &shaken
-        && error.kind() != ErrorKind::NotConnected
+    if shaken
+        .as_ref()
+        .is_err_and(|error| error.kind() != ErrorKind::NotConnected)
     {
-        observe(Event::HandshakeFailed(reason(error)));
+        observe(Event::HandshakeFailed);
     }
     shaken
 }
@@ -58,32 +58,4 @@ async fn answer_plain(mut stream: TcpStream) -> io::Result<()> {
                     Connection: close\r\n\r\n\
                     this port speaks HTTPS\n";
     stream.write_all(response.as_bytes()).await
-}
-
-/// Returns the reason as a label of a metric.
-fn reason(error: &io::Error) -> &'static str {
-    let cause = error.get_ref().and_then(|cause| cause.downcast_ref());
-    match (cause, error.kind()) {
-        (Some(Error::NoCertificatesPresented), _) => "no_certificate",
-        (Some(Error::AlertReceived(Alert::CloseNotify | Alert::UserCanceled)), _) => "closed",
-        // After the server's choice, the certificate is all that a client can refuse.
-        (Some(Error::InvalidCertificate(_) | Error::AlertReceived(_)), _) => "bad_certificate",
-        (Some(_), _) => "protocol",
-        (None, ErrorKind::TimedOut) => "timeout",
-        (None, ErrorKind::Unsupported) => "not_tls",
-        // All other errors come from the socket: closed or reset.
-        (None, _) => "closed",
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[tokio::test]
-    async fn a_slow_handshake_counts_as_a_timeout() {
-        let late = timeout(Duration::ZERO, std::future::pending::<()>()).await;
-        let late = late.unwrap_err().into();
-        assert_eq!(reason(&late), "timeout");
-    }
 }

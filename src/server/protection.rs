@@ -1,11 +1,11 @@
 //! The layers around the routes: the web configuration file's rate limit, authentication and
-//! headers, and the refusal of malformed requests.
+//! headers.
 
 use crate::server::{limit::RateLimit, web_config::WebConfigFile};
 use axum::{
     Extension, Router,
     extract::{ConnectInfo, Request},
-    http::{HeaderMap, StatusCode, Version, header, uri::Authority},
+    http::{StatusCode, header},
     middleware::{Next, from_fn},
     response::{IntoResponse, Response},
 };
@@ -17,7 +17,6 @@ pub fn protect<S: Clone + Send + Sync + 'static>(covered: Router<S>, open: Route
     covered
         .layer(from_fn(admit))
         .merge(open)
-        .layer(from_fn(refuse_malformed))
         .layer(from_fn(set_headers))
 }
 
@@ -41,35 +40,6 @@ async fn admit(
     let message = "this path requires a user name and a password\n";
     let headers = [(header::WWW_AUTHENTICATE, challenge)];
     (StatusCode::UNAUTHORIZED, headers, message).into_response()
-}
-
-/// Refuses what hyper lets pass and Go's server refuses. The connection ends then, because its
-/// next bytes may be read differently by a proxy in between.
-async fn refuse_malformed(request: Request, next: Next) -> Response {
-    match malformed(request.version(), request.headers()) {
-        None => next.run(request).await,
-        Some((status, why)) => (status, [(header::CONNECTION, "close")], why).into_response(),
-    }
-}
-
-/// Returns the status and the body that refuse a malformed request.
-fn malformed(version: Version, headers: &HeaderMap) -> Option<(StatusCode, &'static str)> {
-    let differs = |name, only: &str| {
-        let mut values = headers.get_all(name).iter();
-        values.any(|value| !value.as_bytes().eq_ignore_ascii_case(only.as_bytes()))
-    };
-    let mut hosts = headers.get_all(header::HOST).iter().map(|host| {
-        let authority = Authority::try_from(host.as_bytes());
-        host.is_empty() || authority.is_ok_and(|host| !host.as_str().contains('@'))
-    });
-    if !hosts.next().unwrap_or(version == Version::HTTP_10) || hosts.next().is_some() {
-        return Some((StatusCode::BAD_REQUEST, "one valid Host is required\n"));
-    }
-    if differs(header::EXPECT, "100-continue") {
-        return Some((StatusCode::EXPECTATION_FAILED, "unknown Expect\n"));
-    }
-    let is_unknown = differs(header::TRANSFER_ENCODING, "chunked");
-    is_unknown.then_some((StatusCode::NOT_IMPLEMENTED, "unknown Transfer-Encoding\n"))
 }
 
 async fn set_headers(

@@ -1,23 +1,17 @@
 //! The routes of the exporter: one handler each.
 
 use super::{page, scrape, state::AppState, translations};
-use crate::{diagnosis, server::protect, support::humanize::rough};
+use crate::{diagnosis, metrics::instruments::OfPath, server::protect, support::humanize::rough};
 use axum::{
     Router,
     extract::{MatchedPath, Request, State},
-    http::{Extensions, HeaderMap, StatusCode, Version},
+    http::StatusCode,
     middleware::{Next, from_fn_with_state},
     response::{IntoResponse, Response},
     routing::get,
 };
 use std::{sync::Arc, time::Duration};
-use tower_http::{
-    CompressionLevel,
-    compression::{
-        CompressionLayer,
-        predicate::{DefaultPredicate, Predicate as _},
-    },
-};
+use tower_http::{CompressionLevel, compression::CompressionLayer};
 
 /// The longest pause between heartbeats. The task that polls sends one every few seconds, even
 /// while it waits.
@@ -29,21 +23,16 @@ pub fn router(state: &Arc<AppState>) -> Router {
     let probes = Router::new()
         .route("/-/healthy", get(healthy))
         .route("/-/ready", get(ready));
-    let compression = CompressionLayer::new().quality(CompressionLevel::Fastest);
     let covered = Router::new()
         .route("/", get(page::show))
+        .layer(CompressionLayer::new().quality(CompressionLevel::Fastest))
         .route("/translations.json", get(translations::json))
         .route("/translations.csv", get(translations::csv))
-        .layer(compression.compress_when(DefaultPredicate::new().and(is_compressed)))
         .route(&state.telemetry_path, get(scrape::scrape))
         .fallback(not_found);
     protect(covered, probes)
         .layer(from_fn_with_state(Arc::clone(state), count))
         .with_state(Arc::clone(state))
-}
-
-fn is_compressed(_: StatusCode, _: Version, _: &HeaderMap, marks: &Extensions) -> bool {
-    marks.get::<translations::Plain>().is_none()
 }
 
 /// Counts requests by the matched path.
@@ -55,8 +44,11 @@ async fn count(
 ) -> Response {
     let response = next.run(request).await;
     let path = path.as_ref().map_or("other", MatchedPath::as_str);
-    let code = response.status();
-    state.instruments.http_requests(path, code.as_str()).inc();
+    let labels = OfPath {
+        path: path.to_owned(),
+        code: response.status().as_str().to_owned(),
+    };
+    state.instruments.http_requests.get_or_create(&labels).inc();
     response
 }
 

@@ -4,17 +4,15 @@
 //! A reader that pauses holds one piece of the text and the document, however long the whole is.
 
 use super::{render::render, state::AppState};
-use crate::{report, server::in_turns};
+use crate::report;
 use axum::{
-    Extension,
-    body::{Body, Bytes},
+    body::Body,
     extract::{Query, State},
     http::header,
     response::{IntoResponse, Response, Result},
 };
 use futures_util::stream;
 use std::{convert::Infallible, sync::Arc};
-use tokio::sync::Semaphore;
 
 /// The parameters of a request: `repo` and `language` are globs and may be repeated; others are
 /// ignored.
@@ -28,8 +26,7 @@ pub async fn json(
     let json = move |selection| report::json(document, selection, None);
     let pieces = render(parameters, json).await?;
     let content_type = [(header::CONTENT_TYPE, "application/json")];
-    let (plain, body) = body(pieces);
-    Ok((content_type, plain, body).into_response())
+    Ok((content_type, body(pieces)).into_response())
 }
 
 pub async fn csv(
@@ -46,27 +43,12 @@ pub async fn csv(
             "attachment; filename=\"translations.csv\"",
         ),
     ];
-    let (plain, body) = body(pieces);
-    Ok((headers, plain, body).into_response())
+    Ok((headers, body(pieces)).into_response())
 }
 
-/// The texts that may be compressed at a time: each takes some 300 KiB, and most of the CPU.
-static COMPRESSED: Semaphore = Semaphore::const_new(32);
-
-/// Marks a response that is sent as it is, because others are being compressed.
-#[derive(Clone)]
-pub struct Plain;
-
-/// Sends the pieces. Making one takes about a millisecond, so other connections get a turn in
-/// between.
-fn body(pieces: impl Iterator<Item = String> + Send + 'static) -> (Option<Extension<Plain>>, Body) {
-    let permit = COMPRESSED.try_acquire().ok();
-    let plain = permit.is_none().then_some(Extension(Plain));
-    let pieces = pieces.map(move |piece| {
-        let _until_the_end = &permit;
-        Ok::<_, Infallible>(Bytes::from(piece))
-    });
-    (plain, Body::from_stream(in_turns(stream::iter(pieces))))
+/// Makes the pieces while they are sent: one takes about a millisecond.
+fn body(pieces: impl Iterator<Item = String> + Send + 'static) -> Body {
+    Body::from_stream(stream::iter(pieces.map(Ok::<_, Infallible>)))
 }
 
 #[cfg(test)]
@@ -140,30 +122,5 @@ mod tests {
         }
         let long = format!("GET /?language={}", "a".repeat(513));
         assert_eq!(status(&fixture.ask(&long).await), 400);
-    }
-
-    #[tokio::test]
-    async fn gzip_carries_the_same_document_to_a_bounded_number_of_clients() {
-        use std::io::Read as _;
-        let fixture = fixture();
-        let ask = || fixture.ask_with("GET /translations.json", &[("accept-encoding", "gzip")]);
-        let plain = body(fixture.ask("GET /translations.json").await).await;
-        let mut held = Vec::new();
-        for _ in 0..40 {
-            held.push(ask().await);
-        }
-        let last = held.pop().unwrap();
-        assert!(!last.headers().contains_key("content-encoding"));
-        assert_eq!(body(last).await, plain);
-        drop(held);
-        let response = ask().await;
-        assert_eq!(response.headers()["content-encoding"], "gzip");
-        let bytes = axum::body::to_bytes(response.into_body(), usize::MAX).await;
-        let mut text = String::new();
-        let bytes = bytes.unwrap();
-        flate2::read::GzDecoder::new(&*bytes)
-            .read_to_string(&mut text)
-            .unwrap();
-        assert_eq!(text, plain);
     }
 }

@@ -327,7 +327,6 @@ def stream_translations():
         for name, address, encoding in (
             ("/metrics, gzip", url, "gzip"),
             ("/metrics", url, "identity"),
-            ("/translations.json, gzip", stream, "gzip"),
             ("/translations.json", stream, "identity"),
         ):
             say(f"downloading {name} at 100,000 series")

@@ -14,37 +14,24 @@ fn samples(instruments: &Arc<Instruments>, name: &str) -> Vec<String> {
 }
 
 #[test]
-fn polls_requests_and_defects_are_counted_by_outcome() {
+fn requests_and_problems_have_labels() {
     let instruments = Instruments::new(Some("/metrics"));
-    let (listing, languages) = (Operation::ListRepositories, Operation::ListLanguages);
-    instruments.poll_ended(true, None);
-    instruments.poll_ended(false, Some(PollFailure::Unauthorized));
+    let operation = Operation::ListLanguages;
     instruments.set_problems([(("api_key", "warning"), true)]);
-    instruments.api_request(languages, Some(429), Duration::from_millis(30));
-    (instruments.api_request_failures(languages, Reason::RateLimited)).inc();
-    instruments.api_request(languages, None, Duration::from_secs(60));
-    instruments.api_retries(languages).inc();
-    instruments.invalid_entries(listing, Defect::Id).inc();
-    instruments.http_requests("other", "405").inc();
-    instruments.tls_handshake_failures("not_tls").inc();
+    let code = "429".to_owned();
+    let requests = &instruments.api_requests;
+    requests.get_or_create(&OfStatus { operation, code }).inc();
+    let durations = &instruments.api_request_duration;
+    let duration = durations.get_or_create_owned(&OfOperation { operation });
+    duration.observe(0.03);
+    duration.observe(60.0);
     let text = instruments.encode();
     for sample in [
-        "polls_total 2",
-        "poll_overruns_total 1",
-        "poll_failures_total{reason=\"unauthorized\"} 1",
-        "poll_failures_total{reason=\"listing\"} 0",
         "api_requests_total{operation=\"list_languages\",code=\"429\"} 1",
-        "api_requests_total{operation=\"list_languages\",code=\"error\"} 1",
-        "api_request_failures_total{operation=\"list_languages\",reason=\"rate_limited\"} 1",
+        "api_requests_total{operation=\"list_languages\",code=\"error\"} 0",
         "api_request_duration_seconds_bucket{le=\"0.025\",operation=\"list_languages\"} 0",
-        "api_request_duration_seconds_bucket{le=\"0.05\",operation=\"list_languages\"} 1",
         "api_request_duration_seconds_bucket{le=\"30.0\",operation=\"list_languages\"} 1",
         "api_request_duration_seconds_bucket{le=\"+Inf\",operation=\"list_languages\"} 2",
-        "api_request_duration_seconds_count{operation=\"list_languages\"} 2",
-        "api_retries_total{operation=\"list_languages\"} 1",
-        "invalid_entries_total{operation=\"list_repositories\",reason=\"id\"} 1",
-        "http_requests_total{path=\"other\",code=\"405\"} 1",
-        "tls_handshake_failures_total{reason=\"not_tls\"} 1",
         "problem{kind=\"api_key\",severity=\"warning\"} 1",
     ] {
         let line = format!("\ntranslation_exporter_{sample}\n");
@@ -84,17 +71,6 @@ fn help_texts_and_runbook_name_each_reason() {
         }
     }
     assert!(missing.is_empty(), "missing reasons: {missing:#?}");
-}
-
-#[test]
-fn two_failed_saves_are_one_failure_since_the_first() {
-    let instruments = Instruments::new(Some("/metrics"));
-    for millis in [0, 1] {
-        let at = Timestamp::from_millis(millis);
-        instruments.state_written(Err(Failure::new("it failed", "try again", at)));
-    }
-    let since = instruments.facts().state_not_saved.as_ref().unwrap().since;
-    assert_eq!(since, Timestamp::from_millis(0));
 }
 
 #[test]
@@ -181,7 +157,7 @@ fn the_build_shows_its_version() {
 #[test]
 fn the_metrics_of_one_poll_omit_process_and_web() {
     let printed = Instruments::new(None).encode();
-    for of_daemon in ["process_", "http_requests", "tls_"] {
+    for of_daemon in ["process_", "http_requests"] {
         assert!(!printed.contains(of_daemon), "{of_daemon}: {printed}");
     }
     let served = Instruments::new(Some("/metrics")).encode();

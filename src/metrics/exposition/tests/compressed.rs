@@ -1,6 +1,7 @@
 //! Tests of the compressed text and of its inflation.
 
 use super::*;
+use crate::{domain::Operation, metrics::instruments::OfOperation};
 use flate2::read::{GzDecoder, MultiGzDecoder};
 use std::io::{Read, Write};
 
@@ -69,9 +70,9 @@ fn each_scrape_of_one_publication_reads_the_counters() {
             .map(|text| samples(&text, RETRIES).concat())
     };
     assert_eq!(retries(), [0, 0].map(|count| format!("{RETRIES} {count}")));
-    instruments
-        .api_retries(crate::domain::Operation::ListLanguages)
-        .inc();
+    let operation = Operation::ListLanguages;
+    let retries_of = &instruments.api_retries;
+    retries_of.get_or_create(&OfOperation { operation }).inc();
     assert_eq!(retries(), [1, 1].map(|count| format!("{RETRIES} {count}")));
 }
 
