@@ -5,7 +5,7 @@
 //   }
 {
   _config+:: {
-    // Matchers for each selector of the alerts.
+    // Matchers for each selector of the alerts. With one, TranslationExporterAbsent fires while it matches no exporter.
     selector: '',
     // Of the alerts on translations, and of those on exporters.
     severities: { translations: 'warning', exporters: 'warning' },
@@ -27,11 +27,24 @@
     },
   },
 
+  local absent = {
+    alert: 'TranslationExporterAbsent',
+    expr: 'absent(up{}) or absent_over_time(translation_exporter_build_info{}[7d])',
+    'for': '15m',
+    annotations: {
+      summary: 'An exporter is absent',
+      description: 'Prometheus has no target of {%s}, or has not scraped an exporter there for a week. Nobody watches its translations.' % config.selector,
+      dashboard_url: 'http://localhost:3000/d/translation-exporter',
+    },
+  },
+
   prometheusAlerts+:: {
     groups+: [
       local severity = if group.name == 'translation-progress.alerts' then 'translations' else 'exporters';
       group { rules: [configured(rule, config.severities[severity]) for rule in super.rules] }
       for group in std.parseYaml(importstr '../deploy/prometheus/alerts.yaml').groups
+    ] + if config.selector == '' then [] else [
+      { name: 'translation-exporter.absent', rules: [configured(absent, config.severities.exporters)] },
     ],
   },
   grafanaDashboards+:: {

@@ -100,7 +100,8 @@ def about(alert, repo, language, said, **annotations):
 
 
 def stalled(repo, language, **annotations):
-    return about("TranslationStalled", repo, language, "has stalled", **annotations)
+    at = f"https://grafana.example.com/d/translation-repository?var-job=l10n&var-repo={repo.partition('/')[2]}"
+    return about("TranslationStalled", repo, language, "has stalled", dashboard_url=at, **annotations)
 
 
 STALLED = [
@@ -115,6 +116,7 @@ The translation of acme/webshop into de is not ready. https://translations.examp
 The translation of acme/ !channel  x (y) into es is not ready.
 The translation of acme/webshop into pt-BR is not ready. https://translations.example.com/7
 Exporter: l10n
+Dashboard: https://grafana.example.com/d/translation-progress?var-job=l10n
 What to do: {RUNBOOK}
 """
 MISSED = about("TranslationTargetMissed", "acme/app", "fr", "is overdue", dashboard_url="https://grafana.example.com/d/x")
@@ -125,7 +127,7 @@ Exporter: l10n
 Dashboard: https://grafana.example.com/d/x
 What to do: {RUNBOOK}
 """
-MISSED_OVER = f"This is over:\n{MISSED_TITLE}\nExporter: l10n\n"
+MISSED_OVER = f"These are over, or no longer reported:\n{MISSED_TITLE}\nExporter: l10n\n"
 STALE = {
     "labels": {"alertname": "TranslationDataStale", "job": "l10n", "namespace": "tools", "severity": "warning"},
     "annotations": {"summary": "Data are stale", "description": "7 of 12 repositories have not been read.", "runbook_url": RUNBOOK},
@@ -188,7 +190,13 @@ def test_alertmanager_delivers_the_messages_of_the_templates(tmp_path):
         # It has an end.
         post(MISSED | {"endsAt": "2026-01-01T00:00:00Z", "startsAt": "2025-12-31T00:00:00Z"})
         expect(f"Resolved: {MISSED_TITLE}", MISSED_OVER)
-        # Many are counted.
-        post(*(stalled(f"many/repository-{number:03}", "de") for number in range(120)))
-        counts = {"- de: 121", "- es: 1", "- acme/webshop: 2", "- others: 102"}
-        wait_for("a message about many counts them", lambda: any(counts <= set(parts(one)[1].splitlines()) for one in received))
+        # Of many, the worst come first.
+        shares = {f"many/repository-{number:03}": share for number, share in enumerate([*["93.5%"] * 150, "8%", "100%", "an unknown share"])}
+        post(*(stalled(repo, "de", description=f"{repo} is at {share} of 100%") for repo, share in shares.items()))
+        first = ["many/repository-152 is at an unknown share of 100%", "many/repository-150 is at 8% of 100%", "many/repository-000 is at 93.5% of 100%"]
+
+        def worst_first():
+            texts = [parts(one)[1].splitlines() for one in received if parts(one)[0] == "156 translations have stalled"]
+            return [text for text in texts if text[:3] == first and text[20] == "and 136 more"]
+
+        wait_for("messages about many begin with the worst", lambda: len(worst_first()) >= len(kinds))

@@ -20,7 +20,7 @@ def mixin(config="{}"):
 
 def test_the_mixin_adds_the_files_to_those_of_others():
     groups, dashboards = mixin()
-    assert groups == [{"name": "other", "rules": []}, *ALERTS["groups"]]
+    assert groups == [{"name": "other", "rules": []}, *ALERTS["groups"]], "and no job that could be absent"
     files = {file.name: json.loads(file.read_text()) for file in (ROOT / "grafana/dashboards").glob("*.json")}
     assert dashboards == {"other.json": {}} | files
 
@@ -30,12 +30,13 @@ def test_selector_severities_and_links_are_those_of_the_configuration(tmp_path):
         selector: 'job="l10n"', severities+: { exporters: 'critical' },
         runbookUrl: 'https://wiki.example.com', dashboardUrl: 'https://grafana.example.com',
     }"""
-    _, translations, exporters = mixin(config)[0]
-    (tmp_path / "rules.yaml").write_text(json.dumps({"groups": [translations, exporters]}))
+    _, translations, exporters, absent = mixin(config)[0]
+    (tmp_path / "rules.yaml").write_text(json.dumps({"groups": [translations, exporters, absent]}))
     subprocess.run(["promtool", "check", "rules", "--lint=all", "--lint-fatal", "rules.yaml"], cwd=tmp_path, check=True)
-    for group, severity in ((translations, "warning"), (exporters, "critical")):
+    assert [rule["alert"] for rule in absent["rules"]] == ["TranslationExporterAbsent"]
+    for group, severity in ((translations, "warning"), (exporters, "critical"), (absent, "critical")):
         for rule in group["rules"]:
             assert rule["expr"].count("{") == rule["expr"].count('{job="l10n"'), rule["expr"]
-            assert rule["labels"] == {"severity": severity}
+            assert rule["labels"]["severity"] == severity
             assert rule["annotations"]["runbook_url"] == f"https://wiki.example.com#{rule['alert'].lower()}"
             assert rule["annotations"]["dashboard_url"].startswith("https://grafana.example.com/d/")

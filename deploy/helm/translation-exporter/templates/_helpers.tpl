@@ -120,13 +120,13 @@ No other series tells of an exporter that never came up, so this alert names the
 name: {{ include "translation-exporter.fullname" . }}-absent
 rules:
   - alert: TranslationExporterAbsent
-    expr: absent(up{ {{- $labels -}} }) or absent_over_time(translation_exporter_build_info{ {{- $labels -}} }[30d])
+    expr: absent(up{ {{- $labels -}} }) or absent_over_time(translation_exporter_build_info{ {{- $labels -}} }[7d])
     for: 15m
     labels:
       severity: warning
     annotations:
       summary: The exporter of job {{ $job }} is absent
-      description: Prometheus has no target of job {{ $job }}, or never scraped its exporter. Nobody watches its translations.
-      dashboard_url: http://localhost:3000/d/translation-exporter
+      description: Prometheus has no target of job {{ $job }}, or has not scraped its exporter for a week. Nobody watches its translations.
+      dashboard_url: http://localhost:3000/d/translation-exporter?var-namespace={{ include "translation-exporter.namespace" . | urlquery }}&var-job={{ $job | urlquery }}
       runbook_url: https://github.com/translation-exporter/translation-exporter/blob/main/deploy/prometheus/runbook.md#translationexporterabsent
 {{- end }}
