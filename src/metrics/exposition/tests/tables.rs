@@ -13,7 +13,7 @@ use std::{collections::BTreeSet, fs};
 
 /// The metrics that no dashboard and no alert reads, because the diagnosis or another metric says
 /// the same.
-const UNUSED: [&str; 15] = [
+const UNUSED: [&str; 14] = [
     "translation_repository_created_timestamp_seconds",
     "translation_exporter_last_poll_timestamp_seconds",
     "translation_exporter_api_held_until_timestamp_seconds",
@@ -22,7 +22,6 @@ const UNUSED: [&str; 15] = [
     "translation_exporter_state_write_failures_total",
     "translation_exporter_tls_handshake_failures_total",
     "translation_exporter_http_requests_total",
-    "translation_exporter_tls_certificate_expiry_timestamp_seconds",
     "translation_exporter_log_lines_dropped_total",
     "process_virtual_memory_bytes",
     "process_threads",
