@@ -1,7 +1,5 @@
 """Runs every comparison and prints its figures. compare.sh installs and builds the programs, and then starts this."""
 
-import base64
-import collections
 import contextlib
 import gzip
 import json
@@ -30,8 +28,6 @@ SERIES_AFTER_FALLS = SERIES_OF_REPOSITORY + LANGUAGES // 2 + LANGUAGES // 3
 # The number of rounds of each comparison. Both sides take turns, so that noise affects both; the median counts.
 ROUNDS = int(os.environ.get("BENCH_ROUNDS", "3"))
 SECONDS = os.environ.get("BENCH_SECONDS", "5")
-# The password "sesame".
-SESAME = "$2b$10$aaaaaaaaaaaaaaaaaaaaauz1McOz2p0tF9vSh4S3g92eXcLAB0SL6"
 
 
 def say(text):
@@ -80,8 +76,10 @@ def has_polled(url):
 @contextlib.contextmanager
 def api(series=None, repositories=None):
     repositories = repositories or series // SERIES_OF_REPOSITORY
-    with started([TOOL, "api", str(repositories), str(LANGUAGES)]) as (_, address):
-        yield address
+    with FakeApi(FAKE_API) as server:
+        server.command("fill", [repositories, LANGUAGES])
+        server.command("key", "bench")
+        yield server.url
 
 
 def cpu_seconds(pid):
@@ -270,45 +268,6 @@ def slow_clients():
     ]
 
 
-def first_logins():
-    """40 users at once, each for the first time, and then 500 connections on which nothing is sent."""
-    say("40 first logins with 500 idle connections")
-    users = "".join(f"  user-{number}: {SESAME}\n" for number in range(40))
-    with api(repositories=1) as root, tempfile.TemporaryDirectory() as folder:
-        log, web = f"{folder}/log", pathlib.Path(folder, "web.yml")
-        web.write_text(f"basic_auth_users:\n{users}")
-        command = [EXPORTER, "--web.listen-address=127.0.0.1:0", f"--web.config.file={web}"]
-        with running(command, log, env=environment(root)) as process, contextlib.ExitStack() as stack:
-            host, port = address(process, log).split(":")
-
-            def connect():
-                return stack.enter_context(socket.create_connection((host, int(port)), timeout=30))
-
-            idle = [connect() for _ in range(250)]
-            began, logins = time.monotonic(), []
-            for number in range(40):
-                logins.append(connect())
-                credentials = base64.b64encode(f"user-{number}:sesame".encode()).decode()
-                request = f"GET /metrics HTTP/1.1\r\nHost: {host}\r\nAuthorization: Basic {credentials}\r\n\r\n"
-                logins[-1].sendall(request.encode())
-            idle += [connect() for _ in range(250)]
-            answers = [answered(login) for login in logins]
-            seconds, cpu = time.monotonic() - began, cpu_seconds(process.pid)
-    say(f"the logins got {dict(collections.Counter(answers))}")
-    return [
-        ("first logins that get in, of 40 at once with 500 idle connections", answers.count(b"HTTP/1.1 200"), "40"),
-        ("time until all were answered (a login waits at most 6 s), s", seconds, ""),
-        ("CPU of a verification at cost 10, ms", cpu / max(answers.count(b"HTTP/1.1 200"), 1) * 1e3, ""),
-    ]
-
-
-def answered(client):
-    """Returns the beginning of a response, or nothing if the server closed the connection."""
-    with contextlib.suppress(ConnectionError):
-        return client.recv(12, socket.MSG_WAITALL)
-    return b""
-
-
 def download(url, encoding):
     """Seconds and bytes of a response, as it is on the wire."""
     began = time.monotonic()
@@ -403,7 +362,6 @@ def main():
         "memory": measure_memory,
         "translations": stream_translations,
         "slow-clients": slow_clients,
-        "logins": first_logins,
         "large-responses": large_responses,
         "page": status_page,
         "start": first_answer,

@@ -1,10 +1,6 @@
 //! The state survives a failure of any system call of its saving.
 
-use crate::support::{
-    Api, Exposition, Reply, Repo, Setup, Target,
-    exposition::{self, Format},
-    repo,
-};
+use crate::support::{Api, Exposition, Reply, Repo, Setup, Target, repo};
 use std::{fs, path::Path};
 use tempfile::TempDir;
 
@@ -53,8 +49,7 @@ fn saved(api: &Api, state: &Path) -> Exposition {
     api.fault(Target::Everything, Reply::status(503));
     let output = once(api, state).set("poll.stale_after", "1h").run();
     api.heal();
-    exposition::parse(&output.stdout, Format::OpenMetrics)
-        .unwrap_or_else(|error| panic!("{error}: {}", output.stderr))
+    Exposition::parse(&output.stdout)
 }
 
 /// Returns the clocks of a language that never changes.
@@ -92,7 +87,7 @@ fn any_call_of_a_save_may_fail_and_nothing_that_was_saved_is_lost() {
                     assert!(injected && output.stderr.contains(named), "{place}");
                     assert_eq!(fs::read(&state).unwrap(), before, "{place}");
                 } else {
-                    let metrics = exposition::parse(&output.stdout, Format::OpenMetrics).unwrap();
+                    let metrics = Exposition::parse(&output.stdout);
                     let counted = metrics.value(WRITE_FAILURES, &[]).unwrap();
                     assert_eq!(counted > 0.0, injected, "{counted} failures, {place}");
                     assert_eq!(metrics.ratio("owner/repo-1", "de"), Some(0.5), "{place}");

@@ -251,39 +251,6 @@ fn a_proxy_that_refuses_or_does_not_work_is_reported_with_a_hint() {
 }
 
 #[test]
-fn a_listing_that_no_poll_can_continue_fails_once() {
-    let repository =
-        Repo::new(1, "owner/repo").entry(r#"{"id": "8c6d", "full_name": "owner/repo"}"#);
-    let api = Api::start([repository]);
-    let once = Setup::for_api(&api).arguments(&["once"]);
-    once.run().assert_failed(
-        1,
-        &[
-            "the first page of the listing has no id to continue from",
-            "report it to the API's operators",
-        ],
-    );
-}
-
-#[test]
-fn a_name_cannot_steer_the_terminal() {
-    let api = Api::start([
-        Repo::new(1, "owner/\u{1b}]0;title\u{7}\u{202e}repo\r").languages(&[("de", 0.5)])
-    ]);
-    let check = || Setup::for_api(&api).arguments(&["once"]).run();
-    let accepted = check();
-    api.fault(Target::Languages(1), Reply::status(403));
-    let refused = check();
-    assert_eq!((accepted.code, refused.code), (Some(0), Some(1)));
-    for output in [accepted, refused] {
-        let text = output.stdout + &output.stderr;
-        assert!(text.contains("title"), "{text}");
-        let raw = |c: char| c != '\n' && (c.is_control() || c == '\u{202e}');
-        assert!(!text.contains(raw), "{text:?}");
-    }
-}
-
-#[test]
 fn a_bad_command_line_is_refused_even_if_nobody_can_read_why() {
     let setup = Setup::new(&["--bad"]).after("exec 2> /dev/full");
     assert_eq!(setup.run().code, Some(2));

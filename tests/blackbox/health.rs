@@ -100,14 +100,6 @@ fn passwords_and_a_certificate_for_another_name_do_not_matter() {
     health(&exporter.address.to_string(), Some(&file), 0);
 }
 
-#[test]
-fn a_torn_file_leaves_an_exporter_without_tls_healthy() {
-    let exporter = protected("rate_limit: {interval: 1s, burst: 100}\n");
-    let file = exporter.folder.path().join("web.yaml");
-    fs::write(&file, "torn: [").unwrap();
-    health(&exporter.address.to_string(), Some(&file), 0);
-}
-
 /// Runs `health` with a web configuration file that promises TLS, against a server that passes each
 /// connection to `serve`. Returns the exit code.
 fn other_program(serve: impl Fn(TcpStream) + Send + 'static) -> i32 {

@@ -28,7 +28,6 @@ mod first_steps;
 mod hanging_files;
 mod health;
 mod hostile_names;
-mod judgement;
 mod once;
 mod pagination;
 mod permissions;

@@ -1,11 +1,6 @@
 //! `once` polls once and prints the result. Its exit code says if the result is complete.
 
-use crate::support::{
-    Api, Exposition, Reply, Repo, Setup, Target,
-    exporter::Finished,
-    exposition::{self, Format, INFO},
-    until,
-};
+use crate::support::{Api, Exposition, Reply, Repo, Setup, Target, exposition::INFO, until};
 use std::fs;
 
 fn two() -> Api {
@@ -19,30 +14,18 @@ fn once(api: &Api, output: &str) -> Setup {
     Setup::for_api(api).arguments(&["once", "--output", output])
 }
 
-/// Returns the stdout.
-fn printed(output: &Finished, format: Format) -> Exposition {
-    exposition::parse(&output.stdout, format)
-        .unwrap_or_else(|error| panic!("{error}\n\n{}", output.stdout))
-}
-
 #[test]
 fn a_whole_poll_is_printed_and_ends_with_0() {
     let api = two();
-    for (format, name) in [(Format::OpenMetrics, "openmetrics"), (Format::Text, "text")] {
+    for name in ["openmetrics", "text"] {
         let output = once(&api, name).run();
         assert_eq!(output.code, Some(0), "{}", output.stderr);
-        let metrics = printed(&output, format);
+        let metrics = Exposition::parse(&output.stdout);
         assert_eq!(metrics.ratio("owner/one", "de"), Some(0.5));
         assert_eq!(metrics.ratio("owner/two \"\\\n", "fr"), Some(0.125));
         assert_eq!((metrics.up(), metrics.polls()), (Some(1.0), 1.0));
         assert_eq!(metrics.repositories("fresh"), 2.0);
     }
-    printed(
-        &Setup::for_api(&api)
-            .arguments(&["once", "--output=openmetrics"])
-            .run(),
-        Format::OpenMetrics,
-    );
 }
 
 #[test]
@@ -196,23 +179,6 @@ fn changes_since_an_earlier_json_are_shown_and_a_wrong_file_is_refused() {
 }
 
 #[test]
-fn a_table_in_a_file_has_no_colour_and_no_width_of_a_terminal() {
-    let api = two();
-    // script(1) provides a terminal of 40 columns.
-    let in_script = "exec script --quiet --return --command \
-                     \"stty rows 20 cols 40; $0 $* 2>/dev/null\" /dev/null";
-    let setup = Setup::for_api(&api).variable("TERM", "xterm");
-    let path = setup.file("table", "");
-    let output = format!("--output=table={path}");
-    let setup = setup.arguments(&["once", &output]).after(in_script);
-    let output = setup.run();
-    assert_eq!(output.code, Some(0), "{}", output.stdout);
-    let table = fs::read_to_string(path).unwrap();
-    assert!(table.contains("█████·····  50%"), "{table}");
-    assert!(!table.contains('\u{1b}'), "{table}");
-}
-
-#[test]
 fn a_poll_that_fails_ends_with_1_and_what_was_read_is_printed() {
     let api = two();
     api.cap_pages(1);
@@ -252,7 +218,7 @@ fn a_poll_that_fails_ends_with_1_and_what_was_read_is_printed() {
         fail(&api);
         let output = once(&api, "text").run();
         assert_eq!(output.code, Some(1), "{}", output.stderr);
-        let metrics = printed(&output, Format::Text);
+        let metrics = Exposition::parse(&output.stdout);
         assert_eq!(
             (metrics.up(), metrics.ratio("owner/one", "de")),
             (Some(up), read),
@@ -267,22 +233,6 @@ fn a_poll_that_fails_ends_with_1_and_what_was_read_is_printed() {
             output.stderr
         );
     }
-}
-
-#[test]
-fn a_bad_command_line_or_configuration_ends_with_2_and_nothing_is_printed() {
-    let api = two();
-    for setup in [
-        once(&api, "xml"),
-        once(&api, "text").set("poll.interval", "soon"),
-        once(&api, "text").set("api.key", ""),
-        once(&api, "text").arguments(&["--no-such-option"]),
-    ] {
-        let output = setup.run();
-        assert_eq!((output.code, &*output.stdout), (Some(2), ""));
-        assert!(!output.stderr.is_empty());
-    }
-    assert_eq!(api.requests(Target::Everything).len(), 0);
 }
 
 #[test]
@@ -335,16 +285,4 @@ fn the_bar_shares_no_line_with_the_log() {
         lines.all(|before| before.is_empty() || before.ends_with(['K', '\n'])),
         "a line of the log shares its line with the bar: {output:?}"
     );
-}
-
-#[test]
-fn what_is_wrong_besides_the_poll_is_said_once_on_stderr() {
-    let api = two();
-    let setup = once(&api, "table").set("state.file", "state.json");
-    let first = setup.run();
-    assert!(!first.stderr.contains("level=warn"), "{}", first.stderr);
-    api.fault(Target::Listing, Reply::status(403));
-    let refused = setup.run();
-    let said = refused.stderr.matches("The API refused the key");
-    assert_eq!(said.count(), 1, "{}", refused.stderr);
 }

@@ -39,23 +39,6 @@ fn reads_every_page_of_a_server_that_caps_them_below_the_limit() {
 }
 
 #[test]
-fn the_page_size_is_obeyed() {
-    let api = Api::of(5);
-    let exporter = Setup::for_api(&api)
-        .set("api.page_size", "2")
-        .set("poll.interval", "1h")
-        .start();
-    exporter.wait_until_fresh(5);
-    let listing = api.requests(Target::Listing).into_iter();
-    let targets: Vec<_> = listing.map(|request| request.target).collect();
-    let pages = ["", "&after=2", "&after=4", "&after=5"];
-    assert_eq!(
-        targets,
-        pages.map(|after| format!("/v1/repositories?limit=2{after}"))
-    );
-}
-
-#[test]
 fn the_path_prefix_of_the_base_url_is_kept() {
     let api = Api::start([]);
     api.script(Target::Everything, |request| {

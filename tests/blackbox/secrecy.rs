@@ -1,6 +1,6 @@
 //! Secrecy: the API key reaches the API's own origin and no other place.
 
-use crate::support::{Api, Exporter, Reply, Setup, Target, api::KEY, exposition::Format};
+use crate::support::{Api, Exporter, Reply, Setup, Target, api::KEY, exporter::OPENMETRICS};
 
 /// Returns every output of the exporter in one text.
 fn everything_shown(exporter: &Exporter) -> String {
@@ -9,8 +9,8 @@ fn everything_shown(exporter: &Exporter) -> String {
         .map(|path| exporter.get(path))
         .map(|page| format!("{:?}\n{}", page.headers, page.text()));
     pages.concat()
-        + &exporter.scrape_text(Format::Text)
-        + &exporter.scrape_text(Format::OpenMetrics)
+        + &exporter.scrape("text/plain")
+        + &exporter.scrape(OPENMETRICS)
         + &exporter.log()
 }
 

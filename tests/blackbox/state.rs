@@ -16,7 +16,6 @@ use tempfile::TempDir;
 
 const WRITES: &str = "translation_exporter_state_writes_total";
 const WRITE_FAILURES: &str = "translation_exporter_state_write_failures_total";
-const PROBLEM: &str = "translation_exporter_problem";
 const LAST_SUCCESS: &str = "translation_repository_last_success_timestamp_seconds";
 
 /// A folder for a state file. It outlives the exporters that use it.
@@ -343,27 +342,6 @@ fn without_a_state_file_the_log_says_that_restarts_reset_the_clock() {
     Setup::for_api(&Api::of(1))
         .start()
         .wait_for_line(&["without state.file, a run knows no earlier progress"]);
-}
-
-#[test]
-fn a_damaged_state_is_set_aside_and_the_exporter_starts_without_it() {
-    let kept = Kept::new();
-    fs::write(&kept.path, "{").unwrap();
-    let exporter = kept.setup(&Api::of(1)).start();
-    let error = exporter.wait_for_line(&["level=warn", "set aside", "damaged"]);
-    assert_eq!(
-        exporter.metrics().value(
-            PROBLEM,
-            &[("kind", "state_discarded"), ("severity", "warning")]
-        ),
-        Some(1.0)
-    );
-    kept.wait_until_a_poll_is_saved();
-    let mut names = kept.names().into_iter();
-    let aside = names.find(|name| name.contains("set-aside")).unwrap();
-    assert!(error.contains(&aside), "{error}");
-    let content = fs::read_to_string(kept.folder.path().join(aside)).unwrap();
-    assert_eq!(content, "{");
 }
 
 #[test]

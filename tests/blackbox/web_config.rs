@@ -12,7 +12,6 @@ use rustls::{
 use std::{
     io::{Read, Write},
     net::TcpStream,
-    path::PathBuf,
     sync::Arc,
 };
 
@@ -48,10 +47,6 @@ impl Protected {
             certificate,
             key,
         }
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.exporter.folder.path().join(name)
     }
 
     /// Opens a TLS connection that may present the certificate and trust the exporter's. The
@@ -156,23 +151,4 @@ fn failed_handshakes_are_counted_from_0_and_the_log_says_why() {
         .metric("translation_exporter_tls_certificate_expiry_timestamp_seconds")
         .unwrap();
     assert!(expiry.parse::<f64>().unwrap() > 1_800_000_000.0, "{expiry}");
-}
-
-#[test]
-fn health_asks_first_as_the_file_says_and_fails_no_handshake() {
-    let protected = Protected::start(TLS);
-    let health = Setup::new(&["health"])
-        .set(
-            "web.listen_addresses",
-            &protected.exporter.address.to_string(),
-        )
-        .set(
-            "web.config_file",
-            protected.path("web.yml").to_str().unwrap(),
-        )
-        .run();
-    assert_eq!(health.code, Some(0), "{}", health.stderr);
-    let metrics = protected.get("/metrics", false).unwrap();
-    let failures = "\ntranslation_exporter_tls_handshake_failures_total 0\n";
-    assert!(metrics.contains(failures), "{metrics}");
 }

@@ -13,7 +13,7 @@ use rustls::{ServerConnection, StreamOwned};
 use serde_json::json;
 use socket2::SockRef;
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, HashMap},
     io::{self, Read, Write},
     net::{SocketAddr, TcpListener, TcpStream},
     sync::{Arc, Mutex, MutexGuard},
@@ -57,12 +57,6 @@ impl Repo {
             .map(entry)
             .collect::<serde_json::Value>()
             .to_string();
-        self
-    }
-
-    /// Replaces the entry of the listing, as it is on the wire.
-    pub fn entry(mut self, json: &str) -> Self {
-        json.clone_into(&mut self.entry);
         self
     }
 
@@ -149,7 +143,14 @@ struct Shared {
     tls: Mutex<Option<Arc<rustls::ServerConfig>>>,
     world: Mutex<World>,
     rules: Mutex<Vec<(Target, Rule)>>,
-    log: Mutex<Vec<Request>>,
+    log: Mutex<Log>,
+}
+
+#[derive(Default)]
+struct Log {
+    requests: Vec<Request>,
+    /// The number of requests by path.
+    counts: HashMap<String, usize>,
 }
 
 struct World {
@@ -279,6 +280,7 @@ impl Api {
     /// Returns the requests received so far.
     pub fn requests(&self, target: Target) -> Vec<Request> {
         lock(&self.shared.log)
+            .requests
             .iter()
             .filter(|request| target.holds(request))
             .cloned()
@@ -287,7 +289,7 @@ impl Api {
 
     /// Forgets the requests received so far.
     pub fn forget(&self) {
-        lock(&self.shared.log).clear();
+        *lock(&self.shared.log) = Log::default();
     }
 }
 
@@ -336,11 +338,10 @@ impl Shared {
         let mut request = Request::parse(head);
         {
             let mut log = lock(&self.log);
-            request.nth = log
-                .iter()
-                .filter(|earlier| earlier.path() == request.path())
-                .count();
-            log.push(request.clone());
+            let count = log.counts.entry(request.path().to_owned()).or_default();
+            request.nth = *count;
+            *count += 1;
+            log.requests.push(request.clone());
         }
         let rules: Vec<_> = lock(&self.rules).clone();
         let scripted = rules

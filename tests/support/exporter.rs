@@ -4,7 +4,6 @@ use super::{
     Api, Exposition,
     api::KEY,
     eventually,
-    exposition::{self, Format},
     http::{self, Response},
 };
 use std::{
@@ -244,22 +243,12 @@ impl Exporter {
         self.get(path).status
     }
 
-    /// Scrapes OpenMetrics.
     pub fn metrics(&self) -> Exposition {
-        self.scrape(Format::OpenMetrics)
+        Exposition::parse(&self.scrape(OPENMETRICS))
     }
 
-    pub fn scrape(&self, format: Format) -> Exposition {
-        let text = self.scrape_text(format);
-        exposition::parse(&text, format).unwrap_or_else(|error| panic!("{error}\n\n{text}"))
-    }
-
-    pub fn scrape_text(&self, format: Format) -> String {
-        let accept = if format == Format::OpenMetrics {
-            OPENMETRICS
-        } else {
-            "text/plain"
-        };
+    /// Returns the text of a scrape.
+    pub fn scrape(&self, accept: &str) -> String {
         let response =
             http::get(self.address, "/metrics", &[("accept", accept)]).expect("a scrape");
         assert_eq!(response.status, 200);

@@ -14,5 +14,5 @@ pub mod wait;
 pub use api::{Api, Repo, Target, repo};
 pub use exporter::{Exporter, Setup};
 pub use exposition::Exposition;
-pub use reply::{End, Reply};
+pub use reply::Reply;
 pub use wait::{PATIENCE, eventually, until};

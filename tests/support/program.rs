@@ -16,6 +16,7 @@
 //! | `{"lose": [1]}` | answers 404 to requests for their languages |
 //! | `{"key": "…"}` | the only key that is accepted from now on; `null` refuses every key |
 //! | `{"status": 503}` | answers every request with this status; `null` ends that |
+//! | `{"fill": [1000, 30]}` | that many repositories of that many languages, whose completions differ at each read |
 //! | `{"keys": true}` | answers with the keys that were sent so far, in order |
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has to end")]
@@ -52,6 +53,7 @@ enum Command {
     Lose(Vec<u64>),
     Key(Option<String>),
     Status(Option<u16>),
+    Fill(u64, usize),
     Keys(bool),
 }
 
@@ -140,6 +142,7 @@ fn obey(api: &Api, status: &Arc<Mutex<Option<u16>>>, command: Command) -> String
         Command::Lose(ids) => ids
             .into_iter()
             .for_each(|id| api.fault(Target::Languages(id), Reply::status(404))),
+        Command::Fill(repositories, languages) => fill(api, repositories, languages),
         // No key that is sent is empty.
         Command::Key(key) => api.accept_key(key.as_deref().unwrap_or_default()),
         Command::Status(code) => *status.lock().unwrap() = code,
@@ -155,4 +158,28 @@ fn obey(api: &Api, status: &Arc<Mutex<Option<u16>>>, command: Command) -> String
         }
     }
     "ok".to_owned()
+}
+
+/// The responses are encoded before the first request, so that they take little CPU from the
+/// clients under test.
+fn fill(api: &Api, repositories: u64, languages: usize) {
+    let mut random = fastrand::Rng::with_seed(7);
+    let codes: Vec<_> = (0..languages).map(|n| format!("l{n:02}")).collect();
+    let mut read = || {
+        let completions = codes
+            .iter()
+            .map(|code| (&**code, f64::from(random.u32(0..=1000)) / 10.0));
+        Reply::json(
+            Repo::new(1, "")
+                .languages(&completions.collect::<Vec<_>>())
+                .languages,
+        )
+    };
+    let reads: Vec<_> = (0..repositories).map(|_| [read(), read()]).collect();
+    let name = |id| format!("organisation-{:02}/project-{id:05}", id % 40);
+    api.put((1..=repositories).map(|id| Repo::new(id, &name(id))));
+    api.script(Target::AllLanguages, move |request| {
+        let id: usize = request.repository()?.parse().ok()?;
+        Some(reads.get(id - 1)?[request.nth % 2].clone())
+    });
 }

@@ -1,12 +1,10 @@
 //! The other side of the comparisons of `compare.sh`:
 //!
-//!     bench-tool api REPOSITORIES LANGUAGES      serve an API of that size; prints its base URL
 //!     bench-tool load URL SECONDS [gzip]         scrape URL again and again over one connection
 //!     bench-tool poll ROOT CONCURRENCY           poll an API with bare reqwest calls, once
 //!
 //! `load` and `poll` print their figures as JSON.
 
-mod api;
 mod load;
 mod poll;
 
@@ -18,7 +16,6 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let outcome = match arguments[..] {
-        ["api", repositories, languages] => api::serve(repositories, languages),
         ["load", url, seconds] => load::run(url, seconds, false),
         ["load", url, seconds, "gzip"] => load::run(url, seconds, true),
         ["poll", root, concurrency] => poll::run(root, concurrency),

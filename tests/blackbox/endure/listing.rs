@@ -85,18 +85,3 @@ fn a_failed_listing_keeps_all_series_and_is_counted_by_reason() {
         wait_until_up_is(1.0, &exporter, name);
     }
 }
-
-#[test]
-fn a_repository_that_becomes_private_changes_its_label_alone() {
-    let api = Api::of(3);
-    let exporter = Setup::for_api(&api).start();
-    exporter.wait_until_fresh(3);
-    let entry =
-        r#"{"id":2,"name":"owner/repo-2","private":true,"created_at":"2024-05-06T07:08:09Z"}"#;
-    api.put([repo(2).entry(entry)]);
-    let labels = [("repo", "owner/repo-2"), ("id", "2"), ("private", "true")];
-    let metrics = exporter.wait_for("its label changes", |metrics| {
-        metrics.value(INFO, &labels) == Some(1.0)
-    });
-    assert_eq!((metrics.count(INFO), metrics.count(RATIO)), (3, 3));
-}

@@ -3,7 +3,6 @@
 //! Each row of a table is a fault and the reason under which it is counted. No series is lost
 //! meanwhile.
 
-mod entries;
 mod key;
 mod languages;
 mod listing;
