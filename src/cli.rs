@@ -6,7 +6,7 @@
 //! show it to everybody.
 
 use crate::{
-    config::{KEYS, Key, Options, Parsed, repository_glob},
+    config::{Key, Options, Parsed, keys, repository_glob},
     support::{glob::glob, hint::is_plain},
 };
 use clap::{
@@ -164,7 +164,7 @@ fn command() -> clap::Command {
         .long(CONFIG_FILE)
         .value_name("FILE")
         .help("YAML configuration file");
-    let options = iter::once(file).chain(KEYS.iter().filter_map(option));
+    let options = iter::once(file).chain(keys().filter_map(option));
     Cli::command()
         .display_name(name)
         .mut_subcommands(|command| command.display_name(name))
@@ -203,7 +203,7 @@ fn typed(matches: &ArgMatches) -> Options {
         let texts: Vec<_> = matches.get_many::<String>(id)?.cloned().collect();
         Some(texts.join(","))
     };
-    let keys = KEYS.iter().filter(|key| key.option().is_some());
+    let keys = keys().filter(|key| key.option().is_some());
     Options {
         // An empty one means none.
         config_file: text(CONFIG_FILE)
@@ -212,7 +212,6 @@ fn typed(matches: &ArgMatches) -> Options {
         flags: keys
             .filter_map(|key| Some((key.path, text(key.path)?)))
             .collect(),
-        ..Options::default()
     }
 }
 
@@ -235,7 +234,7 @@ fn remedy(error: &clap::Error) -> Option<String> {
         return Some("an argument belongs to no option; write --OPTION=VALUE".to_owned());
     }
     let path = argument.trim_start_matches('-').replace('-', "_");
-    let mut keys = KEYS.iter().filter(|key| key.option().is_none());
+    let mut keys = keys().filter(|key| key.option().is_none());
     let variable = keys.find(|key| key.path == path)?.variable();
     Some(format!(
         "{path} has no option; set it in the file of --config.file, or set {variable}"

@@ -118,8 +118,7 @@ fn load(options: &Options, serves: bool) -> Result<(Config, WebConfigFile), Conf
             checks.push(("state.file", StateFile::check(path).map_err(Into::into)));
         }
         if serves {
-            let read =
-                WebConfigFile::load(sections.web.config_file.as_ref().map(|path| path.as_path()));
+            let read = WebConfigFile::load(sections.web.config_file.as_deref());
             checks.push(("web.config_file", read.map(|read| web_file = read)));
             let addresses = sections.web.listen_addresses.iter().map(String::as_str);
             checks.push((

@@ -36,10 +36,11 @@
 //! - **An alert on a kind**, finally: `deploy/prometheus/alerts.yaml`, its section in
 //!   `deploy/prometheus/runbook.md`, its case in `tests/rules/exporter.yaml` and a situation in
 //!   `tests/rules/test_kinds.py`.
-//! - **A key of the configuration**: its field with its type, default and option in
-//!   `config/sections.rs`; `tests/fuzz/corpus/configuration/whole` and `tests/config/bounds.rs`. A
-//!   new type of values parses itself in `config/text.rs`, and has its pattern in
-//!   `config/tests/schema.rs`. A rule between keys is a function in `config.rs`, and refuses no
+//! - **A key of the configuration**: its field with its type, default and option in its section
+//!   (`config/sections.rs`, or `domain/` for filter, thresholds, links and targets);
+//!   `tests/fuzz/corpus/configuration/whole` and `tests/config/bounds.rs`. A new type of values
+//!   parses itself, as those of `config/text.rs` do, and has its pattern in
+//!   `config/tests/schema.rs`. A rule between keys is a method of their section, and refuses no
 //!   `DEFAULT`, which nobody chose. `INSTA_UPDATE=always cargo test --test config` writes the
 //!   messages that name all keys. Finally the code that uses the key, which nothing demands, and
 //!   its mistakes in `tests/config/cases`.

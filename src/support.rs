@@ -7,6 +7,8 @@ pub(crate) mod files;
 pub(crate) mod glob;
 pub(crate) mod hint;
 pub(crate) mod humanize;
+pub(crate) mod keys;
 pub(crate) mod lock;
 pub(crate) mod logging;
+pub(crate) mod parsed;
 pub(crate) mod yaml;

@@ -11,9 +11,11 @@ use crate::{
         record::{Languages, Record},
         targets::Targets,
     },
-    support::clock::{DAY, Timestamp},
+    support::{
+        clock::{DAY, Timestamp},
+        parsed::Parsed,
+    },
 };
-use globset::GlobSet;
 use proptest::test_runner::{Config as ProptestConfig, RngSeed};
 use std::{cell::RefCell, fmt::Write as _, sync::Once};
 use std::{fs, path::Path, sync::Arc, time::Duration};
@@ -219,9 +221,9 @@ impl Defects {
 impl Default for Thresholds {
     fn default() -> Self {
         Self {
-            stalled_after: DAY * 7,
-            regressed_by: 0.2,
-            at_risk_within: DAY * 14,
+            stalled_after: Parsed(DAY * 7),
+            regressed_by: Parsed(0.2),
+            at_risk_within: Parsed(DAY * 14),
         }
     }
 }
@@ -230,9 +232,10 @@ impl Default for Thresholds {
 impl Default for Filter {
     fn default() -> Self {
         Self {
-            include: GlobSet::empty(),
-            exclude: GlobSet::empty(),
-            private: true,
+            include: Parsed(None),
+            exclude: Parsed(None),
+            exclude_languages: Parsed(None),
+            private: Parsed(true),
         }
     }
 }
@@ -245,7 +248,6 @@ pub fn settings() -> Settings {
         concurrency: 1,
         max_attempts: 1,
         filter: Filter::default(),
-        excluded_languages: GlobSet::empty(),
         scale: Scale {
             finished: 100.0,
             is_chosen: false,

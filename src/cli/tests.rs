@@ -175,7 +175,7 @@ fn help_fits_a_screen_and_shows_each_option_with_its_default() {
             .filter(|line| line.chars().count() > 80)
             .collect();
         assert_eq!(wide, Vec::<&str>::new());
-        for key in KEYS {
+        for key in keys() {
             let Some((flag, value)) = key.option() else {
                 continue;
             };

@@ -49,7 +49,7 @@ fn port(options: &Options) -> anyhow::Result<(Vec<&'static str>, String)> {
     let web = config::load_address(options, &environment())?;
     // The configuration has at least one.
     let address = &web.listen_addresses[0];
-    let schemes = match web.config_file {
+    let schemes = match *web.config_file {
         Some(_) => vec!["https", "http"],
         None => vec!["http"],
     };

@@ -24,11 +24,7 @@ use crate::{
 use anyhow::{Context as _, anyhow, bail};
 use futures_util::future::OptionFuture;
 use indicatif::{ProgressBar, ProgressStyle};
-use std::{
-    path::{Path, PathBuf},
-    sync::Arc,
-    time::Duration,
-};
+use std::{path::Path, sync::Arc, time::Duration};
 use tokio::{
     runtime::Handle,
     sync::watch,
@@ -110,13 +106,13 @@ pub async fn once(options: &Options, arguments: Once) -> Result<(), RunError> {
 /// Returns the files that the run reads or writes, apart from its outputs.
 fn used<'a>(options: &'a Options, config: &'a Config, arguments: &'a Once) -> Vec<&'a Path> {
     let files = [
-        options.config_file.as_ref(),
+        options.config_file.as_deref(),
         config.api.key_file.as_deref(),
         config.api.ca_file.as_deref(),
-        config.state_file.as_ref(),
-        arguments.since.as_ref(),
+        config.state_file.as_deref(),
+        arguments.since.as_deref(),
     ];
-    files.into_iter().flatten().map(PathBuf::as_path).collect()
+    files.into_iter().flatten().collect()
 }
 
 /// Returns the progress bar, which stays invisible unless stderr is a terminal.

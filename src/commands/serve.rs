@@ -53,7 +53,10 @@ pub async fn serve(options: Options, is_demo: bool) -> Result<(), RunError> {
 /// Loads the configuration, opens the files and sockets that it names, and starts all tasks, which
 /// the returned token ends.
 fn start(options: &Options, is_demo: bool) -> Result<(CancellationToken, JoinSet<()>), RunError> {
-    let (config, web_file) = load(options, true)?;
+    let (mut config, web_file) = load(options, true)?;
+    if is_demo && config.settings.targets.0.is_empty() {
+        config.settings.targets = demo::targets(Clock::system().now());
+    }
     logging::init(*config.log.level, config.log.is_json(), None);
     let instruments = Instruments::new(Some(&config.web.telemetry_path));
     // The state file comes before the listeners, so that a second process reports the file, not the

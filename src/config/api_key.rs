@@ -1,10 +1,10 @@
 //! The API key: read again whenever it is needed, so that it can be rotated without a restart. No
 //! message shows it, even if a user pasted it in the place of a path.
 
-use super::{ApiConfig, text::fit};
+use super::{sections::ApiConfig, text::fit};
 use crate::support::{files::read_file, hint::SetupError};
 use secrecy::SecretString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Reads the key as it is sent, without trailing line breaks.
 ///
@@ -12,9 +12,9 @@ use std::path::{Path, PathBuf};
 /// The file is missing or cannot be read, or the key is empty or cannot be sent in a
 /// header.
 pub fn read_key(api: &ApiConfig) -> Result<SecretString, SetupError> {
-    match (&api.key, &api.key_file) {
-        (Some(key), _) => Ok(key.0.clone()),
-        (None, path) => key_of(path.as_deref().map_or(Path::new(""), PathBuf::as_path)),
+    match &*api.key {
+        Some(key) => Ok(key.clone()),
+        None => key_of(api.key_file.as_deref().unwrap_or(Path::new(""))),
     }
 }
 

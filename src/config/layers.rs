@@ -3,16 +3,18 @@
 //! serde reads the sections from the merged values. A mistake is noted by its path and kind, and
 //! the default takes its place, until there is none: one run finds all mistakes.
 
-use super::sections::{KEYS, Key, PREFIX, names_of};
-use crate::support::hint::{is_plain, nearest};
+use super::sections::{keys, names_of};
+use crate::support::{
+    hint::{is_plain, nearest},
+    keys::Key,
+};
 use figment::{
     Error, Figment, Metadata, Profile, Provider,
-    providers::Serialized,
-    value::{Dict, Empty, Map, Value},
+    value::{Dict, Map, Value},
 };
 use serde::de::DeserializeOwned;
 use serde_json::json;
-use std::{fmt::Display, path::Path};
+use std::{collections::BTreeMap, fmt::Display, mem, path::PathBuf};
 
 /// The place of a value that no layer sets.
 pub const DEFAULT: &str = "default";
@@ -20,90 +22,111 @@ pub const DEFAULT: &str = "default";
 /// The only section that is a list. No variable or option sets it.
 pub const TARGETS: &str = "targets";
 
-/// A value of a layer.
-#[derive(Debug, Clone)]
-struct Setting {
-    /// The section and the name, joined by a dot.
-    path: String,
-    value: Value,
-    /// The file and line, the variable or the option that set it, or [`DEFAULT`].
-    place: String,
+/// The defaults, the file, the environment or the options.
+#[derive(Debug, Default)]
+pub struct Layer {
+    pub values: Dict,
+    /// By path: the file and line, the variable or the option; none of a default.
+    pub places: BTreeMap<String, String>,
+    /// Relative paths begin at the folder of this file.
+    pub file: PathBuf,
+    /// Texts that no message shows: the API key, and a path of its file that may be the key, pasted
+    /// there by mistake.
+    pub secrets: Vec<String>,
 }
 
-impl Provider for Setting {
+impl Layer {
+    fn set(&mut self, key: &Key, text: &str, place: &str) {
+        let ([section, name], value) = (key.names(), self.value(key.path, text));
+        let section = self.values.entry(section.to_owned());
+        if let Value::Dict(_, keys) = section.or_insert_with(|| Dict::new().into()) {
+            keys.insert(name.to_owned(), value);
+        }
+        self.places.insert(key.path.to_owned(), place.to_owned());
+    }
+
+    /// Returns the value of a text.
+    pub fn value(&mut self, path: &str, text: &str) -> Value {
+        let (text, file) = (text.trim(), self.file.with_file_name(text.trim()));
+        let is_path = text.starts_with('/') || file.exists();
+        if text.is_empty() {
+            return text.into();
+        }
+        if path == "api.key" || path == "api.key_file" && !is_path {
+            self.secrets.push(text.to_owned());
+        }
+        if path.ends_with("file") {
+            return file.display().to_string().into();
+        }
+        text.into()
+    }
+}
+
+impl Provider for Layer {
     fn metadata(&self) -> Metadata {
-        Metadata::named(self.place.clone())
+        let places = self.places.clone();
+        let place = move |_: &Profile, path: &[&str]| places[&path.join(".")].clone();
+        Metadata::default().interpolater(place)
     }
 
     fn data(&self) -> Result<Map<Profile, Dict>, Error> {
-        Serialized::default(&self.path, &self.value).data()
+        Ok(Profile::Default.collect(self.values.clone()))
     }
 }
 
-/// The values of all layers, and the mistakes in them.
+/// All mistakes in a configuration. No text of them holds anything that might be the API key.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("{}", .0.join("\n"))]
+pub struct ConfigError(pub Vec<String>);
+
+/// The merged layers, and the mistakes in them.
 #[derive(Debug, Default)]
 pub struct Layers {
-    /// Later ones win.
-    settings: Vec<Setting>,
     figment: Figment,
-    /// The entries of [`TARGETS`], each with its place.
-    pub targets: Vec<(String, Self)>,
-    /// Texts that no message shows: the API key, and the path of its file, which may be the key,
-    /// pasted there by mistake.
-    pub secrets: Vec<String>,
+    secrets: Vec<String>,
     /// Each with the path of its key; without one if it concerns no active value.
     pub mistakes: Vec<(String, String)>,
 }
 
 impl Layers {
-    /// Returns layers with the defaults of `keys` alone.
-    pub fn of(keys: &[Key]) -> Self {
-        let mut layers = Self::default();
-        for key in keys {
-            layers.set(key.path, key.default.into(), DEFAULT);
-        }
-        layers
+    /// Adds a layer, which wins over those before it.
+    pub fn merge(&mut self, layer: Layer) {
+        self.secrets.extend_from_slice(&layer.secrets);
+        self.figment = mem::take(&mut self.figment).merge(layer);
     }
 
-    /// Sets a key; an empty text means none. A relative path begins at the folder of the file that
-    /// sets it.
-    pub fn set(&mut self, path: &str, mut value: Value, place: &str) {
-        if let Value::String(_, text) = &mut value {
-            *text = text.trim().to_owned();
-            if text.is_empty() {
-                value = Empty::None.into();
-            } else {
-                if ["api.key", "api.key_file"].contains(&path) {
-                    self.secrets.push(text.clone());
-                }
-                if path.ends_with("file") {
-                    let path = Path::new(place).with_file_name(&text);
-                    *text = path.display().to_string();
-                }
-            }
-        }
-        self.settings.push(Setting {
-            path: path.to_owned(),
-            value,
-            place: place.to_owned(),
-        });
+    /// Adds a layer from the texts of keys, each with its place.
+    pub fn merge_texts<'a>(&mut self, texts: impl Iterator<Item = (&'a Key, &'a str, &'a str)>) {
+        let mut layer = Layer::default();
+        texts.for_each(|(key, text, place)| layer.set(key, text, place));
+        self.merge(layer);
     }
 
-    /// Reads a type from the values, or from those of a section. A default takes the place of a
-    /// value with a mistake.
-    pub fn extract<T: DeserializeOwned>(&mut self, at: &str) -> T {
+    /// Returns the key of a variable. Notes an unknown one.
+    pub fn key_of(&mut self, variable: &str) -> Option<&'static Key> {
+        let key = keys().find(|key| key.variable() == variable);
+        if key.is_none()
+            && let Some(rest) = variable.strip_prefix(Key::PREFIX)
+            && let Some(hint) = meant(rest)
+        {
+            let rest = if is_plain(rest) { rest } else { "…" };
+            self.mistake(format!("{}{rest}: unknown variable; {hint}", Key::PREFIX));
+        }
+        key
+    }
+
+    /// Reads a type from the values. A default takes the place of a value with a mistake.
+    pub fn extract<T: DeserializeOwned>(&mut self) -> T {
         loop {
-            self.figment = self.settings.iter().fold(Figment::new(), Figment::merge);
-            let error = match self.figment.focus(at).extract() {
+            let error = match self.figment.extract() {
                 Ok(extracted) => return extracted,
                 Err(error) => error,
             };
-            let path = format!("{at}.{}", error.path.join("."));
-            let path = path.trim_start_matches('.');
-            debug_assert_ne!(self.place(path), DEFAULT, "no default is a mistake: {path}");
-            self.note(path, error.kind);
-            self.settings
-                .retain(|one| one.place == DEFAULT || one.path != path);
+            let path = error.path.join(".");
+            self.note(&path, error.kind);
+            let key = keys().find(|key| key.path == path);
+            let default = (path, key.map_or("", |key| key.default));
+            self.figment = mem::take(&mut self.figment).merge(default);
         }
     }
 
@@ -114,9 +137,15 @@ impl Layers {
             "" => String::new(),
             section => format!("{section}."),
         };
-        let mut keys = KEYS.iter();
-        let elsewhere = keys.find(|key| key.names()[1] == name || key.path == name);
-        let hint = match (nearest(name, &known), elsewhere.map(Key::names)) {
+        let (near, elsewhere) = if name.contains('.') {
+            (None, nearest(name, keys()))
+        } else {
+            (
+                nearest(name, &known),
+                keys().find(|key| key.names()[1] == name),
+            )
+        };
+        let hint = match (near, elsewhere.map(Key::names)) {
             (Some(near), _) => format!("did you mean \"{prefix}{near}\"?"),
             (None, Some([section, key])) => {
                 format!("write \"{key}:\" indented below the section \"{section}:\"")
@@ -124,15 +153,8 @@ impl Layers {
             (None, None) => format!("the keys here are {}", known.join(", ")),
         };
         // YAML reads `{key:abc}` as one name.
-        let is_shown = is_plain(name) && !self.is_secret(name);
-        let name = if is_shown { name } else { "…" };
+        let name = if is_plain(name) { name } else { "…" };
         self.mistake(format!("{place}: unknown key \"{prefix}{name}\"; {hint}"));
-    }
-
-    /// Returns true for a text that is, or contains, something that no message shows.
-    pub fn is_secret(&self, text: &str) -> bool {
-        let mut secrets = self.secrets.iter();
-        secrets.any(|one| text == one || one.len() >= 8 && text.contains(one))
     }
 
     /// Notes a mistake that concerns no value of a key.
@@ -142,67 +164,64 @@ impl Layers {
 
     /// Notes a mistake in the value of a key, unless it already has one.
     pub fn note(&mut self, path: &str, problem: impl Display) {
-        if self.mistakes.iter().any(|(one, _)| one == path) {
+        if self.mistakes.iter().any(|(noted, _)| noted == path) {
             return;
         }
-        let (text, mut problem) = (self.text(path), problem.to_string());
-        // Without a key, a text of several words may be a line that has swallowed the next.
-        let is_line = self.secrets.is_empty() && text.contains(char::is_whitespace);
-        if !path.starts_with("api.key") && (is_line || self.is_secret(&text)) {
+        let text = self.text(path);
+        let mut secrets = self.secrets.iter();
+        let is_secret =
+            secrets.any(|secret| text == *secret || secret.len() >= 8 && text.contains(secret));
+        let mut problem = problem.to_string();
+        if path != "api.key" && is_secret {
             let (_, hint) = problem.rsplit_once("; ").unwrap_or_default();
             problem = format!("is not shown, since it may hold the API key; {hint}");
         }
-        let mistake = format!("{path} ({}): {problem}", self.place(path));
+        // The place of an entry of targets says more than its number.
+        let names = path.split('.').filter(|name| name.parse::<u32>().is_err());
+        let names: Vec<_> = names.collect();
+        let mistake = format!("{} ({}): {problem}", names.join("."), self.place(path));
         self.mistakes.push((path.to_owned(), mistake));
     }
 
     /// Returns the place of the value of a key.
     pub fn place(&self, path: &str) -> String {
+        let names: Vec<_> = path.split('.').collect();
         let metadata = self.figment.find_metadata(path);
-        metadata.map_or(DEFAULT.to_owned(), |metadata| metadata.name.to_string())
+        let place = metadata.map(|metadata| metadata.interpolate(&Profile::Default, &names));
+        place.unwrap_or_default()
     }
 
-    /// Returns the text of a key; empty if it has none.
+    /// Returns the text of a key.
     pub fn text(&self, path: &str) -> String {
-        let value = self.figment.find_value(path).ok();
-        value.and_then(Value::into_string).unwrap_or_default()
+        self.figment.extract_inner(path).unwrap_or_default()
     }
 
-    /// Sets the key of a variable; a blank variable sets nothing.
-    pub fn read_variable(&mut self, variable: &str, value: &str) {
-        if value.trim().is_empty() {
-            return;
-        }
-        if let Some(key) = KEYS.iter().find(|key| key.variable() == variable) {
-            self.set(key.path, value.into(), variable);
-        } else if let Some(rest) = variable.strip_prefix(PREFIX)
-            && let Some(hint) = meant(rest)
-        {
-            let rest = if is_plain(rest) { rest } else { "…" };
-            self.mistake(format!("{PREFIX}{rest}: unknown variable; {hint}"));
-        }
-    }
-
-    /// Returns the values above the defaults as a mapping in one line.
-    pub fn in_one_line(&self) -> String {
-        let set = self.settings.iter().filter(|one| one.place != DEFAULT);
-        let keys = set.map(|one| {
-            let (_, name) = one.path.split_once('.').unwrap_or_default();
-            format!("{name}: {}", self.written(&one.path))
+    /// Returns each entry of [`TARGETS`] as a mapping in one line, with its place.
+    pub fn targets(&self) -> Vec<(String, String)> {
+        let entries: BTreeMap<String, BTreeMap<String, String>> =
+            self.figment.extract_inner(TARGETS).unwrap_or_default();
+        let entries = entries.iter().map(|(number, entry)| {
+            let keys = entry
+                .iter()
+                .map(|(name, text)| format!("{name}: {}", written(text)));
+            let keys = keys.collect::<Vec<_>>().join(", ");
+            (
+                format!("{{{keys}}}"),
+                self.place(&format!("{TARGETS}.{number}")),
+            )
         });
-        format!("{{{}}}", keys.collect::<Vec<_>>().join(", "))
+        entries.collect()
     }
+}
 
-    /// Returns the value of a key as a file has it.
-    pub fn written(&self, path: &str) -> String {
-        let text = self.text(path);
-        // Other programs read numbers, times and switches.
-        let is_bare = !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || c == '.');
-        if is_bare {
-            text
-        } else {
-            json!(text).to_string()
-        }
+/// Returns a text as a file has it.
+pub fn written(text: &str) -> String {
+    // Other programs read numbers, times and switches.
+    let is_bare = !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || c == '.');
+    if is_bare {
+        text.to_owned()
+    } else {
+        json!(text).to_string()
     }
 }
 
@@ -210,14 +229,15 @@ impl Layers {
 /// prefix, but without two underscores in a row; they are no mistake, unless they spell a key or a
 /// section.
 fn meant(rest: &str) -> Option<String> {
-    let paths = || KEYS.iter().map(|key| key.path);
+    let mut paths = keys().map(|key| key.path).chain(names_of(""));
     let is_spelt = |path: &str| path.replace('.', "_").eq_ignore_ascii_case(rest);
-    if !rest.contains("__") && !paths().chain(names_of("")).any(is_spelt) {
+    if !rest.contains("__") && !paths.any(is_spelt) {
         return None;
     }
-    Some(match nearest(rest, KEYS) {
+    let prefix = Key::PREFIX;
+    Some(match nearest(rest, keys()) {
         _ if rest == "CONFIG__FILE" => "only --config.file names the configuration file".to_owned(),
         Some(key) => format!("did you mean {}?", key.variable()),
-        None => format!("write {PREFIX}<SECTION>__<KEY>; the file alone sets {TARGETS}"),
+        None => format!("write {prefix}<SECTION>__<KEY>; the file alone sets {TARGETS}"),
     })
 }

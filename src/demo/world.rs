@@ -5,11 +5,13 @@ use crate::{
     domain::{
         Completion, Language, Repository, RepositoryId, Scale,
         record::{Languages, Record, SavedRepository},
+        targets::{TargetEntry, Targets},
     },
     support::clock::Timestamp,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use serde_saphyr::from_str;
 use std::sync::{Arc, LazyLock};
 
 const DAY: i64 = 24 * 60 * 60;
@@ -147,20 +149,21 @@ pub fn history(now: Timestamp) -> impl Iterator<Item = SavedRepository> {
     repositories.filter_map(move |one| one.history(now))
 }
 
-/// Returns the demo's `targets` as YAML: one date is missed, one is near, one is far, and one
-/// language rests.
-pub fn targets(now: Timestamp) -> String {
+/// Returns the demo's targets: one date is missed, one is near, one is far, and one language rests.
+pub fn targets(now: Timestamp) -> Targets {
     let [missed, near, far] = [-3, 9, 40].map(|days| {
         let due = Timestamp::from_millis(now.as_millis() + days * DAY * 1000);
         due.to_string()
     });
     // The precision `.10` keeps the day of a timestamp.
-    format!(
-        "targets:
-  - {{languages: [eo], ratio: 0}}
-  - {{repositories: [harborlight/*], ratio: 0.8, due: {missed:.10}}}
-  - {{repositories: [opal-notes/*], languages: [de, fr, es, ja], ratio: 0.95, due: {near:.10}}}
-  - {{repositories: [tinplate/*], ratio: 0.8, due: {far:.10}}}
+    let entries = format!(
+        "
+  - {{languages: eo, ratio: '0'}}
+  - {{repositories: harborlight/*, ratio: '0.8', due: '{missed:.10}'}}
+  - {{repositories: opal-notes/*, languages: 'de,fr,es,ja', ratio: '0.95', due: '{near:.10}'}}
+  - {{repositories: tinplate/*, ratio: '0.8', due: '{far:.10}'}}
 "
-    )
+    );
+    let entries: Vec<TargetEntry> = from_str(&entries).expect("the tests of the demo read it");
+    Targets(entries.into_iter().map(Arc::new).collect())
 }

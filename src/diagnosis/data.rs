@@ -237,7 +237,7 @@ pub(super) fn unused_targets(view: &View<'_>) -> Option<Finding> {
         "entry of targets applies",
         "entries of targets apply",
     );
-    let globs: Vec<_> = unused.iter().map(|entry| entry.globs.as_str()).collect();
+    let globs: Vec<_> = unused.iter().map(|entry| entry.globs()).collect();
     let globs = globs.join("; ");
     let what = format!("{entries} to no language: {globs}");
     let hint = "correct its repositories and languages in the configuration file, or move it above \

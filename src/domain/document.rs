@@ -169,7 +169,7 @@ impl Translation {
     /// Returns the target; without an entry, the default one.
     pub fn target(&self) -> Target {
         let entry = self.entry.as_ref();
-        entry.map(|entry| entry.target).unwrap_or_default()
+        entry.map(|entry| entry.target()).unwrap_or_default()
     }
 
     pub fn standing(&self) -> Standing {

@@ -5,23 +5,27 @@
 
 use crate::{
     domain::{Repository, RepositoryId},
-    support::glob::chooses,
+    support::{glob::Globs, keys::section, parsed::Parsed},
 };
-use globset::GlobSet;
 use std::{
     collections::{BTreeMap, HashMap},
     sync::Arc,
 };
 
-/// The `filter` section of the configuration, as far as it concerns repositories.
-#[derive(Debug, Clone)]
-pub struct Filter {
-    /// Globs on `owner/repo`; an empty set matches every repository.
-    pub(crate) include: GlobSet,
-    /// Globs on `owner/repo`; they win over `include`.
-    pub(crate) exclude: GlobSet,
-    /// Includes private repositories, and repositories of unknown visibility.
-    pub(crate) private: bool,
+section! {
+    /// The section `filter`.
+    filter: Filter {
+        /// globs on owner/repo, each with a slash or `**`; `*` stays within a segment; empty means
+        /// all
+        include: Parsed<Option<Globs<true>>> = "";
+        /// globs on owner/repo; wins over `filter.include`
+        exclude: Parsed<Option<Globs<true>>> = "";
+        /// globs on language codes, for example of a pseudo-locale or the source language; an
+        /// excluded language appears nowhere, and its progress clock is kept for 30 days
+        exclude_languages: Parsed<Option<Globs<false>>> = "";
+        /// `false` leaves out private repositories, and repositories of unknown visibility
+        private: Parsed<bool> = "true";
+    }
 }
 
 /// A listed repository that is not polled.
@@ -35,15 +39,21 @@ pub struct LeftOut {
 impl Filter {
     /// Returns the key of the filter that leaves out a repository, if one does.
     fn left_out_by(&self, repository: &Repository) -> Option<&'static str> {
-        let name = &*repository.name;
-        if !chooses(&self.include, name) {
+        let is_match = |globs: &Globs<true>| globs.is_match(&repository.name);
+        if !self.include.as_ref().is_none_or(is_match) {
             Some("filter.include")
-        } else if self.exclude.is_match(name) {
+        } else if self.exclude.as_ref().is_some_and(is_match) {
             Some("filter.exclude")
         } else {
-            let is_public = self.private || repository.private == Some(false);
+            let is_public = *self.private || repository.private == Some(false);
             (!is_public).then_some("filter.private")
         }
+    }
+
+    /// Returns whether a language appears nowhere.
+    pub fn excludes_language(&self, code: &str) -> bool {
+        let excluded = self.exclude_languages.as_ref();
+        excluded.is_some_and(|globs| globs.is_match(code))
     }
 
     /// Applies the filters, then resolves duplicate names in favour of the higher id. Returns the
@@ -112,7 +122,7 @@ mod tests {
     #[test]
     fn filters_precede_duplicates_and_unknown_visibility_is_private() {
         let public = Filter {
-            private: false,
+            private: Parsed(false),
             ..Filter::default()
         };
         assert_eq!(selected(&public), (vec![1, 4], vec![]));
@@ -126,14 +136,5 @@ mod tests {
             ..Filter::default()
         };
         assert_eq!(selected(&filter), (vec![2], vec![]));
-        let none = Filter {
-            include: globs(&["*"]),
-            ..Filter::default()
-        };
-        assert_eq!(
-            selected(&none),
-            (vec![], vec![]),
-            "`*` must not match a slash"
-        );
     }
 }

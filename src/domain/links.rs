@@ -1,6 +1,12 @@
 //! Links to the pages where people translate: URL templates with placeholders.
 
-use crate::domain::Repository;
+use crate::{
+    domain::Repository,
+    support::{
+        keys::section,
+        parsed::{Parse, Parsed, is},
+    },
+};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use url::Url;
 
@@ -11,45 +17,53 @@ const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'_')
     .remove(b'~');
 
-/// The templates of the configuration section `links`.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Links {
-    /// `links.repository`; it has no placeholder for a language.
-    pub(crate) repository: Option<Template>,
-    /// `links.language`
-    pub(crate) language: Option<Template>,
+section! {
+    /// The section `links`.
+    #[derive(Default)]
+    links: Links {
+        /// URL template of the page where a repository is translated: see [below](#links)
+        repository: Parsed<Option<Template<false>>> = "";
+        /// URL template of the page where a language of a repository is translated
+        language: Parsed<Option<Template<true>>> = "";
+    }
 }
 
-/// The placeholders of a template: properties of a repository, and the code of a language, which
-/// the configuration refuses in a template for repositories. `{owner}` and `{name}` are the parts
-/// of `{repo}` before and after its last slash.
+/// The placeholders of a template: properties of a repository, and the code of a language. `{owner}`
+/// and `{name}` are the parts of `{repo}` before and after its last slash.
 const PLACEHOLDERS: [&str; 5] = ["{id}", "{repo}", "{owner}", "{name}", "{language}"];
 
-/// A URL with placeholders.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Template(String);
+/// A URL with placeholders, such as `https://translate.example.com/{owner}/{name}/{language}`. The
+/// page of a repository has no language.
+#[derive(Debug, Clone)]
+pub struct Template<const OF_LANGUAGE: bool>(String);
 
-impl Template {
-    /// Parses a template, such as `https://translate.example.com/{owner}/{name}/{language}`.
-    ///
-    /// # Errors
-    /// Fails if the text cannot become a URL.
-    pub fn new(text: &str) -> Result<Self, String> {
+impl<const OF_LANGUAGE: bool> Parse for Template<OF_LANGUAGE> {
+    const TAKES: &'static str = if OF_LANGUAGE {
+        "an https or http URL without a user, such as \
+         https://translate.example.com/{owner}/{name}/{language}, or with {repo} or {id}"
+    } else {
+        "an https or http URL without a user, such as https://translate.example.com/{owner}/{name}, \
+         or with {repo} or {id}"
+    };
+
+    fn parse(text: &str) -> Result<Self, String> {
         let template = Self(text.to_owned());
-        let url = template.fill(["1"; 5]);
-        if !text.starts_with("https://") && !text.starts_with("http://") {
-            return Err("does not begin with https:// or http://".to_owned());
+        let filled = template.fill(["1"; 5]);
+        let is_url = Url::parse(&filled).is_ok_and(|url| {
+            let is_http = text.starts_with("https://") || text.starts_with("http://");
+            is_http && url.username().is_empty() && url.password().is_none()
+        });
+        let is_known =
+            !filled.contains(['{', '}']) && (OF_LANGUAGE || !text.contains("{language}"));
+        if is_url && is_known {
+            Ok(template)
+        } else {
+            Err(is(text))
         }
-        if url.contains(['{', '}']) {
-            return Err("contains an unknown placeholder or an unmatched brace".to_owned());
-        }
-        let parsed = Url::parse(&url).map_err(|error| format!("is not a URL: {error}"))?;
-        if !parsed.username().is_empty() || parsed.password().is_some() {
-            return Err("contains a user or a password, which every reader would see".to_owned());
-        }
-        Ok(template)
     }
+}
 
+impl<const OF_LANGUAGE: bool> Template<OF_LANGUAGE> {
     /// Returns the URL of a repository, or of a language of it; `None` for a name of dots, which
     /// would be a dot segment and lead to another page.
     pub(super) fn render(&self, repository: &Repository, code: &str) -> Option<String> {
@@ -87,7 +101,8 @@ mod tests {
 
     #[test]
     fn a_name_of_dots_has_no_link() {
-        let template = Template::new("https://t.example.com/{owner}/{name}/{language}").unwrap();
+        let template =
+            Template::<true>::parse("https://t.example.com/{owner}/{name}/{language}").unwrap();
         let url = |name, code| template.render(&repository(name), code);
         for (name, code) in [("../a", "de"), ("a/..", "de"), ("a/.", "de"), ("a/b", "..")] {
             assert_eq!(url(name, code), None);
@@ -102,7 +117,7 @@ mod tests {
             "https://t.example.com/{id}?r={repo}#{owner}-{name}",
             "http://t.example.com:1/{owner}/{name}/{language}/",
         ];
-        let templates = templates.map(|text| Template::new(text).unwrap());
+        let templates = templates.map(|text| Template::<true>::parse(text).unwrap());
         for (name, code, of_repository, of_language) in [
             (
                 "acme/app",
@@ -132,22 +147,22 @@ mod tests {
 
     #[test]
     fn a_template_that_cannot_become_a_url_is_refused() {
-        for (text, error) in [
-            ("ftp://t.example.com/{id}", "does not begin with https://"),
-            ("javascript:alert({id})", "does not begin with https://"),
-            ("https:t.example.com", "does not begin with https://"),
-            ("t.example.com/{id}", "does not begin with https://"),
-            ("https://t.example.com/{lang}", "an unknown placeholder"),
-            ("https://t.example.com/{}", "an unknown placeholder"),
-            ("https://t.example.com/{id", "an unmatched brace"),
-            ("https://t.example.com/id}", "an unmatched brace"),
-            ("https://t.example.com/{{id}}", "an unmatched brace"),
-            ("https://", "is not a URL: empty host"),
-            ("https://user:pass@t.example.com", "a user or a password"),
-            ("https://{owner}@t.example.com", "a user or a password"),
+        for text in [
+            "ftp://t.example.com/{id}",
+            "javascript:alert({id})",
+            "https:t.example.com",
+            "t.example.com/{id}",
+            "https://t.example.com/{lang}",
+            "https://t.example.com/{}",
+            "https://t.example.com/{id",
+            "https://t.example.com/id}",
+            "https://t.example.com/{{id}}",
+            "https://",
+            "https://user:pass@t.example.com",
+            "https://{owner}@t.example.com",
         ] {
-            let refused = Template::new(text).unwrap_err();
-            assert!(refused.contains(error), "{text}: {refused}");
+            assert!(Template::<true>::parse(text).is_err(), "{text}");
         }
+        assert!(Template::<false>::parse("https://t.example.com/{language}").is_err());
     }
 }

@@ -2,7 +2,10 @@
 //! each published document carry the same ones.
 
 use super::{Completion, filter::Filter, links::Links, targets::Targets, twelve_decimals};
-use globset::GlobSet;
+use crate::support::{
+    keys::section,
+    parsed::{HOUR, Parsed, YEAR},
+};
 use std::time::Duration;
 
 /// The settings of polling and judgement.
@@ -17,8 +20,6 @@ pub struct Settings {
     /// The number of attempts for a request in one poll, at least 1.
     pub max_attempts: u32,
     pub filter: Filter,
-    /// `filter.exclude_languages`: globs on the codes of languages to leave out everywhere.
-    pub excluded_languages: GlobSet,
     pub scale: Scale,
     pub targets: Targets,
     pub thresholds: Thresholds,
@@ -69,14 +70,17 @@ impl Scale {
     }
 }
 
-/// The limits at which a translation that is not ready becomes a problem.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Thresholds {
-    /// The time without progress after which a translation has stalled, unless its target has
-    /// another one.
-    pub(crate) stalled_after: Duration,
-    /// The difference of ratios, above 0 and at most 1, by which a translation has regressed.
-    pub(crate) regressed_by: f64,
-    /// The time before its date within which a translation can be at risk.
-    pub(crate) at_risk_within: Duration,
+section! {
+    /// The section `thresholds`: the limits at which a translation that is not ready becomes a
+    /// problem.
+    thresholds: Thresholds {
+        /// time without progress after which a translation that is not ready has stalled
+        stalled_after: Parsed<Duration, HOUR, { 100 * YEAR }> = "7d";
+        /// a translation has regressed if its ratio is at least this much below the ratio before a
+        /// fall of the last 7 days
+        regressed_by: Parsed<f64, 0, 1> = "0.2";
+        /// time before its date from which a translation is at risk if it will not be ready by
+        /// then at its recent rate
+        at_risk_within: Parsed<Duration, HOUR, { 100 * YEAR }> = "14d";
+    }
 }

@@ -3,8 +3,12 @@
 //! The first entry of `targets` that matches a language counts. A language without a matching entry
 //! is ready at a ratio of 1 and has no date.
 
-use crate::support::{clock::Timestamp, glob::chooses};
-use globset::GlobSet;
+use crate::support::{
+    clock::Timestamp,
+    glob::Globs,
+    keys::section,
+    parsed::{HOUR, Parsed, YEAR, parse},
+};
 use std::{ptr, sync::Arc, time::Duration};
 
 /// The ratio and the date at which a language is ready.
@@ -40,6 +44,12 @@ impl Target {
     }
 }
 
+parse! {
+    Timestamp:
+        "a date such as 2026-12-24, or a time with its offset such as 2026-12-24T18:00:00Z",
+        parse_due;
+}
+
 /// Parses a day such as `2026-12-24`, which means its end in UTC, or an RFC 3339 time. Returns
 /// `None` if `text` is neither.
 pub fn parse_due(text: &str) -> Option<Timestamp> {
@@ -48,21 +58,56 @@ pub fn parse_due(text: &str) -> Option<Timestamp> {
     Timestamp::parse(&format!("{text}{end}"))
 }
 
-/// One entry of `targets`.
-#[derive(Debug, Default)]
-pub struct TargetEntry {
-    /// The globs of the entry, for people.
-    pub globs: String,
-    /// Globs on `owner/repo`; an empty set matches every repository.
-    pub(crate) repositories: GlobSet,
-    /// Globs on codes; an empty set matches every language.
-    pub(crate) languages: GlobSet,
-    /// The repositories that the entry names without wildcards. Each pair of one of them and one of
-    /// the codes below is required to exist.
-    pub(crate) named_repositories: Vec<String>,
-    /// The codes that the entry names without wildcards.
-    pub(crate) named_languages: Vec<String>,
-    pub target: Target,
+section! {
+    /// One entry of `targets`.
+    #[derive(Default)]
+    #[serde(default)]
+    targets: TargetEntry {
+        /// globs on owner/repo; all repositories if left out
+        repositories: Parsed<Option<Globs<true>>> = "";
+        /// globs on language codes; all languages if left out
+        languages: Parsed<Option<Globs<false>>> = "";
+        /// ratio at which a translation is ready; 0 is always met
+        ratio: Parsed<Option<f64>, 0, 1> = "1";
+        /// a date, until 23:59:59 UTC, or an RFC 3339 time
+        due: Parsed<Option<Timestamp>> = "";
+        /// the time without progress after which a translation has stalled;
+        /// `thresholds.stalled_after` if left out
+        stalled_after: Parsed<Option<Duration>, HOUR, { 100 * YEAR }> = "";
+    }
+}
+
+impl TargetEntry {
+    pub fn target(&self) -> Target {
+        Target {
+            ratio: self.ratio.unwrap_or(1.0),
+            due: *self.due,
+            stalled_after: *self.stalled_after,
+        }
+    }
+
+    /// Names the languages that the globs match, such as "de, fr of acme/webshop".
+    pub fn globs(&self) -> String {
+        let languages = self.languages.as_ref().map(|globs| globs.items.join(", "));
+        let languages = languages.unwrap_or_else(|| "all languages".to_owned());
+        match &*self.repositories {
+            None => languages,
+            Some(globs) => format!("{languages} of {}", globs.items.join(", ")),
+        }
+    }
+
+    /// Returns the repositories that the entry names without wildcards; none if it rests. Each pair
+    /// of one of them and one of the codes that it names is required to exist.
+    fn named_repositories(&self) -> impl Iterator<Item = &str> {
+        let globs = self.repositories.iter().filter(|_| !self.target().rests());
+        globs.flat_map(Globs::literal)
+    }
+
+    fn applies_to(&self, code: &str) -> bool {
+        self.languages
+            .as_ref()
+            .is_none_or(|globs| globs.is_match(code))
+    }
 }
 
 /// Two entries are equal if they are the same entry of the same file.
@@ -72,14 +117,6 @@ impl PartialEq for TargetEntry {
     }
 }
 
-/// Keeps the globs without wildcards, which match their own text alone.
-pub fn literal(globs: &[String]) -> impl Iterator<Item = String> {
-    let literal = globs
-        .iter()
-        .filter(|glob| !glob.contains(['*', '?', '[', ']', '{', '}', '\\']));
-    literal.cloned()
-}
-
 /// The entries of `targets` in the order of the file.
 #[derive(Debug, Clone, Default)]
 pub struct Targets(pub Vec<Arc<TargetEntry>>);
@@ -87,60 +124,43 @@ pub struct Targets(pub Vec<Arc<TargetEntry>>);
 impl Targets {
     /// Returns one target for every language of every repository, without a date.
     pub fn everything_at(ratio: f64) -> Self {
-        let target = Target {
-            ratio,
-            ..Target::default()
-        };
         Self(vec![Arc::new(TargetEntry {
-            globs: globs_in_words(&[], &[]),
-            target,
+            ratio: Parsed(Some(ratio)),
             ..TargetEntry::default()
         })])
     }
 
     /// Returns the repositories that entries name, apart from resting ones. Each is required.
     pub fn required_repositories(&self) -> impl Iterator<Item = &str> {
-        let entries = self.0.iter().filter(|entry| !entry.target.rests());
-        let names = entries.flat_map(|entry| &entry.named_repositories);
-        names.map(String::as_str)
+        self.0.iter().flat_map(|entry| entry.named_repositories())
     }
 
     /// Returns the entries that match a repository.
     pub fn of_repository(&self, name: &str) -> Self {
-        let entries = self.0.iter();
-        let entries = entries.filter(|entry| chooses(&entry.repositories, name));
+        let entries = self.0.iter().filter(|entry| {
+            let globs = entry.repositories.as_ref();
+            globs.is_none_or(|globs| globs.is_match(name))
+        });
         Self(entries.cloned().collect())
     }
 
     /// Returns the entry that applies to a language of a repository, whose entries these are: the
     /// first one that matches.
     pub fn entry(&self, code: &str) -> Option<&Arc<TargetEntry>> {
-        let mut entries = self.0.iter();
-        entries.find(|entry| chooses(&entry.languages, code))
+        self.0.iter().find(|entry| entry.applies_to(code))
     }
 
     /// Returns the codes that the repository `name`, whose entries these are, must have: each is
     /// named, together with the repository, by the entry that applies to it.
     pub fn required(&self, name: &str) -> impl Iterator<Item = &str> {
         let entries = self.0.iter().filter(move |entry| {
-            !entry.target.rests() && entry.named_repositories.iter().any(|one| one == name)
+            let mut named = entry.named_repositories();
+            named.any(|repository| repository == name)
         });
         entries.flat_map(move |entry| {
-            let codes = entry.named_languages.iter().map(String::as_str);
+            let codes = entry.languages.iter().flat_map(Globs::literal);
             codes.filter(move |code| self.entry(code) == Some(entry))
         })
-    }
-}
-
-/// Names the languages that the globs of an entry match, such as "de, fr of acme/webshop".
-pub fn globs_in_words(repositories: &[String], languages: &[String]) -> String {
-    let languages = match languages {
-        [] => "all languages".to_owned(),
-        languages => languages.join(", "),
-    };
-    match repositories {
-        [] => languages,
-        repositories => format!("{languages} of {}", repositories.join(", ")),
     }
 }
 

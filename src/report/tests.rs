@@ -1,11 +1,12 @@
 use super::*;
 use crate::support::humanize::grouped;
+use crate::support::parsed::Parsed;
 use crate::testing::{Condition, Shown, Snapshot};
 use crate::{
     domain::{
         Defect, Failure, PollFailure, Stop,
         document::{Document, Selection},
-        links::{Links, Template},
+        links::Links,
         polling::{PollOutcome, PollStatus},
         record::Languages,
         targets::{Targets, tests::entry},
@@ -268,7 +269,7 @@ fn markdown_answers_first_and_lists_the_furthest_behind_first() {
     )]);
     let template = "https://t.example.com/{id}/{language}";
     snapshot.settings.links = Links {
-        language: Template::new(template).ok(),
+        language: Parsed::parse_bounded(template).unwrap(),
         ..Links::default()
     };
     let expected = "\
@@ -403,7 +404,7 @@ fn markdown_with_long_links_fits_a_job_summary_and_names_20_to_act_on() {
     let mut snapshot = snapshot((1..).zip(&names).map(of).collect());
     let link = format!("https://t.example.com/{}/{{repo}}", "n".repeat(900));
     snapshot.settings.links = Links {
-        repository: Template::new(&link).ok(),
+        repository: Parsed::parse_bounded(&link).unwrap(),
         ..Links::default()
     };
     snapshot.settings.targets = Targets(vec![entry(&[], &[], 1.0, "2023-11-01")]);

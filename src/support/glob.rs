@@ -1,5 +1,6 @@
 //! Globs on names: `*` stays within a segment of `owner/repo`.
 
+use super::parsed::{Parse, items};
 use globset::{Glob, GlobBuilder, GlobSet, GlobSetBuilder};
 
 /// Parses a glob.
@@ -26,4 +27,70 @@ pub fn glob_set<'a>(globs: impl IntoIterator<Item = &'a Glob>) -> Result<GlobSet
 /// Returns whether one of the globs matches a name. An empty set chooses every name.
 pub fn chooses(globs: &GlobSet, name: &str) -> bool {
     globs.is_empty() || globs.is_match(name)
+}
+
+/// Globs on owner/repo, or on codes of languages.
+#[derive(Debug, Clone)]
+pub struct Globs<const OF_REPOSITORIES: bool> {
+    pub items: Vec<String>,
+    set: GlobSet,
+}
+
+impl<const OF_REPOSITORIES: bool> Globs<OF_REPOSITORIES> {
+    pub fn is_match(&self, name: &str) -> bool {
+        self.set.is_match(name)
+    }
+
+    /// Returns the globs without wildcards, which match their own text alone.
+    pub fn literal(&self) -> impl Iterator<Item = &str> {
+        let literal = self.items.iter().map(String::as_str);
+        literal.filter(|glob| !glob.contains(['*', '?', '[', ']', '{', '}', '\\']))
+    }
+}
+
+impl<const OF_REPOSITORIES: bool> Parse for Globs<OF_REPOSITORIES> {
+    const TAKES: &'static str = if OF_REPOSITORIES {
+        "globs on owner/repo, such as acme/*,other/app"
+    } else {
+        "globs on language codes, such as en,pt-*"
+    };
+
+    const IS_LIST: bool = true;
+
+    fn parse(text: &str) -> Result<Self, String> {
+        let glob = if OF_REPOSITORIES {
+            repository_glob
+        } else {
+            language_glob
+        };
+        let items = items(text);
+        let globs = (1..).zip(&items).map(|(number, item)| {
+            glob(item).map_err(|problem| format!("item {number} ({item:?}) {problem}"))
+        });
+        let globs: Vec<_> = globs.collect::<Result<_, _>>()?;
+        let items = items.into_iter().map(str::to_owned).collect();
+        glob_set(&globs).map(|set| Self { items, set })
+    }
+}
+
+/// Parses a glob on owner/repo.
+pub fn repository_glob(item: &str) -> Result<Glob, String> {
+    let glob = language_glob(item)?;
+    if item.contains('/') || item.contains("**") {
+        return Ok(glob);
+    }
+    Err(format!(
+        "matches no owner/repo: write \"*/{item}\" or \"acme/{item}\" for a repository, \
+         \"{item}/*\" for all of an owner"
+    ))
+}
+
+fn language_glob(item: &str) -> Result<Glob, String> {
+    // One character in brackets is no owner/repo and no code.
+    if item.contains([' ', '"', '\''])
+        || item.starts_with('[') && item.find(']') == Some(item.len() - 1)
+    {
+        return Err("contains a blank or a quote, or has brackets around it".to_owned());
+    }
+    glob(item).map_err(|error| format!("is no glob: {error}"))
 }

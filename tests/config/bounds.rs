@@ -1,7 +1,7 @@
 //! Values at the bounds of each key, and beyond.
 
 use super::{GOOD, load};
-use translation_exporter::config::{KEYS, TARGET_KEYS};
+use translation_exporter::{config::keys, domain::targets::TargetEntry};
 
 /// Keys with bounds, values at and within them, and values just outside of them or of another type.
 const BOUNDS: &[(&str, &[&str], &[&str])] = &[
@@ -77,7 +77,7 @@ fn with_value(path: &str, value: &str) -> Result<String, String> {
         let file = format!("{GOOD}targets:\n  - {name}: \"{value}\"\n");
         return load(Some(&file), &[], &[]);
     }
-    let key = KEYS.iter().find(|key| key.path == path).unwrap();
+    let key = keys().find(|key| key.path == path).unwrap();
     // The rule between two keys allows all values of `poll.stale_after` beside the least interval.
     let file = format!("{GOOD}poll:\n  interval: 1s\n");
     load(Some(&file), &[(&key.variable(), value)], &[])
@@ -120,7 +120,7 @@ fn each_key_with_bounds_is_tried() {
         "languages",
         "due",
     ];
-    for key in KEYS.iter().chain(TARGET_KEYS) {
+    for key in keys().chain(TargetEntry::KEYS) {
         let is_tried = BOUNDS.iter().any(|bounds| bounds.0 == key.path);
         let name = key.path.split_once('.').unwrap().1;
         assert_ne!(

@@ -5,13 +5,16 @@
 //! the file lacks, except `api.allow_http` beside a URL that needs it. It is stricter in one point:
 //! other programs read a text such as `010` as a number, so it wants quotes.
 
-use super::super::{
-    KEYS, Key, Sections, TARGET_KEYS,
-    layers::TARGETS,
-    sections::TargetConfig,
-    text::{Format, Globs, Parse, Parsed},
+use super::super::{Key, Sections, keys, layers::TARGETS, text::Format};
+use crate::{
+    domain::{links::Template, targets::TargetEntry},
+    support::{
+        clock::Timestamp,
+        glob::Globs,
+        parsed::{Parse, Parsed},
+    },
+    testing::assert_generated,
 };
-use crate::{domain::links::Template, support::clock::Timestamp, testing::assert_generated};
 use schemars::{JsonSchema, Schema, SchemaGenerator, generate::SchemaSettings};
 use secrecy::SecretString;
 use serde_json::{Map, Value, json};
@@ -41,8 +44,9 @@ impl<T: Accepts, const MIN: u32, const MAX: u32> JsonSchema for Parsed<T, MIN, M
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         let mut schema = T::accepts();
-        if schema["type"] == json!(["integer", "string"])
-            || schema["type"] == json!(["number", "string"])
+        if ["integer", "number"]
+            .map(Value::from)
+            .contains(&schema["type"][0])
         {
             schema["minimum"] = schema.get("minimum").cloned().unwrap_or(MIN.into());
             schema["maximum"] = schema.get("maximum").cloned().unwrap_or(MAX.into());
@@ -63,6 +67,17 @@ fn any_case(words: &[&str]) -> String {
         .iter()
         .map(|word| word.chars().map(any_case).collect::<String>());
     format!(r"^\s*({})\s*$", words.collect::<Vec<_>>().join("|"))
+}
+
+impl<T: Accepts> Accepts for Option<T> {
+    fn accepts() -> Value {
+        let mut schema = T::accepts();
+        schema["type"] = match schema["type"].take() {
+            Value::Array(types) => types.into_iter().chain(["null".into()]).collect(),
+            one => json!([one, "null"]),
+        };
+        schema
+    }
 }
 
 /// Implements [`Accepts`].
@@ -90,7 +105,8 @@ accepts! {
         "type": "string",
         "pattern": r"^\s*[Hh][Tt][Tt][Pp][Ss]?://[^\s/?#@]+(/[^\s?#]*)?\s*$",
     }
-    Template => {"type": "string", "pattern": r"^\s*https?://"}
+    Template<false> => {"type": "string", "pattern": r"^\s*https?://"}
+    Template<true> => {"type": "string", "pattern": r"^\s*https?://"}
     String => {"type": "string", "pattern": r"^\s*/[-._~A-Za-z0-9/]+\s*$"}
     Timestamp => {
         "type": "string",
@@ -136,7 +152,7 @@ fn default(key: &Key, schema: &Value) -> Value {
 }
 
 /// Adds defaults and null to the schema of a section.
-fn section(keys: &[Key], mut schema: Schema) -> Value {
+fn section(keys: &[&Key], mut schema: Schema) -> Value {
     let properties = schema
         .get_mut("properties")
         .unwrap()
@@ -145,7 +161,6 @@ fn section(keys: &[Key], mut schema: Schema) -> Value {
     assert_eq!(properties.len(), keys.len());
     for (key, (name, schema)) in keys.iter().zip(properties.iter_mut()) {
         assert_eq!(key.names()[1], name);
-        let is_of_target = key.names()[0] == TARGETS;
         let default = default(key, schema);
         let schema = schema.as_object_mut().unwrap();
         let description = schema["description"].as_str().unwrap();
@@ -165,14 +180,8 @@ fn section(keys: &[Key], mut schema: Schema) -> Value {
         }
         schema.insert("type".to_owned(), types.into());
         schema.insert("description".to_owned(), description.into());
-        if schema.contains_key("items") && is_of_target {
-            schema.insert("minItems".to_owned(), 1.into());
-        } else if !default.is_null() {
+        if !default.is_null() {
             schema.insert("default".to_owned(), default);
-        }
-        if schema.contains_key("items") && !is_of_target && !schema.contains_key("minItems") {
-            let pattern = schema["pattern"].as_str().unwrap();
-            schema.insert("pattern".to_owned(), format!(r"^\s*$|{pattern}").into());
         }
     }
     json!({
@@ -194,14 +203,10 @@ fn schema() -> Value {
     let sections = all.get_mut("properties").unwrap().as_object_mut().unwrap();
     let mut properties = Map::new();
     for (name, schema) in sections {
-        let keys = KEYS.iter().position(|key| key.names()[0] == name).unwrap();
-        let keys = KEYS[keys..]
-            .chunk_by(|a, b| a.names()[0] == b.names()[0])
-            .next()
-            .unwrap();
+        let keys: Vec<_> = keys().filter(|key| key.names()[0] == name).collect();
         properties.insert(
             name.clone(),
-            section(keys, schema.take().try_into().unwrap()),
+            section(&keys, schema.take().try_into().unwrap()),
         );
     }
     let http = json!({
@@ -216,7 +221,10 @@ fn schema() -> Value {
     properties["api"]["if"] = http;
     properties["api"]["then"] =
         json!({"required": ["allow_http"], "properties": {"allow_http": allowed}});
-    let mut entry = section(TARGET_KEYS, schema_of::<TargetConfig>());
+    let mut entry = section(
+        &TargetEntry::KEYS.iter().collect::<Vec<_>>(),
+        schema_of::<TargetEntry>(),
+    );
     entry["type"] = "object".into();
     let targets = json!({
         "type": ["array", "null"],
@@ -238,7 +246,7 @@ fn schema() -> Value {
 fn docs() -> String {
     let mut rows = Vec::new();
     let schema = schema();
-    for key in KEYS {
+    for key in keys() {
         let [section, name] = key.names();
         let schema = &schema["properties"][section]["properties"][name];
         let default = match default(key, schema) {

@@ -90,15 +90,18 @@ impl<'a> Judge<'a> {
     pub fn departed(&self, kept: &SavedRepository) -> impl Iterator<Item = Departed> {
         let name = &kept.repository.name;
         let recent = kept.records().iter().filter(|record| {
-            let excluded = &self.settings.excluded_languages;
             let is_recent = |at| self.now.since(at) < DAY;
-            record.left_at.is_some_and(is_recent) && !excluded.is_match(&*record.language.code)
+            record.left_at.is_some_and(is_recent)
+                && !self
+                    .settings
+                    .filter
+                    .excludes_language(&record.language.code)
         });
         recent.map(|record| {
             let language = &record.language.code;
             let targets = self.settings.targets.of_repository(name);
             let entry = targets.entry(language);
-            let target = entry.map(|entry| entry.target).unwrap_or_default();
+            let target = entry.map(|entry| entry.target()).unwrap_or_default();
             let ratio = record.reported.and_then(|it| self.ratio(it));
             Departed {
                 repository: Arc::clone(name),
@@ -112,15 +115,13 @@ impl<'a> Judge<'a> {
         let read_at = languages.read_at;
         let targets = self.settings.targets.of_repository(name);
         let listed = languages.listed();
-        let excluded = &self.settings.excluded_languages;
-        let listed = listed.filter(|record| {
-            // Globs cost more than the rest of a judgement, even none.
-            excluded.is_empty() || !excluded.is_match(&*record.language.code)
-        });
+        let filter = &self.settings.filter;
+        let listed = listed.filter(|record| !filter.excludes_language(&record.language.code));
         let mut translations: Vec<_> = listed
             .map(|record| self.translation(record, targets.entry(&record.language.code), read_at))
             .collect();
-        for code in targets.required(name) {
+        let required = targets.required(name);
+        for code in required.filter(|code| !filter.excludes_language(code)) {
             if let Err(place) = translations.binary_search_by(|one| one.code().cmp(code)) {
                 let missing = Record::new(Arc::new(Language {
                     code: code.into(),
@@ -142,7 +143,7 @@ impl<'a> Judge<'a> {
         read_at: Timestamp,
     ) -> Translation {
         let now = self.now;
-        let target = entry.map(|entry| entry.target).unwrap_or_default();
+        let target = entry.map(|entry| entry.target()).unwrap_or_default();
         let completion = record.reported;
         let ratio = completion.and_then(|completion| self.ratio(completion));
         let readiness = readiness(ratio, target);
@@ -206,7 +207,7 @@ impl<'a> Judge<'a> {
         let stalled_after = self.stalled_after(target);
         let is_deep = |fall: &&Reading| {
             let by = one.ratio.map(|ratio| twelve_decimals(fall.ratio - ratio));
-            by.is_some_and(|by| by >= limits.regressed_by)
+            by.is_some_and(|by| by >= *limits.regressed_by)
         };
         let is_late = |due: &Timestamp| expected_at.is_some_and(|expected_at| expected_at > *due);
         let last_progress = one.last_progress.filter(|_| one.ratio.is_some());
@@ -252,13 +253,13 @@ impl<'a> Judge<'a> {
     }
 
     fn stalled_after(&self, target: Target) -> Duration {
-        let general = self.settings.thresholds.stalled_after;
+        let general = *self.settings.thresholds.stalled_after;
         target.stalled_after.unwrap_or(general)
     }
 
     /// Returns the date of the target, if it is near.
     fn near(&self, target: Target) -> Option<Timestamp> {
-        let within = self.settings.thresholds.at_risk_within;
+        let within = *self.settings.thresholds.at_risk_within;
         let is_near = |due: &Timestamp| *due >= self.now && due.since(self.now) <= within;
         target.due.filter(is_near)
     }

@@ -80,9 +80,9 @@ impl Given {
         };
         let repository = testing::repository(1, "a/b");
         let mut entry = entry(&[], &[], self.target, "");
-        let target = &mut Arc::get_mut(&mut entry).unwrap().target;
-        target.due = self.due.map(day);
-        target.stalled_after = self.stalled_after;
+        let target = Arc::get_mut(&mut entry).unwrap();
+        target.due.0 = self.due.map(day);
+        target.stalled_after.0 = self.stalled_after;
         let condition = Condition::Fresh(languages);
         let mut snapshot = testing::snapshot(vec![testing::in_condition(repository, condition)]);
         snapshot.settings.targets = Targets(vec![entry]);
@@ -484,7 +484,7 @@ fn a_required_translation_that_is_missing_uses_its_entry() {
     snapshot.repositories.pop();
     let document = judged(&snapshot);
     let unused = document.whole().unused_targets();
-    let globs: Vec<_> = unused.iter().map(|entry| &entry.globs).collect();
+    let globs: Vec<_> = unused.iter().map(|entry| entry.globs()).collect();
     assert_eq!(globs, ["x* of acme/app"]);
 }
 

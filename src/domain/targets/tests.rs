@@ -1,32 +1,22 @@
 use super::*;
 use crate::{domain::Completion, testing};
-use globset::GlobBuilder;
 
-/// Compiles globs whose `*` does not match a slash.
-pub fn globs(patterns: &[&str]) -> GlobSet {
-    let mut set = GlobSet::builder();
-    for pattern in patterns {
-        let glob = GlobBuilder::new(pattern).literal_separator(true).build();
-        set.add(glob.unwrap());
-    }
-    set.build().unwrap()
+/// Makes globs.
+pub fn globs<const OF_REPOSITORIES: bool>(
+    patterns: &[impl AsRef<str>],
+) -> Parsed<Option<Globs<OF_REPOSITORIES>>> {
+    let patterns: Vec<_> = patterns.iter().map(AsRef::as_ref).collect();
+    Parsed::parse_bounded(&patterns.join(",")).unwrap()
 }
 
 /// Makes an entry from globs on repositories and on languages; no glob matches everything.
 pub fn entry(repositories: &[&str], languages: &[&str], ratio: f64, due: &str) -> Arc<TargetEntry> {
-    let [names, codes] = [repositories, languages]
-        .map(|globs| globs.iter().map(ToString::to_string).collect::<Vec<_>>());
     Arc::new(TargetEntry {
-        globs: globs_in_words(&names, &codes),
         repositories: globs(repositories),
         languages: globs(languages),
-        named_repositories: literal(&names).collect(),
-        named_languages: literal(&codes).collect(),
-        target: Target {
-            ratio,
-            due: parse_due(due),
-            ..Target::default()
-        },
+        ratio: Parsed(Some(ratio)),
+        due: Parsed(parse_due(due)),
+        ..TargetEntry::default()
     })
 }
 
@@ -47,7 +37,7 @@ fn the_first_entry_that_matches_counts() {
         ("acme/a/b", "de", None),
     ] {
         let targets = targets.of_repository(repository);
-        let ratio = targets.entry(language).map(|entry| entry.target.ratio);
+        let ratio = targets.entry(language).map(|entry| entry.target().ratio);
         assert_eq!(ratio, expected, "{language} of {repository}");
     }
 }
@@ -64,7 +54,7 @@ fn an_entry_is_named_by_its_globs() {
         (&[], &["eo"], "eo"),
         (&[], &[], "all languages"),
     ] {
-        assert_eq!(entry(repositories, languages, 1.0, "").globs, expected);
+        assert_eq!(entry(repositories, languages, 1.0, "").globs(), expected);
     }
 }
 

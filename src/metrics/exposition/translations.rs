@@ -101,7 +101,7 @@ fn encode_targets(document: &Document, to: &mut DescriptorEncoder<'_>) -> fmt::R
         "Completion ratio at which a language is ready, from its entry of targets; absent without \
          one",
         shown(document),
-        |one| Some(one.entry.as_ref()?.target.ratio),
+        |one| Some(one.entry.as_ref()?.target().ratio),
     )?;
     read(
         to,

@@ -1,6 +1,7 @@
 //! The repositories that a listing adds, renames and removes.
 
 use super::*;
+use crate::domain::targets::tests::globs;
 use crate::{
     domain::{LanguageList, RepositoryId},
     poller::log::PollLog,
@@ -188,8 +189,7 @@ async fn repositories_that_the_filters_leave_out_have_not_left() {
         saved: Some(bench.saved()),
         ..Setup::of(bench.api.clone())
     };
-    let exclude = globset::Glob::new("o/b").unwrap();
-    setup.filter.exclude = GlobSet::new([exclude]).unwrap();
+    setup.filter.exclude = globs(&["o/b"]);
     bench.poller = setup.build();
     bench.poll().await;
     assert_eq!(bench.names(), ["o/a", "o/c"]);

@@ -10,12 +10,13 @@ mod regressions;
 mod world;
 
 use super::*;
+use crate::domain::targets::tests::globs;
 use crate::{
     api::Pace,
     domain::{Defect, Scale, filter::Filter},
     testing,
 };
-use globset::{Glob, GlobSet};
+use globset::GlobSet;
 use model::Filters;
 use proptest::prelude::*;
 use std::{
@@ -209,20 +210,16 @@ impl Exporter {
     }
 
     fn settings(&self) -> Settings {
-        let globs = |glob: Option<String>| {
-            let globs = glob.map(|glob| Glob::new(&glob).unwrap());
-            GlobSet::new(globs).unwrap()
-        };
         let Filters { digit, language } = self.filters;
         Settings {
             interval: Duration::from_secs(INTERVAL),
             concurrency: 8,
             max_attempts: 4,
             filter: Filter {
-                exclude: globs(digit.map(|digit| format!("o/*{digit}"))),
+                exclude: globs(digit.map(|digit| format!("o/*{digit}")).as_slice()),
+                exclude_languages: globs(language.as_slice()),
                 ..Filter::default()
             },
-            excluded_languages: globs(language.map(str::to_owned)),
             scale: Scale {
                 finished: self.scale,
                 is_chosen: false,

@@ -1,6 +1,7 @@
 //! Saves during a poll, and the restored state after a restart.
 
 use super::*;
+use crate::domain::targets::tests::globs;
 use crate::state::StateFile;
 use globset::{Glob, GlobSet};
 use std::path::Path;
@@ -114,8 +115,7 @@ async fn the_filters_apply_to_restored_repositories() {
         saved: Some(bench.saved()),
         ..Setup::of(bench.api.clone())
     };
-    let exclude = GlobSet::new([Glob::new("o/b").unwrap()]);
-    setup.filter.exclude = exclude.unwrap();
+    setup.filter.exclude = globs(&["o/b"]);
     bench.poller = setup.build();
     assert_eq!(bench.shown(), "1:pending 3:pending");
     assert_eq!(bench.poller.document().filtered.len(), 1);

@@ -1,8 +1,9 @@
+use crate::support::parsed::Parsed;
 use crate::testing::{Condition, Shown, Snapshot};
 use crate::{
     domain::{
         Completion, Failure,
-        links::{Links, Template},
+        links::Links,
         polling::PollOutcome,
         record::{Languages, Record},
         targets::{Targets, tests::entry},
@@ -384,8 +385,8 @@ async fn a_repository_of_resting_translations_rests_even_after_their_date() {
 async fn figures_lead_to_the_work_and_names_to_their_part_of_the_page() {
     let mut snapshot = snapshot_of(&[("a/[b]", Some(50.0), 9), ("a/c", Some(40.0), 9)]);
     snapshot.settings.links = Links {
-        repository: None,
-        language: Template::new("https://t.example/{name}/{language}").ok(),
+        repository: Parsed(None),
+        language: Parsed::parse_bounded("https://t.example/{name}/{language}").unwrap(),
     };
     let page = page_of(&snapshot, "/").await;
     for link in [

@@ -2,9 +2,10 @@
 
 use super::*;
 use crate::domain::{
-    links::{Links, Template},
+    links::Links,
     targets::{Targets, tests::entry},
 };
+use crate::support::parsed::Parsed;
 use std::{collections::BTreeSet, fs};
 
 pub fn every_condition() -> (Snapshot, PollStatus) {
@@ -72,8 +73,8 @@ fn each_condition_shows_exactly_the_known_values() {
 #[test]
 fn links_add_the_url_of_a_repository() {
     let links = Links {
-        repository: Template::new("https://t.example.com/{owner}/{name}").ok(),
-        language: None,
+        repository: Parsed::parse_bounded("https://t.example.com/{owner}/{name}").unwrap(),
+        language: Parsed(None),
     };
     let pending = shown(7, "acme/c++ \"x\"", Condition::Pending(None));
     let mut snapshot = snapshot(vec![pending]);

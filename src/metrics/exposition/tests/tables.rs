@@ -1,12 +1,10 @@
 //! The tables of the docs, and the panels and alerts, compared with everything that is exposed.
 
 use super::{golden::every_condition, *};
+use crate::support::parsed::Parsed;
 use crate::{
     diagnosis::ProblemKind,
-    domain::{
-        links::{Links, Template},
-        polling::PollOutcome,
-    },
+    domain::{links::Links, polling::PollOutcome},
     testing::assert_generated,
 };
 use std::{collections::BTreeSet, fs};
@@ -93,8 +91,8 @@ impl Exposed<'_> {
 fn everything() -> String {
     let (mut snapshot, mut status) = every_condition();
     snapshot.settings.links = Links {
-        repository: Template::new("https://t.example.com/{owner}/{name}").ok(),
-        language: None,
+        repository: Parsed::parse_bounded("https://t.example.com/{owner}/{name}").unwrap(),
+        language: Parsed(None),
     };
     status.running = Some(PollOutcome {
         since: at(1_795_224_645_000),
