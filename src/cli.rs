@@ -83,9 +83,9 @@ pub struct Once {
         value_parser = output
     )]
     pub outputs: Vec<(Output, Option<PathBuf>)>,
-    /// Earlier JSON output: show what has changed since
-    #[arg(long, value_name = "FILE")]
-    pub since: Option<PathBuf>,
+    /// Show what has changed since: a duration or a date of the last 14 days (7d if left out)
+    #[arg(long, value_name = "WHEN")]
+    pub since: Option<String>,
     /// Maximum bytes of Markdown, at least 2000
     #[arg(
         long,

@@ -7,6 +7,7 @@
 
 pub mod document;
 pub mod filter;
+pub mod history;
 pub mod links;
 pub mod polling;
 pub mod record;
@@ -234,7 +235,7 @@ labels! {
 labels! {
     /// A kind of problem of an unready translation, the mildest first.
     TranslationProblem {
-        /// No progress for longer than `thresholds.stalled_after`.
+        /// Neither progress nor ready for `thresholds.stalled_after`.
         Stalled = "stalled",
         /// A fall by `thresholds.regressed_by` or more.
         Regressed = "regressed",
@@ -263,13 +264,29 @@ labels! {
 }
 
 labels! {
+    /// A kind of change since an earlier day, the worst first.
+    Change {
+        /// Ready then, and not ready now.
+        Unready = "unready",
+        /// Listed then, and not now.
+        Left = "left",
+        /// A fall by `thresholds.regressed_by` or more.
+        Fell = "fell",
+        /// The date of the target has passed.
+        Overdue = "overdue",
+        /// Not ready then, and ready now.
+        Ready = "ready",
+    }
+}
+
+labels! {
     /// The reason why problems of a translation are unknown.
     NotJudged {
-        /// The data are older than a day and than three intervals.
+        /// The data are older than four days and than three intervals: only the date is judged.
         OldData = "old_data",
         /// The completion is not known: at most the date can be judged.
         Unknown = "unknown",
-        /// The history is too short to tell a stall or a risk.
+        /// The pace is not known: no day of the record has ended unready.
         TooEarly = "too_early",
     }
 }
@@ -281,6 +298,19 @@ impl NotJudged {
             Self::OldData => "the data are too old",
             Self::Unknown => "the completion is not known",
             Self::TooEarly => "the pace is not known yet",
+        }
+    }
+}
+
+impl Change {
+    /// Returns the kind in words for people, which follow a number.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Unready => "no longer ready",
+            Self::Left => "left",
+            Self::Fell => "fell",
+            Self::Overdue => "became overdue",
+            Self::Ready => "became ready",
         }
     }
 }

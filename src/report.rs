@@ -20,7 +20,7 @@ pub use csv::csv;
 pub use json::json;
 pub use languages::languages;
 pub use markdown::markdown;
-pub use since::Since;
+pub use since::{a_week_ago, parse_since};
 pub use table::table;
 
 use crate::{
@@ -30,7 +30,7 @@ use crate::{
         document::{Row, Translation, View},
     },
     support::{
-        clock::DAY,
+        clock::{DAY, Timestamp},
         escape::is_unprintable,
         humanize::{more, rough},
     },
@@ -38,7 +38,6 @@ use crate::{
 use answer::{answer, scope};
 use order::Order;
 use since::{changed, gain};
-use std::sync::Arc;
 use words::{due, expected, marks, moment, of_target, percent};
 
 /// The maximum number of translations to act on that are named.
@@ -52,8 +51,8 @@ pub struct Report<'a> {
     pub findings: &'a [Finding],
     /// The host of the API.
     pub api: &'a str,
-    /// The earlier data to compare with.
-    pub since: Option<Arc<Since>>,
+    /// The beginning of the day to compare with.
+    pub since: Timestamp,
     /// The maximum size of the Markdown in bytes.
     pub max_size: usize,
 }
@@ -76,7 +75,7 @@ impl Report<'_> {
         let mean = percent(view.totals.mean());
         let scope = scope(view);
         let figures = format!("As of {taken_at}. {mean} translated on average. {scope}");
-        let changed = changed(view, self.since.as_deref());
+        let changed = changed(view, self.since);
         [sentence + ".", figures]
             .into_iter()
             .chain(changed)
@@ -99,9 +98,10 @@ impl Report<'_> {
 
     /// Describes the translations of a repository that are not ready. `whose` names them.
     fn unready(&self, row: &Row, whose: impl Fn(&Translation) -> String) -> Vec<String> {
-        let since = self.since.as_deref();
+        let document = self.view.document;
         let line = |one: &Translation| {
-            let (ratio, marks, gain) = (percent(one.ratio), marks(one), gain(since, row, one));
+            let (ratio, marks) = (percent(one.ratio), marks(one));
+            let gain = gain(document, one, self.since);
             format!("{} {ratio}{marks}{gain}", whose(one))
         };
         row.unready().into_iter().map(line).collect()
@@ -122,13 +122,14 @@ impl Report<'_> {
         let lines = actions.into_iter().map(|(row, one)| {
             let due = one.target().due;
             let due = due.map(|at| format!(", due {}", words::due(at, now)));
-            let idle = one.known_progress().map(|at| now.since(at));
+            let fell = words::fell(one, now).map(|fell| format!(", {fell}"));
+            let idle = one.idle_since().map(|at| now.since(at));
             let idle = idle.filter(|idle| *idle >= DAY);
             let idle = idle.map(|idle| format!(", no progress for {}", rough(idle)));
-            let (due, idle) = (due.unwrap_or_default(), idle.unwrap_or_default());
+            let [due, fell, idle] = [due, fell, idle].map(Option::unwrap_or_default);
             let (marks, whose, figure) = (marks(one), whose(row, one), of_target(one));
             let line = format!(
-                "{marks} {whose}: {figure}{due}{idle}, expected: {}",
+                "{marks} {whose}: {figure}{due}{fell}{idle}, expected: {}",
                 expected(one, now)
             );
             line.trim_start().to_owned()

@@ -9,7 +9,7 @@ use crate::{
         links::Links,
         polling::{PollOutcome, PollStatus},
         record::{Languages, Record},
-        targets::Targets,
+        targets::{Target, Targets},
     },
     support::{
         clock::{DAY, Timestamp},
@@ -69,8 +69,14 @@ pub fn record_of(code: &str, name: &str, completion: Option<f64>, at: Timestamp)
         code: code.into(),
         name: name.into(),
     }));
-    record.observe(completion.and_then(Completion::new), Scale::PERCENT, at);
+    observe(&mut record, completion, at);
     record
+}
+
+/// Takes in another completion of a language whose target is 1.
+pub fn observe(record: &mut Record, completion: Option<f64>, at: Timestamp) {
+    let completion = completion.and_then(Completion::new);
+    record.observe(completion, Scale::PERCENT, Target::default(), at);
 }
 
 /// Makes a record whose completion rose at [`NOW`]. The code in capitals is the language's name.

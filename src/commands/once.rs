@@ -18,8 +18,13 @@ use crate::{
         targets::Targets,
     },
     metrics::instruments::Instruments,
-    report::{Report, Since},
-    support::{blocking::off_the_runtime, logging},
+    report::{Report, a_week_ago, parse_since},
+    support::{
+        blocking::off_the_runtime,
+        clock::{Clock, Timestamp},
+        hint::SetupError,
+        logging,
+    },
 };
 use anyhow::{Context as _, anyhow, bail};
 use futures_util::future::OptionFuture;
@@ -42,13 +47,10 @@ const PATIENCE: Duration = Duration::from_secs(1);
 
 pub async fn once(options: &Options, arguments: Once) -> Result<(), RunError> {
     let (config, _) = load(options, false)?;
-    output::check(&arguments.outputs, &used(options, &config, &arguments))?;
+    output::check(&arguments.outputs, &used(options, &config))?;
     let selection = Selection::new(&arguments.repositories, &arguments.languages)
         .map_err(|error| anyhow!("cannot use the globs of the command line: {error}"))?;
-    let since = match arguments.since.clone() {
-        Some(path) => Some(Arc::new(off_the_runtime(move || Since::read(&path)).await?)),
-        None => None,
-    };
+    let since = since(&config, arguments.since.as_deref())?;
     let bar = progress_bar()?;
     start_logging(&config, bar.clone());
     let instruments = Instruments::new(None);
@@ -103,14 +105,27 @@ pub async fn once(options: &Options, arguments: Once) -> Result<(), RunError> {
     Ok(())
 }
 
+/// Returns the beginning of the day to compare with.
+fn since(config: &Config, chosen: Option<&str>) -> Result<Timestamp, SetupError> {
+    let now = Clock::system().now();
+    let Some(chosen) = chosen else {
+        return Ok(a_week_ago(now));
+    };
+    let bad = |why: &str, hint: &str| SetupError::new(format!("--since {chosen}: {why}"), hint);
+    if config.state_file.is_none() {
+        let hint = "set state.file, which keeps 14 days of each translation";
+        return Err(bad("without state.file nothing is known of the past", hint));
+    }
+    parse_since(chosen, now).map_err(|hint| bad("is no day of the last 14", &hint))
+}
+
 /// Returns the files that the run reads or writes, apart from its outputs.
-fn used<'a>(options: &'a Options, config: &'a Config, arguments: &'a Once) -> Vec<&'a Path> {
+fn used<'a>(options: &'a Options, config: &'a Config) -> Vec<&'a Path> {
     let files = [
         options.config_file.as_deref(),
         config.api.key_file.as_deref(),
         config.api.ca_file.as_deref(),
         config.state_file.as_deref(),
-        arguments.since.as_deref(),
     ];
     files.into_iter().flatten().collect()
 }

@@ -9,8 +9,9 @@ use crate::{
         exposition::{Exposition, Format},
         instruments::Instruments,
     },
-    report::{self, Report, Since},
+    report::{self, Report},
     support::{
+        clock::Timestamp,
         escape::printable,
         files::{check_replace, is_same_file, replace_file},
         hint::SetupError,
@@ -37,8 +38,8 @@ pub struct Results {
     pub findings: Vec<Finding>,
     /// The host of the API.
     pub api: Arc<str>,
-    /// The earlier data to compare with.
-    pub since: Option<Arc<Since>>,
+    /// The beginning of the day to compare with.
+    pub since: Timestamp,
     /// The maximum size of the Markdown in bytes.
     pub max_size: usize,
     pub instruments: Arc<Instruments>,

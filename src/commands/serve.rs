@@ -8,6 +8,7 @@ use crate::{
     config::Options,
     demo,
     domain::Failure,
+    domain::targets::Targets,
     metrics::instruments::Instruments,
     server::{self, Event, Server, listen},
     state::SavedState,
@@ -63,7 +64,7 @@ fn start(options: &Options, is_demo: bool) -> Result<(CancellationToken, JoinSet
     // port.
     let (state_file, mut state) = open_state(&config, is_demo, &instruments)?;
     if is_demo {
-        state.get_or_insert_with(demo_state);
+        state.get_or_insert_with(|| demo_state(&config.settings.targets));
     }
     let listeners = listen::bind(&config.web.listen_addresses).context("web.listen_addresses")?;
     let client = Client::new(&config.api, Arc::clone(&instruments))?;
@@ -120,10 +121,10 @@ fn observe(event: Event, instruments: &Instruments) {
 }
 
 /// Returns the state that a demo starts with, unless its state file has one.
-fn demo_state() -> SavedState {
+fn demo_state(targets: &Targets) -> SavedState {
     let now = Clock::system().now();
     SavedState {
-        repositories: demo::history(now).collect(),
+        repositories: demo::history(now, targets).collect(),
         ..SavedState::default()
     }
 }

@@ -1,10 +1,12 @@
 use super::*;
 use crate::{
     domain::{
-        Completion,
+        history::History,
         record::{Languages, Record},
+        targets::Targets,
     },
     support::clock::Timestamp,
+    testing,
 };
 use axum::http::Request;
 use serde_json::Value;
@@ -51,25 +53,26 @@ fn something_moves_between_any_two_polls_and_some_reach_100() {
 }
 
 /// Counts the translations without progress for a week, and those 20 points below their fall.
-fn stalled_and_regressed(history: &[Languages], now: Timestamp) -> (usize, usize) {
+fn stalled_and_regressed(world: &[Languages], now: Timestamp) -> (usize, usize) {
     let week = Duration::from_secs(7 * 24 * 3600);
-    let records = || history.iter().flat_map(|one| one.records.iter());
-    let is_stalled = |one: &&Record| {
-        one.reported.is_some_and(|one| one.get() < 100.0)
-            && now.since(one.last_progress(now).unwrap()) >= week
+    let histories = || {
+        let records = world.iter().flat_map(|languages| languages.records.iter());
+        records.filter_map(Record::current)
     };
-    let has_regressed = |one: &&Record| {
-        one.fall(now)
-            .is_some_and(|fall| fall.completion.get() - one.reported.unwrap().get() >= 20.0)
-    };
-    let stalled = records().filter(is_stalled).count();
-    (stalled, records().filter(has_regressed).count())
+    let idle = histories().filter_map(History::idle_since);
+    let falls = histories().filter_map(|history| {
+        let (from, _) = history.fall(now)?;
+        Some(from.get() - history.completion.get())
+    });
+    let stalled = idle.filter(|since| now.since(*since) >= week).count();
+    (stalled, falls.filter(|by| *by >= 20.0).count())
 }
 
 #[test]
 fn the_world_stays_plausible_for_a_day() {
     let start = Timestamp::from_millis(1_795_000_000_000);
-    let world = history(start).filter_map(|one| one.languages);
+    let targets = Targets::default();
+    let world = history(start, &targets).filter_map(|one| one.languages);
     let mut world: Vec<_> = world.collect();
     for second in (0..24 * 3600).step_by(60) {
         let now = Timestamp::from_millis(start.as_millis() + second * 1000);
@@ -79,10 +82,8 @@ fn the_world_stays_plausible_for_a_day() {
                 let record = records
                     .iter_mut()
                     .find(|one| *one.language.code == *language["code"].as_str().unwrap());
-                let completion = language["completion"].as_f64().and_then(Completion::new);
-                record
-                    .unwrap()
-                    .observe(completion, crate::domain::Scale::PERCENT, now);
+                let completion = language["completion"].as_f64();
+                testing::observe(record.unwrap(), completion, now);
             }
             languages.records = records.into();
         }

@@ -74,9 +74,9 @@ impl DemoRepository {
 
     /// Returns the completion of a language in percent. Three of eleven languages are complete, a
     /// few stopped 12 days before the start, and a few lost a third of their text four days before
-    /// it. The others grow by 3 to 21 points a week. From the start on they also receive a little
-    /// new text once per cycle, and translating it takes two thirds of the cycle, so that
-    /// something moves every few seconds, and nothing falls far.
+    /// it. The others grow by 3 to 21 points a week. They receive new text once a week, last two
+    /// days before the start, and translate it within five days; from the start on also a little
+    /// once per cycle, so that something moves every few seconds, and nothing falls far.
     fn completion(&self, place: u64, second: i64) -> u32 {
         let mix = i64::try_from(self.id % 1009 * 31 + place * 17).unwrap_or_default();
         let at_start = 62 + mix * 7 % 39;
@@ -98,14 +98,17 @@ impl DemoRepository {
             } else {
                 (1 + mix % 4) * (100 - done).max(0)
             };
-            level - untranslated / 100
+            let new_text = 2 + mix % 8;
+            let days = (second + 2 * DAY).rem_euclid(WEEK) / DAY;
+            level - untranslated / 100 - new_text * (5 - days).max(0) / 5
         };
         u32::try_from(completion).unwrap_or_default()
     }
 
     /// Returns the repository and its languages as an exporter knows them that has read them four
     /// times a day for three weeks until `now`.
-    fn history(&self, now: Timestamp) -> Option<SavedRepository> {
+    fn history(&self, now: Timestamp, targets: &Targets) -> Option<SavedRepository> {
+        let targets = targets.of_repository(&self.name);
         let reads = (-3 * WEEK..=0).step_by(6 * 3600);
         let mut records: Vec<Record> = Vec::new();
         for second in reads {
@@ -116,7 +119,7 @@ impl DemoRepository {
                     records.push(Record::new(Arc::new(Language { code, name })));
                 }
                 let completion = completion.and_then(|value| Completion::new(value.into()));
-                records[at].observe(completion, Scale::PERCENT, read_at);
+                records[at].observe(completion, Scale::PERCENT, targets.target(code), read_at);
             }
         }
         records.sort_by(|one, other| one.language.code.cmp(&other.language.code));
@@ -144,9 +147,9 @@ impl DemoRepository {
 }
 
 /// Returns everything that an exporter would know at the start of the world.
-pub fn history(now: Timestamp) -> impl Iterator<Item = SavedRepository> {
+pub fn history(now: Timestamp, targets: &Targets) -> impl Iterator<Item = SavedRepository> {
     let repositories = WORLD.repositories.iter();
-    repositories.filter_map(move |one| one.history(now))
+    repositories.filter_map(move |one| one.history(now, targets))
 }
 
 /// Returns the demo's targets: one date is missed, one is near, one is far, and one language rests.

@@ -6,6 +6,7 @@
 //! reader takes them for 0.
 
 mod actions;
+mod changes;
 mod judge;
 mod selection;
 mod totals;
@@ -13,7 +14,7 @@ mod verdict;
 mod view;
 
 pub use super::NotJudged;
-pub use judge::{ESTIMATE_NEEDS, Judge};
+pub use judge::Judge;
 pub use selection::Selection;
 pub use totals::Totals;
 pub use verdict::{Doubt, Tone};
@@ -23,10 +24,11 @@ use super::{
     Completion, Defects, Failure, Language, Operation, Repository, Settings, Standing, State,
     TranslationProblem,
     filter::LeftOut,
+    history::History,
     polling::{PollOutcome, PollStatus},
     targets::{Target, TargetEntry},
 };
-use crate::support::clock::Timestamp;
+use crate::support::clock::{Timestamp, WEEK};
 use std::{cmp::Ordering, collections::BTreeMap, sync::Arc};
 
 /// The account as of one publication.
@@ -47,7 +49,7 @@ pub struct Document {
     pub defects: Defects,
     /// The number of absent completions, if the API has never spelled out a zero; otherwise 0.
     pub omitted_zeros: usize,
-    /// The translations that left within a day, by repository and code.
+    /// The translations that left within the days of a record, by repository and code.
     pub departed: Vec<Departed>,
     /// True if `api.completion_scale` seems wrong, so that no ratio is known.
     pub is_scale_suspect: bool,
@@ -71,11 +73,12 @@ pub struct Row {
     pub known: Arc<[Translation]>,
 }
 
-/// A translation that left within a day.
+/// A translation that left within the days of a record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Departed {
     pub repository: Arc<str>,
     pub language: Arc<str>,
+    pub left_at: Timestamp,
     /// True if it was at or above its target, or rested.
     pub was_met: bool,
 }
@@ -95,22 +98,21 @@ pub struct Translation {
     pub entry: Option<Arc<TargetEntry>>,
     /// `None` if no completion is reported.
     pub last_progress: Option<Timestamp>,
-    /// True if nothing earlier is known: the completion was first seen within the last week and
-    /// has not changed since, so that `last_progress` is the time of the first read.
-    pub is_new: bool,
-    /// The reading with which the present one is compared: the first of last week, or of all.
-    pub earlier: Option<Reading>,
-    /// The ratio before a fall of the last 7 days, and the time of the fall; a resting translation
-    /// has none.
+    /// `None` if no completion was ever known.
+    pub history: Option<History>,
+    /// The highest ratio of the last 7 days, while it is above the present one, and the last day on
+    /// which it fell; a resting translation has none.
     pub fall: Option<Box<Reading>>,
     pub readiness: Readiness,
-    /// The problems, the mildest first, each with the time that it is about: the last progress,
-    /// the fall, or the date of the target. A translation that is ready or rests has none.
+    /// The problems, the mildest first, each with the time that it is about: the last progress or
+    /// readiness, the day of the fall, or the date of the target. A translation that is ready or rests has none.
     pub problems: BTreeMap<TranslationProblem, Timestamp>,
-    /// The reason why it may have problems all the same; `None` if it has some.
+    /// The reason why it may have problems besides these.
     pub not_judged: Option<NotJudged>,
+    /// The gain of the ratio per day on which it is unready; `None` if that is not known yet.
+    pub pace: Option<f64>,
     /// The time at which the translation is expected to be ready; `None` if it is ready, gains
-    /// nothing, has stalled or cannot be judged, or if that time has passed.
+    /// nothing, has stalled or cannot be judged, or if that time has passed or is years away.
     pub estimated_ready: Option<Timestamp>,
 }
 
@@ -198,9 +200,24 @@ impl Translation {
         matches!(self.readiness, Readiness::Behind | Readiness::Unknown)
     }
 
-    /// Returns the time of the last progress unless nothing earlier is known.
-    pub fn known_progress(&self) -> Option<Timestamp> {
-        self.last_progress.filter(|_| !self.is_new)
+    /// Returns the time of the last progress; `None` if the completion was first seen within the
+    /// last week and no progress since.
+    pub fn known_progress(&self, now: Timestamp) -> Option<Timestamp> {
+        let history = self.history.as_ref()?;
+        let is_known = history.is_known_since(now.saturating_sub(WEEK));
+        self.last_progress.filter(|_| is_known)
+    }
+
+    /// Returns the time since which an unready translation has made no progress.
+    pub fn idle_since(&self) -> Option<Timestamp> {
+        let history = self.history.as_ref().filter(|_| self.ratio.is_some())?;
+        history.idle_since()
+    }
+
+    /// Returns whether the translation is known to have gained nothing on the days on which it was
+    /// unready.
+    pub fn does_not_move(&self) -> bool {
+        self.pace.is_some_and(|pace| pace <= 0.0)
     }
 
     /// Returns the gap between the ratio and the target; `None` if the ratio is not known or does

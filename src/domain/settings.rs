@@ -74,13 +74,13 @@ section! {
     /// The section `thresholds`: the limits at which a translation that is not ready becomes a
     /// problem.
     thresholds: Thresholds {
-        /// time without progress after which a translation that is not ready has stalled
+        /// time without progress and without being ready after which a translation has stalled
         stalled_after: Parsed<Duration, HOUR, { 100 * YEAR }> = "7d";
-        /// a translation has regressed if its ratio is at least this much below the ratio before a
-        /// fall of the last 7 days
+        /// a translation has regressed if its ratio is at least this much below the highest of the
+        /// last 7 days
         regressed_by: Parsed<f64, 0, 1> = "0.2";
-        /// time before its date from which a translation is at risk if it will not be ready by
-        /// then at its recent rate
+        /// time before its date from which a translation is at risk if at its recent pace it will
+        /// miss that date
         at_risk_within: Parsed<Duration, HOUR, { 100 * YEAR }> = "14d";
     }
 }

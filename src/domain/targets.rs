@@ -38,6 +38,11 @@ impl Target {
         (self.ratio * 1e6).round() / 1e4
     }
 
+    /// Returns whether a translation with this ratio is ready.
+    pub fn is_met_by(self, ratio: f64) -> bool {
+        ratio >= self.ratio
+    }
+
     /// Returns whether the language rests: a target of 0 expects no progress.
     pub fn rests(self) -> bool {
         self.ratio <= 0.0
@@ -71,7 +76,7 @@ section! {
         ratio: Parsed<Option<f64>, 0, 1> = "1";
         /// a date, until 23:59:59 UTC, or an RFC 3339 time
         due: Parsed<Option<Timestamp>> = "";
-        /// the time without progress after which a translation has stalled;
+        /// the time without progress and without being ready after which a translation has stalled;
         /// `thresholds.stalled_after` if left out
         stalled_after: Parsed<Option<Duration>, HOUR, { 100 * YEAR }> = "";
     }
@@ -148,6 +153,12 @@ impl Targets {
     /// first one that matches.
     pub fn entry(&self, code: &str) -> Option<&Arc<TargetEntry>> {
         self.0.iter().find(|entry| entry.applies_to(code))
+    }
+
+    /// Returns the target of a language of a repository, whose entries these are.
+    pub fn target(&self, code: &str) -> Target {
+        let entry = self.entry(code);
+        entry.map(|entry| entry.target()).unwrap_or_default()
     }
 
     /// Returns the codes that the repository `name`, whose entries these are, must have: each is

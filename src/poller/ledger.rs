@@ -11,7 +11,7 @@ mod listing;
 use super::log::PollLog;
 use crate::{
     domain::{
-        Completion, Defects, Failure, LanguageList, RepositoryId, Scale, Settings, State,
+        Completion, Defects, Failure, LanguageList, RepositoryId, Settings, State,
         document::{Document, Judge, Row, Totals, row_of},
         filter::LeftOut,
         polling::PollStatus,
@@ -156,7 +156,7 @@ impl Ledger {
         &mut self,
         id: RepositoryId,
         list: LanguageList,
-        scale: Scale,
+        settings: &Settings,
         now: Timestamp,
         log: &mut PollLog,
     ) {
@@ -179,7 +179,9 @@ impl Ledger {
         let before = known.kept.languages.take();
         let before = before.or_else(|| self.gone.remove(&id)?.languages);
         let before = before.map_or_else(Arc::default, |before| Arc::clone(&before.records));
-        let languages = Languages::after(Arc::clone(&before), languages, scale, now);
+        let targets = settings.targets.of_repository(repo);
+        let scale = settings.scale;
+        let languages = Languages::after(Arc::clone(&before), languages, scale, &targets, now);
         log.lost(repo, &before, &languages.records);
         let mut earlier = before.iter().filter_map(|record| record.reported);
         self.has_zeros |= earlier.any(|one| one == Completion::ZERO);

@@ -33,7 +33,7 @@ impl PollLog {
 
     /// Notes that all completions of a repository have fallen to 0: the service has lost them.
     pub fn lost(&mut self, repo: &str, before: &[Record], now: &[Record]) {
-        let completion = |record: &Record| record.known.map(|known| known.completion.get());
+        let completion = |record: &Record| Some(record.history.as_ref()?.completion.get());
         let had_some = before.iter().any(|record| completion(record) > Some(0.0));
         let has_none = now.iter().all(|record| completion(record) == Some(0.0));
         if had_some && has_none {

@@ -302,8 +302,8 @@ impl<'a, A: Api> Poll<'a, A> {
                 self.failures.remove(&id);
                 let poller = &mut *self.poller;
                 poller.progress.send_modify(|poll| poll.read += 1);
-                let (now, scale) = (poller.clock.now(), self.settings.scale);
-                (poller.ledger).succeeded(id, list, scale, now, &mut self.log);
+                let now = poller.clock.now();
+                (poller.ledger).succeeded(id, list, &self.settings, now, &mut self.log);
             }
             Err(failure) => {
                 end = self.stop_for(Operation::ListLanguages, &failure);

@@ -3,7 +3,7 @@
 
 use super::{
     whose,
-    words::{date, does_not_move, ready},
+    words::{date, ready},
 };
 use crate::{
     domain::{
@@ -126,7 +126,7 @@ pub fn forecast(view: &View<'_>) -> String {
     let now = view.document.taken_at;
     let translations = view.translations().map(|(_, one)| one);
     let expected = translations.clone().filter_map(|one| one.estimated_ready);
-    let idle = translations.filter(|one| does_not_move(one, now)).count();
+    let idle = translations.filter(|one| one.does_not_move()).count();
     let idle = format!("{} do not move", grouped(idle));
     match expected.clone().max() {
         Some(last) => {

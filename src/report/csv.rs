@@ -1,13 +1,16 @@
 //! The CSV of RFC 4180: one line per repository and language, made from the JSON of each.
 
-use super::{Since, cell, json};
-use crate::domain::document::{Document, Selection};
+use super::{cell, json};
+use crate::{
+    domain::document::{Document, Selection},
+    support::clock::Timestamp,
+};
 use csv::{Terminator, WriterBuilder};
 use serde_json::Value;
 use std::{iter::once, sync::Arc};
 
 /// The columns, each with its place in the JSON of a repository or a language.
-const COLUMNS: [(&str, &str); 17] = [
+const COLUMNS: [(&str, &str); 19] = [
     ("repository", "/name"),
     ("id", "/id"),
     ("language", "/code"),
@@ -25,22 +28,23 @@ const COLUMNS: [(&str, &str); 17] = [
     ("not_judged", "/not_judged"),
     ("change", "/change"),
     ("became", "/became"),
+    ("fell_from", "/fell_from"),
+    ("fell_at", "/fell_at"),
 ];
 
 /// Encodes a header and a line for each chosen language of each chosen repository, piece by piece.
-/// An unknown value is empty. By the byte order mark spreadsheets know UTF-8. The last two
-/// columns compare with earlier data: the change of the ratio and the state that the language
-/// entered.
+/// An unknown value is empty. By the byte order mark spreadsheets know UTF-8. `change` and
+/// `became` compare with a day: the change of the ratio, and the kinds of changes.
 pub fn csv(
     document: Arc<Document>,
     selection: Selection,
-    since: Option<Arc<Since>>,
+    since: Timestamp,
 ) -> impl Iterator<Item = String> + Send + use<> {
     let names = COLUMNS.map(|(name, _)| name.to_owned());
     let head = "\u{feff}".to_owned() + &lines([names]);
     let rows = (0..document.rows.len()).filter_map(move |index| {
         let row = selection.of_row(&document.rows[index])?;
-        let repository = json::repository(&document, &row, since.as_deref());
+        let repository = json::repository(&document, &row, since);
         let languages = repository["languages"].as_array().into_iter().flatten();
         Some(lines(languages.map(|language| {
             COLUMNS.map(|(name, place)| {

@@ -18,7 +18,7 @@ pub fn page(report: &Report<'_>) -> String {
         api: report.api,
         view: &report.view,
         findings: report.findings,
-        since: report.since.as_deref(),
+        since: report.since,
         query: &Query::default(),
     };
     page.html()

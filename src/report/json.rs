@@ -6,10 +6,9 @@
 //! The document is encoded repository by repository, each on a line: the whole text of a large
 //! account would take several times the memory of its snapshot.
 
-use super::Since;
 use crate::{
     domain::{
-        Failure, Standing, TranslationProblem,
+        Change, Failure, Standing, TranslationProblem,
         document::{Document, NotJudged, Row, Selection, Totals, Translation, View},
         twelve_decimals,
     },
@@ -18,18 +17,18 @@ use crate::{
 use serde_json::{Value, json};
 use std::{iter::once, mem::replace, sync::Arc};
 
-/// Encodes the chosen repositories and languages piece by piece, with the changes since earlier
-/// data.
+/// Encodes the chosen repositories and languages piece by piece, with the changes since a
+/// day.
 pub fn json(
     document: Arc<Document>,
     selection: Selection,
-    since: Option<Arc<Since>>,
+    since: Timestamp,
 ) -> impl Iterator<Item = String> + Send + use<> {
     let head = head(&document.select(&selection));
     let mut separator = "";
     let rows = (0..document.rows.len()).filter_map(move |index| {
         let row = selection.of_row(&document.rows[index])?;
-        let row = repository(&document, &row, since.as_deref());
+        let row = repository(&document, &row, since);
         Some(format!("{}\n    {row}", replace(&mut separator, ",")))
     });
     once(head).chain(rows).chain(once("\n  ]\n}\n".to_owned()))
@@ -88,7 +87,7 @@ fn date(day: Option<Timestamp>, totals: &Totals) -> Value {
     date
 }
 
-pub(super) fn repository(document: &Document, row: &Row, since: Option<&Since>) -> Value {
+pub(super) fn repository(document: &Document, row: &Row, since: Timestamp) -> Value {
     let translations = row.translations().iter();
     let languages = translations.map(|one| language(document, row, one, since));
     json!({
@@ -105,7 +104,7 @@ pub(super) fn repository(document: &Document, row: &Row, since: Option<&Since>) 
     })
 }
 
-fn language(document: &Document, row: &Row, one: &Translation, since: Option<&Since>) -> Value {
+fn language(document: &Document, row: &Row, one: &Translation, since: Timestamp) -> Value {
     let target = one.target();
     let mut language = json!({
         "code": one.code(),
@@ -114,21 +113,19 @@ fn language(document: &Document, row: &Row, one: &Translation, since: Option<&Si
         "ratio": one.ratio,
         "target": {"ratio": target.ratio, "due": time(target.due)},
         "ready": one.readiness.is_met(),
-        "last_progress": time(one.known_progress()),
+        "last_progress": time(one.known_progress(document.taken_at)),
         "stalled": one.has(TranslationProblem::Stalled),
         "problems": one.problems.keys().map(|kind| kind.label()).collect::<Value>(),
         "not_judged": one.not_judged.map(NotJudged::label),
         "estimated_ready": time(one.estimated_ready),
+        "fell_from": one.fall.as_ref().map(|fall| fall.ratio),
+        "fell_at": time(one.fall.as_ref().map(|fall| fall.at)),
+        "change": document.change(one, since),
+        "became": document.changes(one, since).map(Change::label).collect::<Value>(),
         "url": document.language_url(row, one.code()),
     });
     if one.is_missing {
         language["missing"] = true.into();
-    }
-    if let Some(since) = since {
-        let earlier = since.ratio(row, one);
-        let change = one.ratio.zip(earlier).map(|(now, then)| now - then);
-        language["change"] = change.map(twelve_decimals).into();
-        language["became"] = one.became(earlier, since.taken_at).into();
     }
     language
 }

@@ -5,7 +5,7 @@ use crate::testing::{Condition, Shown, Snapshot};
 use crate::{
     domain::{
         Defect, Failure, PollFailure, Stop,
-        document::{Document, Selection},
+        document::{Departed, Document, Selection},
         links::Links,
         polling::{PollOutcome, PollStatus},
         record::Languages,
@@ -31,7 +31,7 @@ fn report(snapshot: &Snapshot, poll: &PollOutcome) -> Report<'static> {
         view: document.whole(),
         findings: &[],
         api: "",
-        since: None,
+        since: a_week_ago(NOW),
         max_size: 1_000_000,
     }
 }
@@ -39,13 +39,13 @@ fn report(snapshot: &Snapshot, poll: &PollOutcome) -> Report<'static> {
 /// Returns the JSON of everything.
 fn json_of(report: &Report<'_>) -> String {
     let document = Arc::new(report.view.document.clone());
-    json(document, Selection::default(), report.since.clone()).collect()
+    json(document, Selection::default(), report.since).collect()
 }
 
 /// Returns the CSV of everything.
 fn csv_of(report: &Report<'_>) -> String {
     let document = Arc::new(report.view.document.clone());
-    csv(document, Selection::default(), report.since.clone()).collect()
+    csv(document, Selection::default(), report.since).collect()
 }
 
 fn shown(repositories: Vec<Shown>, width: u16) -> String {
@@ -218,8 +218,8 @@ fn gate(snapshot: &Snapshot) -> String {
 fn the_gate_names_the_translations_that_are_not_ready_above_its_verdict() {
     let languages = [("de", Some(95.0)), ("fr", Some(71.25)), ("it", None)];
     let mut snapshot = snapshot(vec![read(1, "acme/app", &languages)]);
-    let expected = "    fr of acme/app: 71 of 100, expected: known on 17 November
-    de of acme/app: 95 of 100, expected: known on 17 November
+    let expected = "    fr of acme/app: 71 of 100, expected: known on 15 November
+    de of acme/app: 95 of 100, expected: known on 15 November
     it of acme/app: ? of 100, expected: not known
 Not ready to ship: 0 of 3 translations ready, 1 translation without a known completion";
     assert_eq!(gate(&snapshot), expected);
@@ -434,9 +434,9 @@ fn table_and_markdown_name_what_to_act_on_first() {
     let expected = "
 Act first:
   ✗ de of acme/app: 60 of 95, due 11 November, 3 days overdue, expected: known
-    on 17 November
+    on 15 November
   ✗ fr of acme/app: 40 of 95, due 13 November, 22 h overdue, expected: known
-    on 17 November
+    on 15 November
 ";
     assert!(text.ends_with(expected), "{text}");
     assert!(text.contains("fr 40%✗  de 60%✗  it 70%\n"), "{text}");
@@ -503,7 +503,7 @@ fn the_json_of_version_1_does_not_change() {
 #[test]
 fn the_json_of_an_empty_account_is_valid() {
     let document = snapshot(Vec::new()).judge(status(), None);
-    let text: String = json(Arc::new(document), Selection::default(), None).collect();
+    let text: String = json(Arc::new(document), Selection::default(), a_week_ago(NOW)).collect();
     let value: serde_json::Value = serde_json::from_str(&text).unwrap();
     assert_eq!(value["repositories"], serde_json::json!([]));
     assert_eq!(value["poll"], serde_json::Value::Null);

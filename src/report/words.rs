@@ -3,10 +3,10 @@
 use crate::{
     domain::{
         NotJudged, TranslationProblem,
-        document::{ESTIMATE_NEEDS, Totals, Translation},
+        document::{Totals, Translation},
     },
     support::{
-        clock::Timestamp,
+        clock::{self, Timestamp},
         humanize::{grouped, rough},
     },
 };
@@ -109,27 +109,28 @@ pub fn marks(one: &Translation) -> String {
     kinds.map(|kind| kind.mark()).collect()
 }
 
-/// Returns whether a translation that is not ready has gained nothing for long enough to say so.
-pub fn does_not_move(one: &Translation, now: Timestamp) -> bool {
-    let gains = |earlier: f64| one.ratio.is_some_and(|ratio| ratio > earlier);
-    let is_idle = one
-        .earlier
-        .is_some_and(|earlier| now.since(earlier.at) >= ESTIMATE_NEEDS && !gains(earlier.ratio));
-    let is_judged = one.not_judged != Some(NotJudged::OldData);
-    one.is_unready() && is_judged && (is_idle || one.has(TranslationProblem::Stalled))
+/// Formats the time at which an unready translation is expected to be ready.
+pub fn expected(translation: &Translation, now: Timestamp) -> String {
+    match (translation.estimated_ready, translation.not_judged) {
+        (Some(at), _) => date(at, now),
+        (None, Some(NotJudged::TooEarly)) => {
+            let history = translation.history.as_ref();
+            let since = history.and_then(|history| history.unready_since);
+            let known_at = since.unwrap_or(now).saturating_add(clock::DAY);
+            format!("known on {}", date(known_at, now))
+        }
+        (None, Some(_)) => "not known".to_owned(),
+        (None, None) if translation.does_not_move() => "does not move".to_owned(),
+        (None, None) if translation.has(TranslationProblem::Stalled) => "stalled".to_owned(),
+        (None, None) => "in years".to_owned(),
+    }
 }
 
-/// Formats the time at which an unready translation is expected to be ready.
-pub fn expected(one: &Translation, now: Timestamp) -> String {
-    let known_at = one
-        .earlier
-        .map(|earlier| earlier.at.saturating_add(ESTIMATE_NEEDS));
-    match (one.estimated_ready, known_at) {
-        (Some(at), _) => date(at, now),
-        _ if does_not_move(one, now) => "does not move".to_owned(),
-        (None, Some(at)) if at > now => format!("known on {}", date(at, now)),
-        _ => "not known".to_owned(),
-    }
+/// Formats a fall as `fell from 96% on 24 November`; `None` without one.
+pub fn fell(translation: &Translation, now: Timestamp) -> Option<String> {
+    let fall = translation.fall.as_deref()?;
+    let from = percent(Some(fall.ratio));
+    Some(format!("fell from {from} on {}", date(fall.at, now)))
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use super::SavedState;
 use serde::{Deserialize, Serialize, de::IgnoredAny};
 use std::io::{self, BufWriter, Write};
 
-pub const VERSION: u64 = 6;
+pub const VERSION: u64 = 7;
 
 /// The document. Every version of it has a number, by which the file of a newer program is
 /// recognized.

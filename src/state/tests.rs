@@ -6,7 +6,8 @@ use super::*;
 use crate::{
     domain::{
         Completion, Repository,
-        record::{Languages, Past, Reading, Record},
+        history::{Day, Past, Seen},
+        record::{Languages, Record},
     },
     testing,
 };
@@ -21,13 +22,6 @@ fn time(millis: i64) -> Timestamp {
     Timestamp::from_millis(millis)
 }
 
-fn earlier(completion: f64, at: i64) -> Reading {
-    Reading {
-        completion: Completion::new(completion).unwrap(),
-        at: time(at),
-    }
-}
-
 fn unknown(code: &str, name: &str) -> Record {
     testing::record_of(code, name, None, time(0))
 }
@@ -39,19 +33,29 @@ fn record(code: &str, name: &str, completion: f64, progress_at: i64) -> Record {
 /// Makes a record whose last response had no completion.
 fn unreported(code: &str, name: &str, completion: f64, progress_at: i64) -> Record {
     let mut record = record(code, name, completion, progress_at);
-    record.observe(None, crate::domain::Scale::PERCENT, time(0));
+    testing::observe(&mut record, None, time(0));
     record
 }
 
-/// Adds a fall from 80 at 5 ms to a record.
+/// Adds a fall from 80 to a record.
 fn fallen(mut record: Record) -> Record {
-    record.past = record.known.map(|known| {
-        Box::new(Past {
-            latest: earlier(49.0, 1_649_900_000_000),
-            fall: Some(earlier(80.0, 5)),
-            ..Past::standing(known, true, time(8))
-        })
-    });
+    let history = record.history.as_mut().unwrap();
+    let higher = Completion::new(80.0).unwrap();
+    let day = |at, completion, gained| Day {
+        date: time(at),
+        completion,
+        gained,
+    };
+    history.past = Some(Arc::new(Past {
+        seen: vec![Seen {
+            completion: higher,
+            until: time(1_649_900_000_000),
+        }],
+        days: vec![
+            day(1_649_808_000_000, higher, 7.5),
+            day(1_649_894_400_000, history.completion, 0.0),
+        ],
+    }));
     record
 }
 
@@ -76,11 +80,8 @@ fn saved_repository(id: u64, name: &str, languages: Option<Vec<Record>>) -> Save
 
 /// Returns a state with every kind of entry.
 fn small() -> SavedState {
-    let mut german = fallen(record("de", "German", 50.5, 1_650_000_000_000));
-    let past = german.past.as_mut().unwrap();
-    past.previous = Some(earlier(30.0, 1_649_000_000_000));
     let languages = vec![
-        german,
+        fallen(record("de", "German", 50.5, 1_650_000_000_000)),
         unreported("fr", "", 12.0, 1),
         unknown("nl", "Dutch \u{0}\"\\\u{2028}\u{1f980}"),
     ];
@@ -190,7 +191,7 @@ fn an_unusable_file_is_set_aside_and_never_overwritten() {
     for (bytes, reason) in [
         (
             &older[..],
-            "it has version 2 of the format, and this program reads version 6",
+            "it has version 2 of the format, and this program reads version 7",
         ),
         (br#"{"version":"6"}"#, "not a state file"),
         (&encoded(&small())[..100], "it is damaged"),
@@ -216,11 +217,11 @@ fn an_unusable_file_is_set_aside_and_never_overwritten() {
 #[test]
 fn a_file_of_a_newer_version_stays_where_it_is() {
     let folder = Folder::new();
-    let newer = br#"{"format":"translation-exporter state","version":7,"more":[{}]}"#;
+    let newer = br#"{"format":"translation-exporter state","version":8,"more":[{}]}"#;
     fs::write(folder.path("state"), newer).unwrap();
     let error = open(&folder.path("state")).unwrap_err().to_string();
     assert!(
-        error.contains("it has version 7 of the format, and this program reads version 6")
+        error.contains("it has version 8 of the format, and this program reads version 7")
             && error.contains("run the newer version"),
         "{error}"
     );

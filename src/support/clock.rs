@@ -50,18 +50,9 @@ impl Timestamp {
         Duration::from_millis(u64::try_from(millis).unwrap_or(0))
     }
 
-    /// Returns the beginning of its day in UTC.
+    /// Returns the beginning of its day: midnight in UTC.
     pub fn day_start(self) -> Self {
-        let day = millis(DAY);
-        Self(self.0.div_euclid(day) * day)
-    }
-
-    /// Returns the beginning of its week: Monday, midnight in UTC.
-    pub fn week_start(self) -> Self {
-        let week = millis(WEEK);
-        // 1970 began on a Thursday.
-        let monday = -3 * millis(DAY);
-        Self((self.0 - monday).div_euclid(week) * week + monday)
+        Self(self.0 - self.0.rem_euclid(millis(DAY)))
     }
 
     /// Returns the time as jiff has it, which ends with the year 9999.

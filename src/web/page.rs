@@ -11,7 +11,10 @@ use super::{render::render, state::AppState};
 use crate::{
     diagnosis,
     domain::document::Selection,
-    report::html::{self, Page},
+    report::{
+        a_week_ago,
+        html::{self, Page},
+    },
 };
 use axum::{
     extract::{Query, State},
@@ -56,7 +59,7 @@ pub async fn show(
                 } else {
                     &findings
                 },
-                since: None,
+                since: a_week_ago(now),
                 query: &query,
             };
             page.html()

@@ -23,7 +23,8 @@ pub async fn json(
     Query(parameters): Parameters,
 ) -> Result<Response> {
     let document = Arc::clone(&state.current().document);
-    let json = move |selection| report::json(document, selection, None);
+    let since = report::a_week_ago(document.taken_at);
+    let json = move |selection| report::json(document, selection, since);
     let pieces = render(parameters, json).await?;
     let content_type = [(header::CONTENT_TYPE, "application/json")];
     Ok((content_type, body(pieces)).into_response())
@@ -34,7 +35,8 @@ pub async fn csv(
     Query(parameters): Parameters,
 ) -> Result<Response> {
     let document = Arc::clone(&state.current().document);
-    let csv = move |selection| report::csv(document, selection, None);
+    let since = report::a_week_ago(document.taken_at);
+    let csv = move |selection| report::csv(document, selection, since);
     let pieces = render(parameters, csv).await?;
     let headers = [
         (header::CONTENT_TYPE, "text/csv; charset=utf-8"),
@@ -100,8 +102,8 @@ mod tests {
         );
         let text = body(response).await;
         let expected = "\u{feff}repository,id,language,name,completion,ratio,target,due,ready,\
-                        last_progress,url,problems,estimated_ready,read_at,not_judged,change,became\r\n\
-                        acme/app,1,de,DE,50,0.5,1,,false,,,,,2023-11-14T22:13:20Z,too_early,,\r\n";
+                        last_progress,url,problems,estimated_ready,read_at,not_judged,change,became,fell_from,fell_at\r\n\
+                        acme/app,1,de,DE,50,0.5,1,,false,,,,,2023-11-14T22:13:20Z,too_early,0,,,\r\n";
         assert_eq!(text, expected);
     }
 

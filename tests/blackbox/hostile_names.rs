@@ -78,36 +78,6 @@ fn markdown_shows_names_without_markup_mentions_or_links() {
 }
 
 #[test]
-fn names_that_became_ready_are_text_as_well() {
-    let api = hostile();
-    let earlier = once(&api, "json").replace("\"ratio\":0.125", "\"ratio\":0.015");
-    for format in ["table", "markdown", "csv"] {
-        let setup = Setup::for_api(&api);
-        let since = setup.file("earlier.json", &earlier);
-        let setup = setup.arguments(&["once", "--require=0.1", "--output", format]);
-        let output = setup.arguments(&["--since", &since]).run();
-        let text = output.stdout.replace("\r\n", "\n");
-        let text = text.trim_start_matches('\u{feff}');
-        // The table wraps its lines.
-        let text = text.replace("\n    ", " ");
-        let text = text.as_str();
-        assert_shows_text_alone(format, text);
-        match format {
-            "csv" => assert_eq!(
-                text.matches(",0.11,ready\n").count(),
-                NAMES.len() * NAMES.len()
-            ),
-            _ => assert!(text.contains("100 became ready ("), "{text}"),
-        }
-        if format == "markdown" {
-            for raw in ["<", "[x]", "@octocat", "#12", "www.e", "://", "![", " `"] {
-                assert!(!text.contains(raw), "{raw}: {text}");
-            }
-        }
-    }
-}
-
-#[test]
 fn csv_has_a_record_for_each_language_and_no_formula() {
     let text = once(&hostile(), "csv");
     let text = text.strip_prefix('\u{feff}').unwrap();

@@ -152,30 +152,22 @@ fn an_output_with_no_place_is_refused_before_the_poll() {
 }
 
 #[test]
-fn changes_since_an_earlier_json_are_shown_and_a_wrong_file_is_refused() {
-    let languages = |de: f64| [Repo::new(1, "owner/one").languages(&[("de", de), ("fr", 50.0)])];
-    let earlier = once(&Api::start(languages(97.5)), "json").run().stdout;
-    let api = Api::start(languages(100.0));
-    let setup = once(&api, "markdown");
-    let file = setup.file("earlier.json", &earlier);
-    let output = setup.arguments(&["--since", &file]).run();
-    assert_eq!(output.code, Some(0), "{}", output.stderr);
-    assert!(
-        output
-            .stdout
-            .contains(": 1 became ready (de of owner/one 100% +3)."),
-        "{}",
-        output.stdout
+fn since_needs_a_state_file_and_a_day_of_the_last_14() {
+    let api = two();
+    let setup = || once(&api, "table").set("state.file", "state.json");
+    for since in ["20d", "2026-02-30", "tomorrow", "9999-01-01"] {
+        let output = setup().arguments(&["--since", since]).run();
+        let range = "give a duration of at most 14d or a date from ";
+        output.assert_failed(2, &[&format!("--since {since}: "), range]);
+    }
+    let output = once(&api, "table").arguments(&["--since=7d"]).run();
+    output.assert_failed(
+        2,
+        &["--since 7d: without state.file nothing is known of the past"],
     );
-
-    let requests = api.requests(Target::Everything).len();
-    let setup = once(&api, "table");
-    let damaged = setup.file("damaged.json", &earlier[..earlier.len() / 2]);
-    let output = setup.arguments(&["--since", &damaged]).run();
-    output.assert_failed(2, &["damaged.json: is damaged: EOF", "once --output json"]);
-    let output = once(&api, "table").arguments(&["--since=/none.json"]).run();
-    output.assert_failed(2, &["--since /none.json: cannot be read: No such file"]);
-    assert_eq!(api.requests(Target::Everything).len(), requests);
+    assert_eq!(api.requests(Target::Everything).len(), 0);
+    let output = setup().arguments(&["--since=7d"]).run();
+    assert_eq!(output.code, Some(0), "{}", output.stderr);
 }
 
 #[test]

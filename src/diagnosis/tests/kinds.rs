@@ -154,6 +154,7 @@ pub fn each_kind() -> Vec<Case> {
                     |(repository, language)| Departed {
                         repository: repository.into(),
                         language: language.into(),
+                        left_at: NOW,
                         was_met: true,
                     },
                 );

@@ -1,7 +1,7 @@
-//! The translations to act on first, and the changes since an earlier time.
+//! The translations to act on first.
 
-use super::{Readiness, Row, Translation, View, furthest_first};
-use crate::{domain::TranslationProblem, support::clock::Timestamp};
+use super::{Row, Translation, View, furthest_first};
+use crate::domain::TranslationProblem;
 
 impl View<'_> {
     /// Returns the translations with a problem of these kinds, or without kinds all unready ones:
@@ -20,26 +20,5 @@ impl View<'_> {
             due(one).cmp(&due(other)).then(gaps)
         });
         actions
-    }
-}
-
-impl Translation {
-    /// Returns the state that the translation has entered since `at`, when it had the ratio
-    /// `earlier`: `overdue`, `unready` after it was ready, or `ready`. Judges then and now by
-    /// today's target.
-    pub fn became(&self, earlier: Option<f64>, at: Timestamp) -> Option<&'static str> {
-        let was_met = earlier.map(|ratio| ratio >= self.target().ratio);
-        // Across a suspect scale nothing is compared.
-        let has_scale = self.ratio.is_some() || self.completion.is_none();
-        let is_comparable = has_scale && !self.is_missing;
-        let is_due = self.target().due.is_some_and(|due| due >= at);
-        match self.readiness {
-            Readiness::Ready if was_met == Some(false) => Some("ready"),
-            _ if is_due && self.has(TranslationProblem::Overdue) => Some("overdue"),
-            Readiness::Behind | Readiness::Unknown if was_met == Some(true) && is_comparable => {
-                Some("unready")
-            }
-            _ => None,
-        }
     }
 }

@@ -1,14 +1,15 @@
 //! The judgement of translations: ready or not, and if not, the problems that they have. No other
 //! module compares a ratio with a target, or a time with a threshold.
 //!
+//! All but the date is judged as of the last read, so that an outage begins no problem and ends
+//! none; on data of more than four days, only the date is.
+//!
 //! # The forecast
 //!
-//! The rate of a translation is its gain since an earlier reading, 7 to 14 days old, divided by
-//! the time in between. So a week's rhythm of work evens out, and a burst counts for two weeks at
-//! most. At this rate a translation that gains is expected to be ready at a certain time. A
-//! translation is at risk if its date is near and that time is later, or if it has gained nothing.
-//! The rate is unknown until a reading is a day old, and the time is shown once one is three days
-//! old.
+//! The pace of a translation is its gain in the last 14 days, divided by the days of them that
+//! ended unready. So a fall is nobody's fault, and a day without work to do is nobody's delay. At
+//! this pace a translation is expected to be ready at a certain time. It is at risk if its date is
+//! near and that time is later, or if it has gained nothing.
 
 use super::{
     Departed, Document, NotJudged, Readiness, Reading, Row, Translation, TranslationProblem, row_of,
@@ -16,24 +17,20 @@ use super::{
 use crate::{
     domain::{
         Completion, Defects, Failure, Language, Repository, Settings, State,
-        record::{self, Languages, Record, SavedRepository},
+        history::{DAYS, History},
+        record::{Languages, Record, SavedRepository},
         targets::{Target, TargetEntry},
         twelve_decimals,
     },
-    support::clock::{DAY, Timestamp, WEEK},
+    support::clock::{DAY, Timestamp},
 };
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-/// The minimum time that a rate is measured over: less would take an hour's burst for the pace of
-/// weeks.
-const RATE_NEEDS: Duration = DAY;
+/// The age of data up to which more than the date is judged: a long weekend.
+const JUDGED_FOR: Duration = Duration::from_secs(4 * 24 * 60 * 60);
 
-/// The minimum time for an estimate: after a day, it would be wrong by weeks.
-pub const ESTIMATE_NEEDS: Duration = Duration::from_secs(3 * 24 * 60 * 60);
-
-/// The end of the year 9999, the last one that RFC 3339 can express: the time at which a
-/// translation without a gain will be ready.
-const NEVER: Timestamp = Timestamp::from_millis(253_402_300_799_000);
+/// The time ahead within which a translation is told when it is expected to be ready.
+const TOLD_WITHIN: Duration = Duration::from_secs(2 * 365 * 24 * 60 * 60);
 
 /// The circumstances that all translations of a document share.
 #[derive(Debug)]
@@ -86,28 +83,24 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// Judges the translations that left a repository within a day, with it or alone.
+    /// Judges the translations that left a repository within the days of a record, with it or alone.
     pub fn departed(&self, kept: &SavedRepository) -> impl Iterator<Item = Departed> {
         let name = &kept.repository.name;
-        let recent = kept.records().iter().filter(|record| {
-            let is_recent = |at| self.now.since(at) < DAY;
-            record.left_at.is_some_and(is_recent)
-                && !self
-                    .settings
-                    .filter
-                    .excludes_language(&record.language.code)
-        });
-        recent.map(|record| {
+        let records = kept.records().iter();
+        records.filter_map(|record| {
             let language = &record.language.code;
-            let targets = self.settings.targets.of_repository(name);
-            let entry = targets.entry(language);
-            let target = entry.map(|entry| entry.target()).unwrap_or_default();
+            let is_recent = |at: &Timestamp| self.now.since(*at) < DAY * (DAYS + 1);
+            let left_at = record.left_at.filter(is_recent);
+            let filter = &self.settings.filter;
+            let left_at = left_at.filter(|_| !filter.excludes_language(language))?;
+            let target = self.settings.targets.of_repository(name).target(language);
             let ratio = record.reported.and_then(|it| self.ratio(it));
-            Departed {
+            Some(Departed {
                 repository: Arc::clone(name),
                 language: Arc::clone(language),
+                left_at,
                 was_met: readiness(ratio, target).is_met() == Some(true),
-            }
+            })
         })
     }
 
@@ -142,54 +135,123 @@ impl<'a> Judge<'a> {
         entry: Option<&Arc<TargetEntry>>,
         read_at: Timestamp,
     ) -> Translation {
-        let now = self.now;
         let target = entry.map(|entry| entry.target()).unwrap_or_default();
         let completion = record.reported;
         let ratio = completion.and_then(|completion| self.ratio(completion));
         let readiness = readiness(ratio, target);
-        let reading = |reading: record::Reading| {
-            Some(Reading {
-                ratio: self.ratio(reading.completion)?,
-                at: reading.at,
-            })
-        };
-        let fall = record.fall(now).and_then(reading);
+        let as_of = read_at.min(self.now);
+        let current = record.current();
+        let fall = current.filter(|_| readiness != Readiness::Resting);
+        let fall = fall.and_then(|history| {
+            let (completion, at) = history.fall(as_of)?;
+            let ratio = self.ratio(completion)?;
+            Some(Box::new(Reading { ratio, at }))
+        });
         let mut translation = Translation {
             language: Arc::clone(&record.language),
             is_missing: false,
             completion,
             ratio,
             entry: entry.cloned(),
-            last_progress: record.last_progress(now),
-            is_new: !record.was_known_before(now.saturating_sub(WEEK)),
-            earlier: record.earlier(now).and_then(reading),
-            fall: fall
-                .filter(|_| readiness != Readiness::Resting)
-                .map(Box::new),
+            last_progress: current.map(|history| history.progress_at.min(self.now)),
+            history: record.history.clone(),
+            fall,
             readiness,
             problems: BTreeMap::new(),
             not_judged: None,
+            pace: None,
             estimated_ready: None,
         };
-        if !translation.is_unready() {
-            return translation;
-        }
-        if self.is_scale_suspect {
-            translation.not_judged = Some(NotJudged::Unknown);
-        } else if now.since(read_at) > DAY.max(self.settings.interval * 3) {
-            translation.not_judged = Some(NotJudged::OldData);
-        } else {
-            let expected_at = expected_at(&translation, read_at);
-            translation.problems = self.problems(&translation, expected_at);
-            translation.not_judged = self.not_judged(record, &translation, expected_at);
-            let earlier = translation.earlier;
-            let is_long = earlier.is_some_and(|it| read_at.since(it.at) >= ESTIMATE_NEEDS);
-            let is_known = is_long && !translation.has(TranslationProblem::Stalled);
-            // A time that passed before the next read says nothing.
-            translation.estimated_ready =
-                expected_at.filter(|at| is_known && (now..NEVER).contains(at));
+        if translation.is_unready() {
+            let age = self.now.since(as_of);
+            match ratio.zip(current) {
+                None => translation.not_judged = Some(NotJudged::Unknown),
+                Some(_) if age > JUDGED_FOR.max(self.settings.interval * 3) => {
+                    translation.not_judged = Some(NotJudged::OldData);
+                }
+                Some((ratio, history)) => self.judge(&mut translation, ratio, history, as_of),
+            }
+            if let Some(due) = self.missed(record, target) {
+                translation
+                    .problems
+                    .insert(TranslationProblem::Overdue, due);
+            }
         }
         translation
+    }
+
+    /// Adds the problems of an unready translation, apart from its date, and the forecast.
+    fn judge(
+        &self,
+        translation: &mut Translation,
+        ratio: f64,
+        history: &History,
+        as_of: Timestamp,
+    ) {
+        let (target, limits) = (translation.target(), &self.settings.thresholds);
+        let is_ready = |completion| {
+            let ratio = self.ratio(completion);
+            ratio.is_some_and(|ratio| target.is_met_by(ratio))
+        };
+        let pace = history.pace(as_of, is_ready);
+        let pace = pace.map(|pace| pace / self.settings.scale.finished);
+        let expected_at = pace.map(|pace| {
+            let days = (target.ratio - ratio) / pace;
+            // Without a gain, this is no duration.
+            let left = Duration::try_from_secs_f64(days * DAY.as_secs_f64());
+            as_of.saturating_add(left.unwrap_or(Duration::MAX))
+        });
+        let stalled_after = target.stalled_after.unwrap_or(*limits.stalled_after);
+        let is_deep = |fall: &&Reading| twelve_decimals(fall.ratio - ratio) >= *limits.regressed_by;
+        let is_near =
+            |due: &Timestamp| *due >= self.now && due.since(self.now) <= *limits.at_risk_within;
+        let is_late = |due: &Timestamp| expected_at.is_some_and(|at| at > *due);
+        let problems = [
+            (
+                TranslationProblem::Stalled,
+                history
+                    .idle_since()
+                    .filter(|since| as_of.since(*since) >= stalled_after),
+            ),
+            (
+                TranslationProblem::Regressed,
+                translation
+                    .fall
+                    .as_deref()
+                    .filter(is_deep)
+                    .map(|fall| fall.at),
+            ),
+            (
+                TranslationProblem::AtRisk,
+                target.due.filter(is_near).filter(is_late),
+            ),
+        ];
+        let problems = problems.into_iter();
+        translation.problems = problems
+            .filter_map(|(kind, at)| Some((kind, at?)))
+            .collect();
+        translation.pace = pace;
+        translation.not_judged = pace.is_none().then_some(NotJudged::TooEarly);
+        let told = self.now..=self.now.saturating_add(TOLD_WITHIN);
+        // A time that passed before the next read says nothing.
+        let told = expected_at.filter(|at| told.contains(at));
+        translation.estimated_ready =
+            told.filter(|_| !translation.has(TranslationProblem::Stalled));
+    }
+
+    /// Returns the date of an unready translation, if it is past. One whose completion is not known
+    /// has missed it unless it was ready when it was last known.
+    fn missed(&self, record: &Record, target: Target) -> Option<Timestamp> {
+        let was_ready = |history: &History| {
+            let is_known = record.reported == Some(history.completion);
+            history.unready_since.is_none() && !is_known
+        };
+        let is_missed = |due: &Timestamp| {
+            *due < self.now
+                && !self.is_scale_suspect
+                && !record.history.as_ref().is_some_and(was_ready)
+        };
+        target.due.filter(is_missed)
     }
 
     /// Returns the ratio of a completion that is known.
@@ -197,95 +259,13 @@ impl<'a> Judge<'a> {
         let ratio = self.settings.scale.ratio(completion);
         ratio.filter(|_| !self.is_scale_suspect)
     }
-
-    fn problems(
-        &self,
-        one: &Translation,
-        expected_at: Option<Timestamp>,
-    ) -> BTreeMap<TranslationProblem, Timestamp> {
-        let (now, target, limits) = (self.now, one.target(), &self.settings.thresholds);
-        let stalled_after = self.stalled_after(target);
-        let is_deep = |fall: &&Reading| {
-            let by = one.ratio.map(|ratio| twelve_decimals(fall.ratio - ratio));
-            by.is_some_and(|by| by >= *limits.regressed_by)
-        };
-        let is_late = |due: &Timestamp| expected_at.is_some_and(|expected_at| expected_at > *due);
-        let last_progress = one.last_progress.filter(|_| one.ratio.is_some());
-        [
-            (
-                TranslationProblem::Stalled,
-                last_progress.filter(|at| now.since(*at) >= stalled_after),
-            ),
-            (
-                TranslationProblem::Regressed,
-                one.fall.as_deref().filter(is_deep).map(|fall| fall.at),
-            ),
-            (
-                TranslationProblem::AtRisk,
-                self.near(target).filter(is_late),
-            ),
-            (
-                TranslationProblem::Overdue,
-                target.due.filter(|due| *due < now),
-            ),
-        ]
-        .into_iter()
-        .filter_map(|(kind, at)| Some((kind, at?)))
-        .collect()
-    }
-
-    /// Returns the reason why a translation without a problem may have one.
-    fn not_judged(
-        &self,
-        record: &Record,
-        one: &Translation,
-        expected_at: Option<Timestamp>,
-    ) -> Option<NotJudged> {
-        let target = one.target();
-        let stalled_after = self.now.saturating_sub(self.stalled_after(target));
-        let may_stall = !record.was_known_before(stalled_after);
-        let may_be_late = self.near(target).is_some() && expected_at.is_none();
-        match one.ratio {
-            _ if !one.problems.is_empty() => None,
-            None => Some(NotJudged::Unknown),
-            Some(_) => (may_stall || may_be_late).then_some(NotJudged::TooEarly),
-        }
-    }
-
-    fn stalled_after(&self, target: Target) -> Duration {
-        let general = *self.settings.thresholds.stalled_after;
-        target.stalled_after.unwrap_or(general)
-    }
-
-    /// Returns the date of the target, if it is near.
-    fn near(&self, target: Target) -> Option<Timestamp> {
-        let within = *self.settings.thresholds.at_risk_within;
-        let is_near = |due: &Timestamp| *due >= self.now && due.since(self.now) <= within;
-        target.due.filter(is_near)
-    }
-}
-
-/// Extrapolates the gain to the target, which is reached [`NEVER`] without a gain; `None` while
-/// the history is too short. It starts at the time of the last read, not at the present, because
-/// an outage of the API slows nobody down.
-fn expected_at(one: &Translation, read_at: Timestamp) -> Option<Timestamp> {
-    let (earlier, ratio) = one.earlier.zip(one.ratio)?;
-    let span = read_at.since(earlier.at);
-    if span < RATE_NEEDS {
-        return None;
-    }
-    let gain = ratio - earlier.ratio;
-    // Without a gain, this is no duration.
-    let left = (one.target().ratio - ratio) / gain * span.as_secs_f64();
-    let left = Duration::try_from_secs_f64(left).unwrap_or(Duration::MAX);
-    Some(read_at.saturating_add(left).min(NEVER))
 }
 
 fn readiness(ratio: Option<f64>, target: Target) -> Readiness {
     match ratio {
         _ if target.rests() => Readiness::Resting,
         None => Readiness::Unknown,
-        Some(ratio) if ratio >= target.ratio => Readiness::Ready,
+        Some(ratio) if target.is_met_by(ratio) => Readiness::Ready,
         Some(_) => Readiness::Behind,
     }
 }

@@ -1,7 +1,10 @@
 //! Views: the whole document, or a selection of its repositories and languages.
 
 use super::{Departed, Document, Row, Selection, Totals, Translation};
-use crate::{domain::targets::TargetEntry, support::clock::Timestamp};
+use crate::{
+    domain::targets::TargetEntry,
+    support::clock::{DAY, Timestamp},
+};
 use std::{
     borrow::Cow,
     collections::BTreeMap,
@@ -106,9 +109,15 @@ impl<'a> View<'a> {
 
     /// Returns the chosen translations that left within a day.
     pub fn departed(&self) -> impl Iterator<Item = &'a Departed> {
+        self.left_since(self.document.taken_at.saturating_sub(DAY))
+    }
+
+    /// Returns the chosen translations that left since a time.
+    pub fn left_since(&self, since: Timestamp) -> impl Iterator<Item = &'a Departed> {
         let (departed, selection) = (self.document.departed.iter(), self.selection);
-        departed.filter(|departed| {
-            selection.has_repository(&departed.repository)
+        departed.filter(move |departed| {
+            departed.left_at > since
+                && selection.has_repository(&departed.repository)
                 && selection.has_language(&departed.language)
         })
     }

@@ -9,7 +9,7 @@ use super::*;
 use crate::testing::{Condition, Shown, Snapshot};
 use crate::{
     domain::{
-        Completion, Defects, Failure, Reason, Repository, RepositoryId,
+        Defects, Failure, Reason, Repository, RepositoryId,
         polling::{PollOutcome, PollStatus},
         record::{Languages, Record},
     },
@@ -57,11 +57,7 @@ fn snapshot(repositories: Vec<Shown>) -> Snapshot {
 /// Makes a record like [`record`] that fell from 92.
 fn fallen(code: &str, completion: f64, progress_at: i64, fell_at: i64) -> Record {
     let mut record = record(code, "German", Some(92.0), progress_at);
-    record.observe(
-        Completion::new(completion),
-        crate::domain::Scale::PERCENT,
-        at(fell_at),
-    );
+    testing::observe(&mut record, Some(completion), at(fell_at));
     record
 }
 

@@ -52,16 +52,16 @@ fn encode_completions(document: &Document, to: &mut DescriptorEncoder<'_>) -> fm
     read(
         to,
         "translation_last_progress_timestamp_seconds",
-        "Time at which completion last rose, was first seen, or fell from complete, whichever came \
-         last",
+        "Time at which completion last rose to one that was not seen in the two days before, or was \
+         first seen",
         shown(document),
         |one| Some(one.last_progress?.as_seconds()),
     )?;
     read(
         to,
         "translation_fallen_from_ratio",
-        "Completion ratio before a fall, the highest if there were several; absent once it is \
-         reached again, and 7 days after the last fall",
+        "Highest completion ratio of the last 7 days, while it is above the present one; absent for \
+         a target of 0",
         shown(document),
         |one| Some(one.fall.as_ref()?.ratio),
     )
@@ -79,8 +79,8 @@ fn encode_problems(document: &Document, to: &mut DescriptorEncoder<'_>) -> fmt::
     read(
         to,
         "translation_problem_timestamp_seconds",
-        "Time that belongs to a problem: the last progress (stalled), the fall (regressed) or the \
-         due date (overdue, at_risk); absent without the problem",
+        "Time that belongs to a problem: the last progress or readiness (stalled), the last day on \
+         which it fell (regressed) or the due date (overdue, at_risk); absent without the problem",
         problems,
         |at| Some(at.as_seconds()),
     )
@@ -90,8 +90,8 @@ fn encode_targets(document: &Document, to: &mut DescriptorEncoder<'_>) -> fmt::R
     read(
         to,
         "translation_estimated_ready_timestamp_seconds",
-        "Time at which a language that is not ready will be, at its rate of the last 7 to 14 days; \
-         absent without progress",
+        "Time at which a language that is not ready will be, at its pace of the last 14 days; absent \
+         if it does not move, has stalled or its pace is not known",
         shown(document),
         |one| Some(one.estimated_ready?.as_seconds()),
     )?;

@@ -3,7 +3,8 @@
 use super::{super::log::PollLog, Ledger, MOST_REPOSITORIES, Polled};
 use crate::{
     domain::{
-        Defect, Defects, Listing, Repository, RepositoryId, filter::Filter, record::SavedRepository,
+        Defect, Defects, Listing, Repository, RepositoryId, filter::Filter, history::DAYS,
+        record::SavedRepository,
     },
     support::clock::{DAY, Timestamp},
 };
@@ -11,7 +12,6 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     mem::take,
     sync::Arc,
-    time::Duration,
 };
 
 impl Ledger {
@@ -98,9 +98,10 @@ impl Ledger {
         }
         for (id, Polled { mut kept, .. }) in before {
             log.good("repositories removed", &kept.repository.name);
-            // The filters leave out what the API still lists: it has not left within a day.
+            // The filters leave out what the API still lists: it has not left lately.
             let is_listed = repositories.contains_key(&id);
-            let left_at = now.saturating_sub(if is_listed { DAY } else { Duration::ZERO });
+            let left_ago = if is_listed { DAYS + 1 } else { 0 };
+            let left_at = now.saturating_sub(DAY * left_ago);
             if let Some(languages) = &mut kept.languages {
                 *languages = languages.departed(left_at);
                 self.gone.insert(id, kept);

@@ -234,7 +234,7 @@ async fn a_restored_zero_shows_that_zeros_are_spelled_out() {
         };
         let id = RepositoryId::new(2).unwrap();
         let (ledger, log) = (&mut bench.poller.ledger, &mut PollLog::default());
-        ledger.succeeded(id, list, crate::domain::Scale::PERCENT, START, log);
+        ledger.succeeded(id, list, &crate::testing::settings(), START, log);
         assert_eq!(bench.poller.document().omitted_zeros, omitted);
     }
 }

@@ -15,7 +15,7 @@ use crate::{
         MOST_ACTIONS,
         answer::{answer, forecast, scope},
         order::Order,
-        since::{Since, changed, gain},
+        since::{changed, gain},
         words::{self, date, days, due, expected, fraction, missing, moment, of_target, percent},
     },
     support::{
@@ -55,8 +55,8 @@ pub struct Page<'a> {
     /// The part of the document that the page is about.
     pub view: &'a View<'a>,
     pub findings: &'a [Finding],
-    /// The earlier document to compare with, in a file.
-    pub since: Option<&'a Since>,
+    /// The beginning of the day to compare with.
+    pub since: Timestamp,
     pub query: &'a Query,
 }
 

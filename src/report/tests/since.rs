@@ -1,187 +1,130 @@
-//! The comparison with earlier data in all outputs.
+//! The comparison with an earlier day in all outputs.
 
 use super::*;
+use crate::testing::observe;
 
-/// The earlier data of repository 1 under another name.
-const EARLIER: &str = r#"{"version":1,"taken_at":"2023-11-07T22:13:20.5Z","repositories":[
-    {"id":"1","name":"old/name","languages":[{"code":"de","ratio":0.925,"ready":false},
-        {"code":"fr","ratio":0.4,"ready":false},{"code":"it","ratio":null,"ready":false},
-        {"code":"ko","ratio":0.5},{"code":"pl","ratio":1,"ready":true},
-        {"code":"sv","ratio":0.09},{"code":"tr","ratio":1,"ready":true}]},
-    {"id":"2","name":"acme/gone","languages":[{"code":"de","ratio":0.01}]}]}"#;
-
-fn parse(text: &str) -> Result<Since, String> {
-    Since::parse(text.as_bytes())
+/// Returns the time that many days before [`NOW`], 14 November at 22:13.
+fn ago(days: u64) -> Timestamp {
+    NOW.saturating_sub(Duration::from_secs(days * 86_400))
 }
 
-fn compared() -> (Snapshot, Since) {
-    let languages = [
-        ("de", Some(100.0)),
-        ("fr", Some(39.5)),
-        ("it", Some(100.0)),
-        ("ko", Some(62.3)),
-        ("new", Some(100.0)),
-        ("pl", Some(100.0)),
-        ("tr", Some(99.0)),
+/// A repository whose languages had the first completion nine days ago, and got the second one
+/// three days ago.
+fn compared() -> Snapshot {
+    let changed = |code: &str, before, after| {
+        let mut record = record_of(code, code, Some(before), ago(9));
+        observe(&mut record, after, ago(3));
+        record
+    };
+    let mut records = vec![
+        changed("de", 92.5, Some(100.0)),
+        changed("fr", 60.0, Some(39.5)),
+        changed("ko", 50.0, Some(62.3)),
+        record("new", Some(100.0)),
+        changed("pl", 100.0, Some(100.0)),
+        changed("sv", 100.0, None),
+        changed("tr", 100.0, Some(99.0)),
     ];
-    let since = parse(EARLIER).unwrap();
-    (snapshot(vec![read(1, "acme/app", &languages)]), since)
+    records.sort_by(|one, other| one.language.code.cmp(&other.language.code));
+    let languages = Languages {
+        read_at: NOW,
+        records: records.into(),
+    };
+    let condition = Condition::Fresh(languages);
+    let mut snapshot = snapshot(vec![in_condition(repository(1, "acme/app"), condition)]);
+    snapshot.departed = vec![Departed {
+        repository: "acme/app".into(),
+        language: "gone".into(),
+        left_at: ago(2),
+        was_met: true,
+    }];
+    snapshot
 }
 
 #[test]
-fn changes_since_earlier_data_name_first_what_got_worse() {
-    let (snapshot, since) = compared();
-    let poll = poll(0);
-    let report = Report {
-        since: Some(Arc::new(since)),
-        ..report(&snapshot, &poll)
-    };
-    let changed = "Since 7 November: 1 no longer ready (tr of acme/app 99% -1), \
-        2 no longer listed (sv of acme/app, de of acme/gone), \
-        1 became ready (de of acme/app 100% +8).";
+fn changes_since_a_day_are_counted_by_kind_the_worst_first() {
+    let (snapshot, poll) = (compared(), poll(0));
+    let report = report(&snapshot, &poll);
+    let changed = "Since 7 November: 2 no longer ready, 1 left, 1 fell, 1 became ready.";
     assert_eq!(report.answer().last().unwrap(), changed);
     let text = table(&report, 80, false);
-    let expected = "\
-COMPLETION       READY    REPOSITORY
-████████··  85%  4/7      acme/app
-                          fr 39% -1  ko 62% +12  tr 99% -1
-";
-    assert!(text.starts_with(expected), "{text}");
-    let text = markdown(&report);
-    assert!(text.contains(changed), "{text}");
-    let expected = "| acme/app | 85% | 4/7 |  | fr 39% -1, ko 62% +12, tr 99% -1 |\n";
-    assert!(text.ends_with(expected), "{text}");
-}
-
-#[test]
-fn a_ready_language_without_its_completion_became_unready() {
-    let at = |completion| {
-        vec![read(
-            1,
-            "acme/app",
-            &[("de", completion), ("fr", Some(50.0))],
-        )]
+    assert!(
+        text.contains("fr 39%↓= -21") && text.contains("ko 62% +12"),
+        "{text}"
+    );
+    assert!(markdown(&report).contains(changed));
+    let later = Report {
+        since: ago(1).day_start(),
+        ..report
     };
-    let earlier = json_of(&report(&snapshot(at(Some(100.0))), &poll(0)));
-    let changes = changes(&earlier, &Selection::default(), at(None));
-    assert_eq!(changes, "1 no longer ready (de of acme/app ?).");
+    let nothing = "Since 13 November: 1 no longer ready.";
+    assert_eq!(later.answer().last().unwrap(), nothing);
 }
 
 #[test]
 fn csv_and_json_have_the_changes_as_well() {
-    let (snapshot, since) = compared();
-    let report = Report {
-        since: Some(Arc::new(since)),
-        ..report(&snapshot, &poll(0))
-    };
+    let (snapshot, poll) = (compared(), poll(0));
+    let report = report(&snapshot, &poll);
     let text = csv_of(&report);
-    let text = text.strip_prefix('\u{feff}').unwrap();
-    let ends = text.lines().map(|line| {
-        let cells: Vec<_> = line.split(',').collect();
-        (cells[0], cells[2], cells[15], cells[16])
-    });
+    let cells = text.lines().map(|line| line.split(',').collect::<Vec<_>>());
+    let ends: Vec<_> = cells
+        .map(|cells| (cells[2], cells[15], cells[16], cells[17]))
+        .collect();
     let expected = [
-        ("repository", "language", "change", "became"),
-        ("acme/app", "de", "0.075", "ready"),
-        ("acme/app", "fr", "-0.005", ""),
-        ("acme/app", "it", "", ""),
-        ("acme/app", "ko", "0.123", ""),
-        ("acme/app", "new", "", ""),
-        ("acme/app", "pl", "0", ""),
-        ("acme/app", "tr", "-0.01", "unready"),
+        ("language", "change", "became", "fell_from"),
+        ("de", "0.075", "ready", ""),
+        ("fr", "-0.205", "fell", "0.6"),
+        ("ko", "0.123", "", ""),
+        ("new", "0", "", ""),
+        ("pl", "0", "", ""),
+        ("sv", "", "unready", ""),
+        ("tr", "-0.01", "unready", "1"),
     ];
-    assert_eq!(ends.collect::<Vec<_>>(), expected);
-
-    let text = json_of(&report);
-    let value: serde_json::Value = serde_json::from_str(&text).unwrap();
-    let languages = value["repositories"][0]["languages"].as_array().unwrap();
-    let changes = languages
-        .iter()
-        .map(|one| (one["change"].as_f64(), one["became"].as_str()));
+    assert_eq!(ends, expected);
+    let json: serde_json::Value = serde_json::from_str(&json_of(&report)).unwrap();
+    let french = &json["repositories"][0]["languages"][1];
     assert_eq!(
-        changes.collect::<Vec<_>>(),
-        [
-            (Some(0.075), Some("ready")),
-            (Some(-0.005), None),
-            (None, None),
-            (Some(0.123), None),
-            (None, None),
-            (Some(0.0), None),
-            (Some(-0.01), Some("unready")),
-        ]
+        (&french["change"], &french["became"][0]),
+        (&(-0.205).into(), &"fell".into())
     );
-    parse(&text).unwrap();
+    assert_eq!(french["fell_at"], "2023-11-11T00:00:00Z");
 }
 
 #[test]
-fn damaged_earlier_data_are_refused_with_the_reason() {
-    for (text, reason) in [
-        ("", "is damaged: EOF"),
-        ("[]", "has version null, not 1"),
-        ("\u{feff}{}", "is damaged: expected value"),
-        (&EARLIER[..EARLIER.len() - 9], "is damaged: EOF"),
-        (&EARLIER.replace("2023", "\\u001b"), "is damaged: taken_at"),
-        (&EARLIER.replace(":1,", ":2,"), "has version 2, not 1"),
+fn on_the_first_day_nothing_is_compared() {
+    let snapshot = snapshot(vec![read(1, "acme/app", &[("de", Some(50.0))])]);
+    assert_eq!(report(&snapshot, &poll(0)).answer().len(), 2);
+}
+
+#[test]
+fn a_suspect_scale_compares_nothing() {
+    let mut snapshot = compared();
+    snapshot.settings.scale.finished = 1e6;
+    let changed = report(&snapshot, &poll(0)).answer().pop().unwrap();
+    assert!(changed.ends_with("November: 1 left."), "{changed}");
+}
+
+#[test]
+fn since_is_a_duration_or_a_date_of_the_last_14_days() {
+    let [today, week] = [0, 7].map(|days| ago(days).day_start());
+    for (text, since) in [
+        ("7d", Some(week)),
+        ("2023-11-07", Some(week)),
+        ("2023-11-14", Some(today)),
+        ("1h", Some(today)),
+        ("2023-10-31", Some(ago(14).day_start())),
+        ("14d", Some(ago(14).day_start())),
+        ("2023-10-30", None),
+        ("20d", None),
+        ("2023-11-15", None),
+        ("2023-02-30", None),
+        ("tomorrow", None),
+        ("2023-11-07T00:00:00Z", None),
+        ("", None),
     ] {
-        let error = parse(text).unwrap_err();
-        assert!(error.starts_with(reason), "{text}: {error}");
+        let parsed = parse_since(text, NOW);
+        let range =
+            "give a duration of at most 14d or a date from 2023-10-31 to 2023-11-14, such as 7d";
+        assert_eq!(parsed, since.ok_or_else(|| range.to_owned()), "{text}");
     }
-}
-
-/// Returns the changes since `earlier`.
-fn changes(earlier: &str, selection: &Selection, now: Vec<Shown>) -> String {
-    let since = parse(earlier).unwrap();
-    let report = report(&snapshot(now), &poll(0));
-    let changes = changed(&report.view.document.select(selection), Some(&since)).unwrap();
-    let (_, changes) = changes.split_once(": ").unwrap();
-    changes.to_owned()
-}
-
-const NOTHING: &str = "nothing is known to have become ready or overdue, or to have fallen.";
-
-#[test]
-fn an_unread_repository_has_no_changes() {
-    let unread = vec![failed(1, "acme/app", "GET 1: 404", "wait")];
-    let changes = changes(EARLIER, &Selection::default(), unread);
-    assert_eq!(changes, "1 no longer listed (de of acme/gone).");
-}
-
-#[test]
-fn nothing_is_compared_across_a_suspect_scale() {
-    let all = Selection::default();
-    let at = |completion| vec![read(1, "acme/app", &[("de", completion)])];
-    let of = |completion| json_of(&report(&snapshot(at(completion)), &poll(0)));
-    let (suspect, ready) = (of(Some(1.0)), of(Some(100.0)));
-    assert!(suspect.contains("\"scale_suspect\": true"), "{suspect}");
-    for (earlier, now) in [(&suspect, Some(100.0)), (&ready, Some(1.0))] {
-        assert_eq!(changes(earlier, &all, at(now)), NOTHING);
-        let report = Report {
-            since: Some(Arc::new(parse(earlier).unwrap())),
-            ..report(&snapshot(at(now)), &poll(0))
-        };
-        let json = json_of(&report);
-        assert!(json.contains("\"change\":null,\"became\":null"), "{json}");
-        let text = csv_of(&report);
-        assert!(text.ends_with(",,\r\n"), "{text}");
-    }
-}
-
-#[test]
-fn a_chosen_repository_is_compared_by_its_earlier_or_present_name() {
-    let only = |glob| Selection::new(&[globset::Glob::new(glob).unwrap()], &[]).unwrap();
-    let now = || {
-        vec![read(
-            1,
-            "acme/app2",
-            &[("de", Some(100.0)), ("fr", Some(1.0))],
-        )]
-    };
-    let changed = changes(EARLIER, &only("acme/app2"), now());
-    assert!(
-        changed.starts_with("5 no longer listed (it of acme/app2,")
-            && changed.ends_with("1 became ready (de of acme/app2 100% +8)."),
-        "{changed}"
-    );
-    let gone = changes(EARLIER, &only("acme/gone"), now());
-    assert_eq!(gone, "1 no longer listed (de of acme/gone).");
 }

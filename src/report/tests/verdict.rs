@@ -140,7 +140,7 @@ proptest! {
             view: document.select(&selection),
             findings: &[],
             api: "",
-            since: None,
+            since: crate::testing::NOW,
             max_size: 0,
         };
         // The rules.
@@ -197,7 +197,7 @@ proptest! {
         let gate = report.gate();
         prop_assert_eq!(gate.lines().last(), Some(&*sentence));
         prop_assert_eq!(report.view.readiness(), expected, "{}", sentence);
-        let json: String = json(Arc::new(document.clone()), selection.clone(), None).collect();
+        let json: String = json(Arc::new(document.clone()), selection.clone(), crate::testing::NOW).collect();
         let json: Value = serde_json::from_str(&json).unwrap();
         prop_assert_eq!(&json["readiness"], expected.label());
         prop_assert_eq!(badge(&report).contains("brightgreen"), is_ready);

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::{
-    domain::{Language, record::Peaks},
+    domain::{Language, history::History},
     testing,
 };
 use proptest::{collection, option, prelude::*};
@@ -24,7 +24,7 @@ fn the_format_and_the_seed_of_the_fuzzer_are_generated_from_the_types_of_the_led
 /// From its release on, the stored file of a version is read for ever, and never changes.
 #[test]
 fn the_stored_file_of_each_version_is_read() {
-    let stored = include_bytes!("version_6.json");
+    let stored = include_bytes!("version_7.json");
     assert_eq!(decode(stored).unwrap(), small());
     assert_eq!(encoded(&small()), stored.trim_ascii_end());
 }
@@ -85,7 +85,7 @@ fn an_impossible_value_is_damage() {
         ("50.5", "1e400"),
         ("50.5", "NaN"),
         ("50.5", r#""1""#),
-        (r#"{"completion":50.5,"#, "{"),
+        (r#""history":{"completion":50.5,"#, r#""history":{"#),
         ("1650000000000", "1e3"),
         (r#""left_at":4"#, r#""left_at":"4""#),
         (r#"{"9":"#, r#"{"0":"#),
@@ -110,38 +110,41 @@ fn any_time() -> impl Strategy<Value = Timestamp> {
     (-377_705_023_201_000..=253_402_207_200_999_i64).prop_map(Timestamp::from_millis)
 }
 
-fn any_earlier() -> impl Strategy<Value = Reading> {
-    (any_completion(), any_time()).prop_map(|(completion, at)| Reading { completion, at })
+fn any_past() -> impl Strategy<Value = Past> {
+    let seen = (any_completion(), any_time());
+    let seen = seen.prop_map(|(completion, until)| Seen { completion, until });
+    let day = (any_time(), any_completion(), any_completion());
+    let day = day.prop_map(|(date, completion, gained)| Day {
+        date,
+        completion,
+        gained: gained.get(),
+    });
+    (collection::vec(seen, 0..4), collection::vec(day, 1..16))
+        .prop_map(|(seen, days)| Past { seen, days })
 }
 
-fn any_past() -> impl Strategy<Value = Past> {
-    let earlier = || option::of(any_earlier());
-    let peaks = (any_time(), prop::array::uniform3(any_completion()));
-    let peaks = peaks.prop_map(|(today, highest)| Peaks { today, highest });
-    let days = (peaks, option::of(any_time()));
-    (any_earlier(), earlier(), earlier(), days).prop_map(
-        |(latest, previous, fall, (peaks, finished_since))| Past {
-            latest,
-            previous,
-            fall,
-            peaks,
-            finished_since,
+fn any_history() -> impl Strategy<Value = History> {
+    let past = option::of(any_past().prop_map(Arc::new));
+    (any_completion(), any_time(), option::of(any_time()), past).prop_map(
+        |(completion, progress_at, unready_since, past)| History {
+            completion,
+            progress_at,
+            unready_since,
+            past,
         },
     )
 }
 
 fn any_record() -> impl Strategy<Value = Record> {
-    let past = option::of(any_past());
     (
-        (any::<String>(), option::of(any_completion())),
-        option::of(any_earlier()),
-        past,
+        any::<String>(),
+        option::of(any_completion()),
+        option::of(any_history()),
         option::of(any_time()),
     )
-        .prop_map(|((name, reported), known, past, left_at)| Record {
+        .prop_map(|(name, reported, history, left_at)| Record {
             reported,
-            known,
-            past: past.map(Box::new),
+            history,
             left_at,
             ..unknown("", &name)
         })

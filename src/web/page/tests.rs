@@ -2,13 +2,13 @@ use crate::support::parsed::Parsed;
 use crate::testing::{Condition, Shown, Snapshot};
 use crate::{
     domain::{
-        Completion, Failure,
+        Failure,
         links::Links,
         polling::PollOutcome,
         record::{Languages, Record},
         targets::{Targets, tests::entry},
     },
-    report::{Report, html},
+    report::{Report, a_week_ago, html},
     support::clock::Timestamp,
     testing,
     web::{
@@ -263,7 +263,7 @@ async fn a_page_has_200_rows_and_one_beyond_the_last_is_the_last() {
         view: document.whole(),
         findings: &[],
         api: "api.example.com",
-        since: None,
+        since: a_week_ago(NOW),
         max_size: 0,
     });
     assert_eq!(self::names(&file).len(), 450);
@@ -314,11 +314,7 @@ async fn the_first_20_to_act_on_come_by_date_then_by_gap_and_a_filter_shows_all(
 async fn the_worst_problems_come_first() {
     let days = |days: i64| format!("{:.10}", days_ago(-days).to_string());
     let mut fell = record("fr", 90.0, 2);
-    fell.observe(
-        Completion::new(10.0),
-        crate::domain::Scale::PERCENT,
-        days_ago(1),
-    );
+    testing::observe(&mut fell, Some(10.0), days_ago(1));
     let mut snapshot = snapshot(vec![
         read(1, "a/a", vec![record("de", 50.0, 9), fell]),
         read(2, "a/b", vec![record("it", 50.0, 9)]),
@@ -339,7 +335,7 @@ async fn the_worst_problems_come_first() {
 #[tokio::test(start_paused = true)]
 async fn first_sights_are_no_progress_and_nothing_unknown_counts_as_none() {
     let too_early = "1 not judged: the pace is not known yet.";
-    for (days, is_known) in [(1, false), (9, true)] {
+    for (days, is_known) in [(0, false), (9, true)] {
         let snapshot = snapshot_of(&[("a/a", Some(50.0), days)]);
         let page = page_of(&snapshot, "/?language=de").await;
         assert_eq!(page.contains(&format!(">{days} days<")), is_known);
@@ -456,14 +452,10 @@ async fn stale_data_are_grey_dated_and_in_no_count() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_changes_since_last_week_come_from_the_readings_that_records_keep() {
+async fn the_changes_since_last_week_come_from_the_days_that_records_keep() {
     let changed = |code, before: f64, after: f64| {
         let mut record = record(code, before, 9);
-        record.observe(
-            Completion::new(after),
-            crate::domain::Scale::PERCENT,
-            days_ago(1),
-        );
+        testing::observe(&mut record, Some(after), days_ago(1));
         record
     };
     let mut snapshot = snapshot(vec![read(
@@ -477,11 +469,11 @@ async fn the_changes_since_last_week_come_from_the_readings_that_records_keep() 
     )]);
     snapshot.settings.targets = Targets(vec![entry(&[], &["it"], 1.0, "2026-11-22")]);
     let page = page_of(&snapshot, "/").await;
-    let line = "Since 14 November: 1 fell (fr of a/a 58% -38), 1 became overdue (it of a/a 47% +7), 1 became ready (de of a/a 100% +10).";
+    let line = "Since 16 November: 1 fell, 1 became overdue, 1 became ready.";
     assert!(words(&page).contains(line), "{:.1500}", words(&page));
     assert!(page.contains("47 of 100 <small> +7</small>"), "{page}");
     let language = words(&page_of(&snapshot, "/?language=it").await);
-    let sum = "1 more ready by 28 January 2027, 0 do not move";
+    let sum = "1 more ready by 27 January 2027, 0 do not move";
     assert!(language.contains(sum), "{language}");
 }
 

@@ -12,8 +12,8 @@ pub fn every_condition() -> (Snapshot, PollStatus) {
     let mut rising = record("it", "Italian", Some(10.0), 1_794_000_000_000);
     for day in 1..=12 {
         let read_at = at(1_794_000_000_000 + day * 86_400_000);
-        let completion = Completion::new(10.0 + f64::from(i32::try_from(day).unwrap()));
-        rising.observe(completion, crate::domain::Scale::PERCENT, read_at);
+        let completion = Some(10.0 + f64::from(i32::try_from(day).unwrap()));
+        testing::observe(&mut rising, completion, read_at);
     }
     let known = languages(
         1_795_224_640_120,

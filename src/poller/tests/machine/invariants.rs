@@ -152,13 +152,14 @@ impl World {
                 }
                 // An unknown completion keeps its clock and its fall, but shows neither.
                 let reported = one.completion.map(Completion::get);
-                let expected = expected.filter(|it| reported == Some(it.completion));
+                let expected = expected.filter(|it| reported == it.completion());
                 let progress = one.last_progress;
                 if progress != expected.map(|expected| expected.progress_at.min(now)) {
                     found.push(format!("{key:?} has the clock {progress:?}: {expected:?}"));
                 }
                 let fallen_from = one.fall.as_ref().map(|fall| fall.ratio);
-                let from = expected.and_then(|expected| expected.fallen_from);
+                let read_at = shown.read_at.unwrap_or(now).min(now);
+                let from = expected.and_then(|expected| expected.fallen_from(read_at));
                 let scale = document.settings.scale;
                 let from = from.and_then(|from| scale.ratio(Completion::new(from)?));
                 if fallen_from != from.filter(|_| !document.is_scale_suspect) {

@@ -1,6 +1,6 @@
 //! The model of the poller: a map of what the API said, and when.
 
-use crate::support::clock::Timestamp;
+use crate::support::clock::{DAY, Timestamp};
 use std::collections::{BTreeMap, BTreeSet};
 use tokio::time::Instant;
 
@@ -31,15 +31,63 @@ pub struct Known {
 }
 
 /// The record of a language, which outlasts its departure.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Record {
-    pub completion: f64,
+    /// The completions with the times at which they began.
+    log: Vec<(Timestamp, f64)>,
     pub progress_at: Timestamp,
-    pub fallen_from: Option<f64>,
-    /// The highest completion: no sequence of events takes two days.
-    peak: f64,
     /// `false` if a kill may have lost a part of it.
     pub is_certain: bool,
+}
+
+impl Record {
+    pub fn completion(&self) -> Option<f64> {
+        Some(self.log.last()?.1)
+    }
+
+    /// Returns the completion at the beginning of a day, or that of the end of the first day.
+    fn before(&self, date: Timestamp) -> f64 {
+        let first_day = self.log[0].0.day_start();
+        let mut log = self.log.iter().rev();
+        let known = log.find(|(at, _)| *at < date || at.day_start() == first_day);
+        known.unwrap().1
+    }
+
+    /// Returns the highest completion of the ends of the last seven days, if it is above the last.
+    pub fn fallen_from(&self, read_at: Timestamp) -> Option<f64> {
+        let today = read_at.day_start();
+        let ends = (0..7).map(|ago| self.before(today.saturating_sub(DAY * ago)));
+        ends.max_by(f64::total_cmp)
+            .filter(|highest| Some(*highest) > self.completion())
+    }
+
+    fn observe(&mut self, completion: f64, now: Timestamp) {
+        self.progress_at = self.progress_at.min(now);
+        for (at, _) in &mut self.log {
+            *at = now.min(*at);
+        }
+        let Some(before) = self.completion().filter(|before| *before != completion) else {
+            return;
+        };
+        let ends = self.log.iter().skip(1).map(|(at, _)| *at);
+        let seen = self.log.iter().zip(ends).rev();
+        let mut seen: Vec<_> = seen
+            .filter(|(_, end)| now.since(*end) < DAY * 2)
+            .map(|((_, completion), _)| *completion)
+            .collect();
+        let mut known = Vec::new();
+        seen.retain(|value| {
+            *value != before && !known.contains(value) && {
+                known.push(*value);
+                true
+            }
+        });
+        seen.truncate(4);
+        if completion > before && !seen.contains(&completion) {
+            self.progress_at = now;
+        }
+        self.log.push((now, completion));
+    }
 }
 
 /// The settings of a poller that a restart changes.
@@ -170,22 +218,11 @@ impl Model {
             return;
         }
         let record = self.records.entry(key).or_insert(Record {
-            completion,
+            log: vec![(now, completion)],
             progress_at: now,
-            fallen_from: None,
-            peak: completion,
             is_certain: true,
         });
-        let before = std::mem::replace(&mut record.completion, completion);
-        if completion > record.peak {
-            (record.progress_at, record.peak) = (now, completion);
-        }
-        if completion < before {
-            record.fallen_from = Some(record.fallen_from.map_or(before, |from| from.max(before)));
-        }
-        if record.fallen_from.is_some_and(|from| completion >= from) {
-            record.fallen_from = None;
-        }
+        record.observe(completion, now);
     }
 
     /// Forgets everything, as a process does whose state file is damaged.
@@ -225,7 +262,7 @@ impl Model {
                         if let Some(record) = self.records.get_mut(&(*id, *code))
                             && let Some(completion) = completion
                         {
-                            record.completion = *completion;
+                            record.log.push((*read_at, *completion));
                         }
                     }
                 }
