@@ -76,7 +76,7 @@ impl Results {
             view: self.document.select(&self.selection),
             findings: &self.findings,
             api: &self.api,
-            since: self.since.clone(),
+            since: self.since,
             max_size: self.max_size,
         }
     }
@@ -108,7 +108,7 @@ impl Results {
     fn render(&self, format: Output, is_for_stdout: bool) -> String {
         let report = &self.report();
         let (document, selection) = (Arc::clone(&self.document), self.selection.clone());
-        let since = self.since.clone();
+        let since = self.since;
         match format {
             Output::Text => self.exposition(Format::Text),
             Output::Openmetrics => self.exposition(Format::OpenMetrics),

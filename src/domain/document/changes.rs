@@ -5,7 +5,7 @@
 
 use super::{Document, Translation, View};
 use crate::{
-    domain::{Change, TranslationProblem, twelve_decimals},
+    domain::{Change, TranslationProblem, history::History, twelve_decimals},
     support::clock::Timestamp,
 };
 use std::collections::BTreeMap;
@@ -80,6 +80,6 @@ impl View<'_> {
     pub fn first_date(&self) -> Option<Timestamp> {
         let translations = self.translations().map(|(_, translation)| translation);
         let histories = translations.filter_map(|translation| translation.history.as_ref());
-        histories.map(|history| history.first_date()).min()
+        histories.map(History::first_date).min()
     }
 }

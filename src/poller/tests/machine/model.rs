@@ -66,23 +66,18 @@ impl Record {
         for (at, _) in &mut self.log {
             *at = now.min(*at);
         }
-        let Some(before) = self.completion().filter(|before| *before != completion) else {
+        let before = self.completion().unwrap_or_default();
+        if before.total_cmp(&completion).is_eq() {
             return;
-        };
+        }
         let ends = self.log.iter().skip(1).map(|(at, _)| *at);
-        let seen = self.log.iter().zip(ends).rev();
-        let mut seen: Vec<_> = seen
-            .filter(|(_, end)| now.since(*end) < DAY * 2)
-            .map(|((_, completion), _)| *completion)
-            .collect();
-        let mut known = Vec::new();
-        seen.retain(|value| {
-            *value != before && !known.contains(value) && {
-                known.push(*value);
-                true
+        let mut seen = Vec::new();
+        for ((_, value), end) in self.log.iter().zip(ends).rev() {
+            let is_new = !seen.contains(value) && before.total_cmp(value).is_ne();
+            if is_new && now.since(end) < DAY * 2 && seen.len() < 4 {
+                seen.push(*value);
             }
-        });
-        seen.truncate(4);
+        }
         if completion > before && !seen.contains(&completion) {
             self.progress_at = now;
         }
