@@ -94,7 +94,7 @@ impl<A: Api> Poller<A> {
         ledger.apply(nothing_new, false, &settings.filter, now, log);
         let status = PollStatus {
             last_success_at,
-            has_data: ledger.has_data(),
+            has_data: ledger.has_completions(),
             state_is_kept: saver.is_some(),
             ..PollStatus::default()
         };
@@ -140,7 +140,7 @@ impl<A: Api> Poller<A> {
             running: self.is_polling.then(|| self.progress.borrow().clone()),
             next_poll_at: self.next_poll.map(|at| self.clock.at(at)),
             held_until: held_until.map(|until| self.clock.at(until)),
-            has_data: self.ledger.has_data(),
+            has_data: self.status.has_data || self.ledger.has_completions(),
             ..self.status.clone()
         }
     }
@@ -195,7 +195,7 @@ impl<A: Api> Poller<A> {
             let interval = self.settings.interval;
             let held_until = self.api.pace().held_until();
             let next = match outcome.cut_short() {
-                Some(_) if !self.ledger.has_languages() => ended + RETRY.min(interval),
+                Some(_) if !self.status().has_data => ended + RETRY.min(interval),
                 Some(_) => ended + interval,
                 None => (started + interval).max(ended),
             };

@@ -2,7 +2,7 @@
 
 use super::retry_after;
 use crate::{
-    domain::{Failure, Reason},
+    domain::{Failure, Operation, Reason},
     support::{clock::Timestamp, escape::printable},
 };
 use reqwest::{
@@ -28,8 +28,8 @@ pub struct RequestFailure {
     pub hint: &'static str,
     /// The status of the response, if there was one.
     pub status: Option<StatusCode>,
-    /// The hold that Retry-After demands of all requests.
-    pub hold: Option<Duration>,
+    /// The wait that Retry-After of a 429 or 503 demands.
+    pub retry_after: Option<Duration>,
 }
 
 impl RequestFailure {
@@ -39,7 +39,7 @@ impl RequestFailure {
             what: what.into(),
             hint: hint(reason),
             status: None,
-            hold: None,
+            retry_after: None,
         }
     }
 
@@ -48,7 +48,7 @@ impl RequestFailure {
         Self { hint, ..self }
     }
 
-    /// Creates the failure of a response with this status. Only 429 and 503 can hold requests.
+    /// Creates the failure of a response with this status.
     pub fn status(status: StatusCode, retry_after: Option<Duration>) -> Self {
         let reason = match status.as_u16() {
             300..400 => Reason::Redirect,
@@ -69,7 +69,7 @@ impl RequestFailure {
             failure.hint = hint(Reason::ServerError);
         }
         Self {
-            hold: retry_after.filter(|_| failure.is_refusal()),
+            retry_after: retry_after.filter(|_| failure.is_refusal()),
             ..failure
         }
     }
@@ -86,6 +86,13 @@ impl RequestFailure {
     /// Returns whether the API refused the request, perhaps because of its pace.
     pub fn is_refusal(&self) -> bool {
         self.reason == Reason::RateLimited || self.status == Some(StatusCode::SERVICE_UNAVAILABLE)
+    }
+
+    /// Returns the hold of all requests that Retry-After demands: that of a 429, or of the listing.
+    pub fn hold(&self, operation: Operation) -> Option<Duration> {
+        let is_of_all = self.reason == Reason::RateLimited;
+        let is_of_all = is_of_all || operation == Operation::ListRepositories;
+        self.retry_after.filter(|_| is_of_all)
     }
 
     /// Returns the failure for people, dated to `since`.

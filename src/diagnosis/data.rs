@@ -4,7 +4,7 @@ use super::{Finding, ProblemKind, Severity};
 use crate::{
     domain::{
         Failure, Operation, Reason, State,
-        document::{Document, View, row_of},
+        document::{Document, Row, Translation, View, row_of},
         polling::PollOutcome,
     },
     support::{
@@ -144,6 +144,16 @@ pub(super) fn shape(view: &View<'_>) -> Option<Finding> {
         let mut kinds = defects.0.keys();
         kinds.any(|defect| defect.hides_data(*operation))
     });
+    let mut read = just_read(document).peekable();
+    let is_ended = last.is_some_and(|last| last.stop.is_none());
+    let has_any = grave.is_empty() && is_ended && read.peek().is_some();
+    if has_any && read.all(|translation| translation.completion.is_none()) {
+        let what = "The last poll read translations and no completion: the field has another \
+                    name, or the API leaves out zeros and nothing is translated yet";
+        let hint = "if the API's own site shows progress, the field has another name: update this \
+                    exporter; otherwise the first progress will tell";
+        return Some(Finding::new(ProblemKind::ApiShape, what, hint));
+    }
     let (severity, effect, bad) = if grave.is_empty() {
         (Severity::Info, "names, times or visibilities", mild)
     } else {
@@ -166,11 +176,21 @@ pub(super) fn shape(view: &View<'_>) -> Option<Finding> {
     })
 }
 
+/// Returns the listed translations of the repositories that the last poll, or the one under way,
+/// has read.
+fn just_read(document: &Document) -> impl Iterator<Item = &Translation> {
+    let rows = document.rows.iter().filter(|row| row.is_current());
+    let translations = rows.flat_map(Row::translations);
+    translations.filter(|translation| !translation.is_missing)
+}
+
 /// Returns a finding if the API seems to leave out completions of 0, as protobuf's JSON does.
 /// Before the end of a poll that requested everything, a first absent completion says nothing.
 pub(super) fn omitted_zeros(document: &Document) -> Option<Finding> {
     let last = document.last_poll()?;
-    if last.stop.is_some() || document.omitted_zeros == 0 {
+    let mut read = just_read(document);
+    let has_some = read.any(|translation| translation.completion.is_some());
+    if last.stop.is_some() || document.omitted_zeros == 0 || !has_some {
         return None;
     }
     let translations = counted(document.omitted_zeros, "translation", "translations");

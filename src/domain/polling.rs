@@ -66,6 +66,11 @@ impl PollOutcome {
         self.unread() - self.failed
     }
 
+    /// Returns whether the poll could list all repositories and read one of those it asked for.
+    pub fn is_up(&self) -> bool {
+        self.is_listed && !self.is_outage() && (self.read > 0 || self.total == 0)
+    }
+
     /// Returns whether the poll read everything.
     pub fn is_success(&self) -> bool {
         self.failure().is_none()
@@ -98,7 +103,7 @@ pub struct PollStatus {
     pub last_success_at: Option<Timestamp>,
     /// The end of the hold that Retry-After demanded; `None` without a hold.
     pub held_until: Option<Timestamp>,
-    /// True once a listing was complete, or data came from the state file.
+    /// True once a completion was read or restored, or a poll read everything.
     pub has_data: bool,
     /// True if the progress clock survives a restart.
     pub state_is_kept: bool,

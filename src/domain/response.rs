@@ -97,14 +97,20 @@ pub struct Listing {
     /// The ids of entries without a readable name. They prove that a known repository still
     /// exists.
     pub nameless: HashSet<RepositoryId>,
+    /// True if a new id was lower than one before it, so that others may be missing.
+    pub is_unsorted: bool,
     pub bad: Defects,
 }
 
 impl Listing {
     /// Adds a repository. A later repository with the same id is a defect.
     pub fn add(&mut self, repository: Arc<Repository>) {
+        let highest = self.repositories.last_key_value().map(|(id, _)| *id);
         match self.repositories.entry(repository.id) {
-            Entry::Vacant(entry) => drop(entry.insert(repository)),
+            Entry::Vacant(entry) => {
+                self.is_unsorted |= highest > Some(repository.id);
+                entry.insert(repository);
+            }
             Entry::Occupied(_) => self.bad.add_duplicate(Defect::DuplicateId, &repository),
         }
     }
@@ -114,6 +120,7 @@ impl Listing {
         for repository in page.repositories.into_values() {
             self.add(repository);
         }
+        self.is_unsorted |= page.is_unsorted;
         self.bad.append(page.bad);
         self.nameless.extend(page.nameless);
     }

@@ -71,16 +71,12 @@ pub struct Ledger {
     last_poll_began: Option<Instant>,
     /// A completion was 0 before the last read of its repository.
     has_zeros: bool,
-    /// A listing was complete, or repositories were restored.
-    has_data: bool,
 }
 
 impl Ledger {
     /// Restores the ledger from the content of the state file.
     pub fn restore(saved: SavedState) -> Self {
         let mut ledger = Self {
-            // `once` saves a state even where it could list nothing.
-            has_data: !saved.repositories.is_empty(),
             missed: saved.missed,
             gone: saved.gone,
             ..Self::default()
@@ -101,11 +97,6 @@ impl Ledger {
             gone: self.gone.clone(),
             ..SavedState::default()
         }
-    }
-
-    /// Returns whether a listing was complete, or repositories were restored.
-    pub fn has_data(&self) -> bool {
-        self.has_data
     }
 
     /// Returns the repositories, also those that left.
@@ -139,10 +130,10 @@ impl Ledger {
         }
     }
 
-    /// Returns whether languages of any repository were read or restored.
-    pub fn has_languages(&self) -> bool {
-        let mut polled = self.polled.values();
-        polled.any(|known| known.kept.languages.is_some())
+    /// Returns whether a completion was read or restored.
+    pub fn has_completions(&self) -> bool {
+        let mut records = self.polled.values().flat_map(|known| known.kept.records());
+        records.any(|record| record.reported.is_some())
     }
 
     /// Returns whether there is room for this number of languages of a repository.

@@ -4,7 +4,7 @@ use super::{
     Poller,
     ledger::{MOST_REPOSITORIES, MOST_TRANSLATIONS},
     log::{self, PollLog},
-    queue::{Queue, backoff},
+    queue::{self, Queue, backoff},
 };
 use crate::{
     api::{Api, CURSOR_HINT, RequestFailure, Session},
@@ -115,6 +115,7 @@ impl<'a, A: Api> Poll<'a, A> {
         if poller.only.is_empty() && !is_interrupted && outcome.is_well() {
             poller.status.last_success_at = Some(now);
         }
+        poller.status.has_data |= outcome.is_success();
         poller.status.last = Some(outcome.clone());
         poller.is_polling = false;
         let instruments = &poller.instruments;
@@ -186,6 +187,11 @@ impl<'a, A: Api> Poll<'a, A> {
                 return Err(self.unusable(operation, Reason::TooLarge, what, hint));
             }
             match page.next {
+                Next::End if listing.is_unsorted => {
+                    let what = "the listing is not sorted by id: others may be missing from it";
+                    let what = what.to_owned();
+                    return Err(self.unusable(operation, Reason::Cursor, what, CURSOR_HINT));
+                }
                 Next::End => return Ok(()),
                 Next::After(id) if after.is_none_or(|after| id > after) => after = Some(id),
                 Next::After(_) | Next::Unreadable => {
@@ -249,12 +255,12 @@ impl<'a, A: Api> Poll<'a, A> {
             (poll.total, poll.is_listed) = (of, listing_failure.is_none());
         });
         let api = Arc::clone(&self.poller.api);
+        let mut end = Ok(());
         loop {
-            let due = queue
-                .due()
-                .filter(|_| requests.len() < settings.concurrency);
+            let has_room = end.is_ok() && requests.len() < settings.concurrency;
+            let due = queue.due().filter(|_| has_room);
             if requests.is_empty() && due.is_none() {
-                return self.check_outage(listing_failure.as_ref(), &queue);
+                return end.and_then(|()| self.check_outage(listing_failure.as_ref(), &queue));
             }
             // Only the next request waits for a permit, so that none is left when a part ends.
             let permit = async {
@@ -283,7 +289,8 @@ impl<'a, A: Api> Poll<'a, A> {
                 self.poller.ledger.attempted(fetch.id);
                 let is_lowest = self.poller.api.pace().is_lowest();
                 queue.completed(fetch, result.as_ref().err(), is_lowest);
-                self.take_in(fetch.id, result)?;
+                // The poll has ended; answers of the API are still taken.
+                end = end.and(self.take_in(fetch.id, result));
             }
         }
     }
@@ -334,7 +341,7 @@ impl<'a, A: Api> Poll<'a, A> {
             (Reason::Unauthorized, _) | (Reason::Forbidden, Operation::ListRepositories) => {
                 PollFailure::Unauthorized
             }
-            _ if failure.hold > Some(LONGEST_HOLD) => PollFailure::Held,
+            _ if failure.hold(operation) > Some(LONGEST_HOLD) => PollFailure::Held,
             _ => return Ok(()),
         };
         let failure = failure.dated(self.poller.clock.now());
@@ -342,24 +349,25 @@ impl<'a, A: Api> Poll<'a, A> {
     }
 
     /// Fails if the listing did not reach its end, or if the API failed as a whole: failures in a
-    /// row ended the poll, or it read nothing after a listing that failed.
+    /// row ended the poll, or it read nothing.
     fn check_outage(
         &self,
         listing_failure: Option<&RequestFailure>,
         queue: &Queue,
     ) -> Result<(), Stop> {
         let is_nothing_read = self.poller.progress.borrow().read == 0;
-        let is_listing_lost =
-            listing_failure.is_some_and(|failure| failure.reason != Reason::Decode);
-        let is_outage = queue.is_outage(is_nothing_read) || is_nothing_read && is_listing_lost;
-        let of_languages = self.failures.values().last().filter(|_| is_outage);
-        let Some(failure) = listing_failure.or(of_languages) else {
-            return Ok(());
+        let failures = listing_failure.into_iter().chain(self.failures.values());
+        let suggests_outage = |failure: &&RequestFailure| {
+            queue::suggests_outage(failure.reason, listing_failure.is_none())
         };
-        let reason = if is_outage {
-            PollFailure::Unavailable
-        } else {
-            PollFailure::Listing
+        let mut of_api = failures.filter(suggests_outage);
+        let of_api = of_api
+            .next()
+            .filter(|_| is_nothing_read || queue.is_outage());
+        let (reason, failure) = match (of_api, listing_failure) {
+            (Some(failure), _) => (PollFailure::Unavailable, failure),
+            (None, Some(failure)) => (PollFailure::Listing, failure),
+            (None, None) => return Ok(()),
         };
         let failure = failure.dated(self.poller.clock.now());
         Err(Stop { reason, failure })

@@ -6,8 +6,8 @@
 //! goes to the back of the first part, and is retried after a backoff; in the second part it waits
 //! for the next poll.
 //!
-//! [`ROW`] failures in a row end the current part. In the first part, or if nothing was read, they
-//! count as an outage; in the second they only end this poll.
+//! [`ROW`] failures in a row end the current part. In the first part they count as an outage; in the
+//! second they only end this poll.
 
 use crate::{
     api::RequestFailure,
@@ -145,9 +145,14 @@ impl Queue {
         } else {
             self.max_attempts
         };
-        if failure.is_momentary() && fetch.attempt < attempts {
+        let retry_after = failure.retry_after;
+        let wait = match retry_after.filter(|_| failure.reason != Reason::RateLimited) {
+            Some(wait) => wait,
+            None => backoff(fetch.attempt),
+        };
+        if failure.is_momentary() && fetch.attempt < attempts && wait <= LONGEST_BACKOFF {
             self.fetches.insert(Fetch {
-                due: Instant::now() + backoff(fetch.attempt),
+                due: Instant::now() + wait,
                 attempt: fetch.attempt + 1,
                 ..fetch
             });
@@ -158,16 +163,15 @@ impl Queue {
         self.row >= ROW && Instant::now() >= self.row_lasts_until
     }
 
-    /// Returns whether failures in a row ended the poll as an outage. In an outage of several
-    /// polls all repositories come into the second part.
-    pub fn is_outage(&self, is_nothing_read: bool) -> bool {
-        self.is_over() && (!self.is_second || is_nothing_read)
+    /// Returns whether failures in a row ended the first part, which is an outage.
+    pub fn is_outage(&self) -> bool {
+        self.is_over() && !self.is_second
     }
 }
 
 /// Returns whether a failure may be one of the API as a whole. An API that lists its repositories
 /// and refuses one of them is alive; the default backend of a proxy answers 404 to everything.
-fn suggests_outage(reason: Reason, is_listed: bool) -> bool {
+pub fn suggests_outage(reason: Reason, is_listed: bool) -> bool {
     match reason {
         Reason::Forbidden | Reason::NotFound => !is_listed,
         Reason::TooLarge | Reason::Cursor | Reason::Decode => false,

@@ -87,12 +87,12 @@ fn a_403_that_tells_of_a_quota_is_a_429() {
         let failure = refused(403, headers, "<html>");
         assert_eq!(failure.reason, Reason::RateLimited);
         assert!(failure.is_momentary() && failure.is_refusal());
-        assert_eq!(failure.hold, hold.map(Duration::from_secs));
+        assert_eq!(failure.retry_after, hold.map(Duration::from_secs));
         assert!(failure.what.contains("403"), "{}", failure.what);
     }
     let failure = refused(403, &[("x-ratelimit-remaining", "7")], "");
     assert_eq!(failure.reason, Reason::Forbidden);
-    assert_eq!(refused(404, &[("retry-after", "60")], "").hold, None);
+    assert_eq!(refused(404, &[("retry-after", "60")], "").retry_after, None);
 }
 
 #[test]
@@ -109,7 +109,7 @@ fn a_page_of_html_is_not_of_the_api() {
     }
     let failure = refused(503, &[("retry-after", "5")], "<html>");
     assert_eq!(failure.reason, Reason::ServerError);
-    assert_eq!(failure.hold, Some(Duration::from_secs(5)));
+    assert_eq!(failure.retry_after, Some(Duration::from_secs(5)));
 }
 
 #[test]

@@ -71,6 +71,22 @@ async fn a_new_hold_also_holds_requests_that_wait() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_shorter_hold_shortens_no_longer_one() {
+    let (pace, start) = (Pace::new(None), Instant::now());
+    for (repository, code, seconds, held) in [
+        (id(1), 503, 3600, None),
+        (LISTING, 503, 60, Some(60)),
+        (id(1), 429, 20, Some(60)),
+        (id(2), 429, 90, Some(90)),
+    ] {
+        let refused = async { status(code, Some(seconds)) };
+        let _ = pace.run(repository, refused).await;
+        let held_until = pace.held_until().map(|until| (until - start).as_secs());
+        assert_eq!(held_until, held, "{repository:?} {code} {seconds}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_cancelled_request_takes_no_permit() {
     let pace = Pace::new(Some(1.0));
     let start = Instant::now();

@@ -17,8 +17,8 @@ pub fn encode(document: &Document, to: &mut DescriptorEncoder<'_>) -> fmt::Resul
     gauge(
         to,
         "translation_up",
-        "1 if the last poll could list all repositories, 0 if not",
-        last.map(|last| u64::from(last.is_listed)),
+        "1 if the last poll could list all repositories and read one of them, 0 if not",
+        last.map(|last| u64::from(last.is_up())),
     )?;
     for (name, help, value) in [
         (
@@ -50,7 +50,7 @@ pub fn encode(document: &Document, to: &mut DescriptorEncoder<'_>) -> fmt::Resul
     ] {
         gauge(to, name, help, value)?;
     }
-    if status.has_data {
+    if status.has_data || document.is_listed() {
         encode_totals(document, to)?;
     }
     Ok(())

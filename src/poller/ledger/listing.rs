@@ -36,6 +36,7 @@ impl Ledger {
             mut repositories,
             nameless,
             mut bad,
+            ..
         } = listing;
         let known = self.polled.iter();
         let known = known.map(|(id, known)| (*id, Arc::clone(&known.kept.repository)));
@@ -53,7 +54,6 @@ impl Ledger {
             stay.retain(|id, _| nameless.contains(id) || self.missed.contains(id));
             self.gone
                 .retain(|_, kept| kept.records().iter().any(|record| record.is_kept(now)));
-            self.has_data = true;
             self.filtered.clear();
         } else {
             let names: BTreeSet<_> = stay.values().map(|known| &known.name).collect();

@@ -238,3 +238,20 @@ async fn a_restored_zero_shows_that_zeros_are_spelled_out() {
         assert_eq!(bench.poller.document().omitted_zeros, omitted);
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_listing_that_is_not_sorted_by_id_removes_nothing() {
+    for (pages, is_complete) in [
+        (vec![vec![(1, "o/a"), (1, "o/a")], vec![(5, "o/e")]], true),
+        (vec![vec![(2, "o/b"), (1, "o/a")], vec![(5, "o/e")]], false),
+    ] {
+        let mut bench = Bench::of(5, |_| true);
+        bench.poll().await;
+        bench.change(|api| api.pages = pages);
+        let outcome = bench.poll().await;
+        assert_eq!(outcome.is_listed, is_complete, "{outcome:?}");
+        bench.change(|api| api.pages = vec![vec![(1, "o/a"), (2, "o/b"), (5, "o/e")]]);
+        bench.poll().await;
+        assert_eq!(bench.names().len(), 3, "a complete listing decides at once");
+    }
+}

@@ -13,7 +13,11 @@ use super::*;
 use crate::domain::targets::tests::globs;
 use crate::{
     api::Pace,
-    domain::{Defect, Scale, filter::Filter},
+    domain::{
+        Defect, Scale,
+        filter::Filter,
+        targets::{Targets, tests::entry},
+    },
     testing,
 };
 use globset::GlobSet;
@@ -37,6 +41,9 @@ const RATE: f64 = 10.0;
 const RESPONSES_OF_RECOVERY: usize = 15 * 20;
 /// The repositories that a sequence begins with.
 const REPOSITORIES: u64 = 25;
+
+/// The repository that `targets` requires.
+const REQUIRED: &str = "o/1";
 
 type Id = usize;
 
@@ -62,6 +69,10 @@ enum Event {
     Recreate(Id),
     /// Removes all but each third repository.
     RemoveMost,
+    /// Creates all but each third repository again, each under its name.
+    RecreateMost,
+    /// The listing is not sorted, or is again.
+    Unsorted(bool),
     /// Brings back everything that was removed.
     BringBack,
     Trouble(Who, How),
@@ -122,6 +133,8 @@ fn event() -> BoxedStrategy<Event> {
         1 => id.clone().prop_map(Event::Rename),
         1 => id.prop_map(Event::Recreate),
         1 => Just(Event::RemoveMost),
+        1 => Just(Event::RecreateMost),
+        1 => any::<bool>().prop_map(Event::Unsorted),
         1 => Just(Event::BringBack),
         6 => (who, how).prop_map(|(who, how)| Event::Trouble(who, how)),
         3 => Just(Event::Well),
@@ -224,6 +237,7 @@ impl Exporter {
                 finished: self.scale,
                 is_chosen: false,
             },
+            targets: Targets(vec![entry(&[REQUIRED], &[], 1.0, "")]),
             ..testing::settings()
         }
     }
@@ -322,10 +336,12 @@ impl Exporter {
                     self.removed.extend(world.account.remove_entry(&id));
                 }
             }
+            Event::Unsorted(is_unsorted) => world.is_unsorted = is_unsorted,
             Event::BringBack => world.account.append(&mut self.removed),
             Event::Trouble(who, how) => world.troubles.push((who, how)),
             Event::Well => {
                 world.troubles.clear();
+                world.is_unsorted = false;
                 world.is_revoked = false;
             }
             Event::RotateKey => world.key += 1,
@@ -341,6 +357,16 @@ impl Exporter {
         match *event {
             Event::Pass(seconds) => self.pass(seconds),
             Event::Add(count) => (0..count).for_each(|_| self.add()),
+            Event::RecreateMost => {
+                let world = Arc::clone(&self.world);
+                let mut world = world.lock().unwrap();
+                let ids: Vec<_> = world.account.keys().copied().collect();
+                for id in ids.into_iter().filter(|id| id % 3 > 0) {
+                    let account = world.account.remove(&id).unwrap();
+                    world.account.insert(self.next_id, account);
+                    self.next_id += 1;
+                }
+            }
             Event::SetClock(minutes) => {
                 self.ahead_by.store(minutes * 60_000, Ordering::Relaxed);
                 self.world().ahead_by = minutes;

@@ -313,20 +313,32 @@ async fn in_the_second_part_failures_only_leave_the_rest_to_the_next_poll() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_poll_that_read_nothing_is_an_outage_unless_its_listing_was_complete() {
-    for (listing, failure) in [
-        (500, PollFailure::Unavailable),
-        (OK, PollFailure::Repositories),
+async fn a_poll_that_read_nothing_is_an_outage_unless_it_was_told_why() {
+    let (outage, told) = (PollFailure::Unavailable, PollFailure::Repositories);
+    // A page of HTML is 1, and JSON of another shape 2.
+    for (listing, languages, failure) in [
+        (500, 500, outage),
+        (500, 1, outage),
+        (500, 404, outage),
+        (OK, 500, outage),
+        (OK, 1, outage),
+        (OK, 429, outage),
+        (OK, 403, told),
+        (OK, 404, told),
+        (OK, 2, told),
     ] {
-        for languages in [1, 500] {
-            let api = FakeApi::answering(
-                3,
-                move |id, _| if id.is_some() { languages } else { listing },
-            );
+        for repositories in [3, 19, 30] {
+            let api =
+                FakeApi::answering(
+                    repositories,
+                    move |id, _| if id.is_some() { languages } else { listing },
+                );
             let mut poller = api.poller();
-            for _ in 0..5 {
+            for _ in 0..3 {
                 let outcome = poller.poll(pending()).await;
                 assert_eq!(outcome.failure(), Some(failure), "{outcome:?}");
+                let status = poller.status();
+                assert!(!outcome.is_up() && !status.has_data, "{status:?}");
             }
         }
     }
@@ -369,23 +381,55 @@ async fn whatever_can_be_read_is_read_within_a_few_polls() {
 #[tokio::test(start_paused = true)]
 async fn a_hold_of_up_to_five_minutes_delays_a_poll() {
     for (seconds, ends) in [(300, false), (301, true)] {
-        for status in [429, 503, 500, 404] {
+        for (refused, status) in [(Some(3), 429), (None, 503), (Some(3), 503), (Some(3), 500)] {
             let mut is_refused = false;
             let api = FakeApi::answering(5, move |id, _| {
-                if id == Some(3) && !std::mem::replace(&mut is_refused, true) {
+                if id == refused && !std::mem::replace(&mut is_refused, true) {
                     return status;
                 }
                 OK
             });
             api.responses().hold = Some(Duration::from_secs(seconds));
             let outcome = api.poller().poll(pending()).await;
-            let holds = [429, 503].contains(&status);
+            let holds = refused.is_none() || status == 429;
             let is_held = outcome.failure() == Some(PollFailure::Held);
             assert_eq!(is_held, holds && ends, "{status} {outcome:?}");
             let is_delayed = outcome.duration >= Duration::from_secs(300);
             assert_eq!(is_delayed, holds && !ends, "{status} {outcome:?}");
         }
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_503_of_a_repository_sets_its_own_backoff_alone() {
+    for (seconds, attempts) in [(20, 4), (30, 4), (31, 1), (3600, 1)] {
+        let api = FakeApi::answering(40, |id, _| if id == Some(3) { 503 } else { OK });
+        api.responses().hold = Some(Duration::from_secs(seconds));
+        let mut poller = api.poller();
+        let outcome = poller.poll(pending()).await;
+        assert_eq!((outcome.read, outcome.failed), (39, 1), "{outcome:?}");
+        assert_eq!(poller.status().held_until, None);
+        let mut requests = std::mem::take(&mut api.responses().scripted);
+        requests.retain(|(_, id, _)| *id == Some(3));
+        assert_eq!(requests.len(), attempts, "{seconds}");
+        for pair in requests.windows(2) {
+            assert!(pair[1].0 - pair[0].0 >= Duration::from_secs(seconds));
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn answers_in_flight_are_taken_when_a_refused_key_ends_the_poll() {
+    let api = FakeApi::new();
+    api.responses().end = Some(EndOfPoll::Number(1, PollFailure::Unauthorized));
+    api.responses().takes = Duration::from_secs(1);
+    let setup = Setup {
+        concurrency: 3,
+        ..Setup::of(api)
+    };
+    let outcome = setup.build().poll(pending()).await;
+    assert_eq!(outcome.failure(), Some(PollFailure::Unauthorized));
+    assert_eq!((outcome.read, outcome.failed), (2, 1), "{outcome:?}");
 }
 
 #[tokio::test(start_paused = true)]

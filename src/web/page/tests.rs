@@ -133,7 +133,7 @@ async fn the_answer_names_its_reason_and_its_mark_the_worst_news() {
         ),
         (
             one(None),
-            '\u{25cb}',
+            '!',
             "Not known: ? of 1 translations ready, 1 translation without a known completion",
         ),
         (

@@ -5,6 +5,7 @@ mod readiness;
 
 use super::{
     super::*,
+    REQUIRED,
     model::{Key, Languages, Model, is_within},
     world::{CODES, World},
 };
@@ -110,6 +111,14 @@ impl World {
         let is_success = self.poll.is_listed && read == of;
         if last.is_success() != is_success {
             found.push(format!("a success is {is_success}: {last:?}"));
+        }
+        let is_outage = read == 0 && of > 0 && self.poll.is_dead;
+        if is_outage && !last.is_outage() || last.is_up() && (read == 0 && of > 0) {
+            found.push(format!("the outage is not told: {last:?}"));
+        }
+        let mut known = document.rows.iter().flat_map(|row| &*row.known);
+        if known.any(|one| one.completion.is_some()) && !document.status.has_data {
+            found.push("there are data, and none are said to be".to_owned());
         }
         if last.is_listed != self.poll.is_listed {
             found.push(format!("the listing is misjudged: {last:?}"));

@@ -109,7 +109,7 @@ pub fn is_within(completion: f64, scale: f64) -> bool {
 pub struct Model {
     /// The repositories whose removal waits for a confirmation; `None` if a kill may have lost
     /// some.
-    missed: Option<BTreeSet<u64>>,
+    pub missed: Option<BTreeSet<u64>>,
     /// The repositories that a listing after a kill may or may not have removed.
     pub unclear: BTreeSet<u64>,
     pub polled: BTreeMap<u64, Known>,

@@ -61,6 +61,7 @@ pub struct Account {
 
 /// The poll under way, or the last one.
 #[derive(Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub struct Polling {
     filters: Filters,
     scale: f64,
@@ -75,6 +76,12 @@ pub struct Polling {
     pub reads: BTreeMap<u64, usize>,
     /// The key was refused.
     pub has_refused_key: bool,
+    /// A request failed as those of an outage do.
+    pub is_dead: bool,
+    /// The repositories that a 503 with Retry-After left to a time, or to the next poll.
+    waits: BTreeMap<u64, Option<Instant>>,
+    /// A page of the listing was not sorted.
+    is_unsorted: bool,
     pub ended: Option<Instant>,
 }
 
@@ -98,7 +105,11 @@ pub struct World {
     pub poll: Polling,
     /// The defect of a further entry of the listing.
     pub bad_entry: Option<Defect>,
-    /// The last complete listing had such an entry, or two of one name.
+    /// The first page of the listing is not sorted, and one of its entries is lost.
+    pub is_unsorted: bool,
+    /// The names that two ids of the last complete listing had.
+    pub doubled: Vec<String>,
+    /// The last complete listing had an entry that cannot be read.
     pub is_listing_bad: bool,
     /// The repositories whose last response had an entry that could not be read.
     pub bad_said: BTreeSet<u64>,
@@ -121,6 +132,8 @@ impl World {
             held_until: None,
             poll: Polling::default(),
             bad_entry: None,
+            is_unsorted: false,
+            doubled: Vec::new(),
             is_listing_bad: false,
             bad_said: BTreeSet::new(),
         }
@@ -208,7 +221,7 @@ impl World {
         found.map(|(_, how)| *how)
     }
 
-    fn failure(&mut self, how: How, key: u32) -> Option<RequestFailure> {
+    fn failure(&mut self, how: How, key: u32, repository: Option<u64>) -> Option<RequestFailure> {
         let now = Instant::now();
         if self.is_revoked || key != self.key {
             self.poll.has_refused_key = true;
@@ -218,8 +231,16 @@ impl World {
             How::Status(code) => status(code, None),
             How::Hold(code, seconds) => {
                 let hold = Duration::from_secs(seconds.into());
-                if [429, 503].contains(&code) {
-                    self.held_until = self.held_until.max(Some(now + hold));
+                match repository {
+                    Some(id) if code == 503 => {
+                        // Beyond 30 s, the poll leaves it to the next one.
+                        let due = (seconds <= 30).then(|| now + hold);
+                        self.poll.waits.insert(id, due);
+                    }
+                    _ if [429, 503].contains(&code) => {
+                        self.held_until = self.held_until.max(Some(now + hold));
+                    }
+                    _ => {}
                 }
                 status(code, Some(hold))
             }
@@ -248,7 +269,13 @@ impl World {
         let after = after.map_or(0, RepositoryId::get);
         let entries = self.account.range(after + 1..).take(PAGE);
         let entries = entries.map(|(id, account)| (*id, account.name.as_str()));
-        let mut page = api::page(entries);
+        let mut entries: Vec<_> = entries.collect();
+        if self.is_unsorted && after == 0 && entries.len() > 3 {
+            entries.swap(0, 1);
+            entries.remove(2);
+            self.poll.is_unsorted = true;
+        }
+        let mut page = api::page(entries.into_iter());
         if let Some(defect) = self.bad_entry
             && after == 0
         {
@@ -264,14 +291,15 @@ impl World {
             let (id, name) = (repository.id.get(), repository.name.to_string());
             self.poll.pages.insert(id, name);
         }
-        if page.next == Next::End {
+        if page.next == Next::End && !self.poll.is_unsorted {
             self.poll.is_open = false;
             self.poll.is_listed = true;
             let pages = std::mem::take(&mut self.poll.pages);
             let filters = self.poll.filters;
-            let names = pages.values().filter(|name| filters.accepts(name));
-            let has_duplicates = names.clone().count() > names.collect::<BTreeSet<_>>().len();
-            self.is_listing_bad = self.poll.bad_listing.is_some() || has_duplicates;
+            let names = pages.values().filter(|name| filters.accepts(name)).cloned();
+            let mut seen = BTreeSet::new();
+            self.doubled = names.filter(|name| !seen.insert(name.clone())).collect();
+            self.is_listing_bad = self.poll.bad_listing.is_some();
             self.model.complete(pages, self.poll.filters);
         }
         page
@@ -322,6 +350,12 @@ impl Seen {
         let (key, how) = {
             let mut world = self.world();
             let key = world.sent();
+            let wait = repository.and_then(|id| world.poll.waits.remove(&id));
+            if wait.is_some_and(|due| due.is_none_or(|due| Instant::now() < due)) {
+                world.violation(&format!(
+                    "{repository:?} is requested before its Retry-After"
+                ));
+            }
             if repository.is_some() {
                 world.end_listing();
             }
@@ -339,10 +373,12 @@ impl Seen {
         }
         // Without trouble, a key may still be wrong.
         let how = how.unwrap_or(How::Sometimes(500, 0));
-        let answer = match world.failure(how, key) {
+        let answer = match world.failure(how, key, repository) {
             Some(failure) => {
                 let is_forbidden = failure.status == Some(StatusCode::FORBIDDEN);
                 world.poll.has_refused_key |= repository.is_none() && is_forbidden;
+                let is_told = [Reason::Forbidden, Reason::NotFound].contains(&failure.reason);
+                world.poll.is_dead |= !is_told;
                 Err(failure)
             }
             None => answer(&mut world),

@@ -9,10 +9,7 @@ use crate::{
     report::{Report, answer::answer, badge, languages},
     support::glob::glob,
 };
-use std::sync::LazyLock;
-
-/// The repository that a selection names.
-const NAMED: &str = "o/1";
+use std::{collections::BTreeSet, sync::LazyLock};
 
 /// The selections that are checked: everything, and parts of it.
 static SELECTIONS: LazyLock<Vec<Selection>> = LazyLock::new(|| {
@@ -23,19 +20,22 @@ static SELECTIONS: LazyLock<Vec<Selection>> = LazyLock::new(|| {
         });
         Selection::new(&repositories, &codes).unwrap()
     };
-    vec![
-        of(&[], &[]),
-        of(&["o/*3"], &[]),
-        of(&[], &["de"]),
-        of(&[NAMED], &["fr"]),
-    ]
+    let repositories = [&[][..], &["o/*3"], &[REQUIRED], &["o/?", "o/1*"]];
+    let codes = [&[][..], &["de"], &["fr"], &["pt-*"], &["de", "xx"]];
+    let all = repositories.iter();
+    let all = all.flat_map(|repositories| codes.iter().map(|codes| of(repositories, codes)));
+    all.collect()
 });
 
 impl World {
     /// Checks the verdicts, and the outputs that tell them, after a poll.
     pub(super) fn check_readiness(&self, document: &Document, found: &mut Vec<String>) {
         self.check_translations(document, found);
-        for selection in &*SELECTIONS {
+        // Three of them, others in each poll.
+        let first = self.requests.len() * 7 + self.polls;
+        let places = [0, first, first + 6, first * 3 + 11].into_iter();
+        let selections = places.map(|place| &SELECTIONS[place % SELECTIONS.len()]);
+        for selection in selections {
             let view = document.select(selection);
             let is_ready = self.is_ready(&view);
             let verdict_is_ready = view.readiness().is_met() == Some(true);
@@ -100,8 +100,16 @@ impl World {
                     completion.is_some_and(|it| it >= scale - 1e-9 && is_within(it, scale))
                 })
         });
-        let is_whole = self.poll.is_listed && !self.is_listing_bad;
-        let is_open = self.model.unclear.is_empty() && count > 0;
+        let missed = self.model.missed.as_ref();
+        let mut names = self.model.polled.values().map(|known| &*known.name);
+        let is_required = view.selection.has_repository(REQUIRED);
+        let mut doubled = self.doubled.iter();
+        let is_whole = self.poll.is_listed
+            && !self.is_listing_bad
+            && !doubled.any(|name| view.selection.has_repository(name))
+            && missed.is_none_or(BTreeSet::is_empty)
+            && (!is_required || names.any(|name| name == REQUIRED));
+        let is_open = self.model.unclear.is_empty() && count > 0 && missed.is_some();
         let is_ready = are_ready && is_whole;
         (!is_ready || is_open).then_some(is_ready)
     }
