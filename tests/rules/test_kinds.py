@@ -45,7 +45,7 @@ class Driven:
         self.configure(**settings or {})
         if state:
             (folder / "state.json").write_text(state)
-        certificate("server")
+        certificate("server", days=90)
         (folder / "web.yaml").write_text("tls_server_config: {cert_file: server.pem, key_file: server.key}")
         self.advance("0")
         scheme = "https" if "web" in self.settings else "http"
@@ -144,6 +144,7 @@ def a_mistake_in_the_web_configuration(driven):
 
 @situation("certificate", "TranslationCertificateExpiring", settings={"web": {"config_file": "web.yaml"}})
 def a_certificate_that_expires(driven):
+    driven.certificate("server", days=2)
     yield
     driven.certificate("server", days=90)
 

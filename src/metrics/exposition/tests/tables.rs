@@ -11,7 +11,7 @@ use std::{collections::BTreeSet, fs};
 
 /// The metrics that no dashboard and no alert reads, because the diagnosis or another metric says
 /// the same.
-const UNUSED: [&str; 14] = [
+const UNUSED: [&str; 16] = [
     "translation_repository_created_timestamp_seconds",
     "translation_exporter_last_poll_timestamp_seconds",
     "translation_exporter_api_held_until_timestamp_seconds",
@@ -21,6 +21,8 @@ const UNUSED: [&str; 14] = [
     "translation_exporter_tls_handshake_failures_total",
     "translation_exporter_http_requests_total",
     "translation_exporter_log_lines_dropped_total",
+    "process_cpu_seconds_total",
+    "process_resident_memory_bytes",
     "process_virtual_memory_bytes",
     "process_threads",
     "process_open_fds",
