@@ -191,9 +191,15 @@ def test_alertmanager_delivers_the_messages_of_the_templates(tmp_path):
         post(MISSED | {"endsAt": "2026-01-01T00:00:00Z", "startsAt": "2025-12-31T00:00:00Z"})
         expect(f"Resolved: {MISSED_TITLE}", MISSED_OVER)
         # Of many, the worst come first.
-        shares = {f"many/repository-{number:03}": share for number, share in enumerate([*["93.5%"] * 150, "8%", "100%", "an unknown share"])}
+        shares = {
+            f"many/repository-{number:03}": share for number, share in enumerate([*["93.5%"] * 150, "8%", "100%", "an unknown share"])
+        }
         post(*(stalled(repo, "de", description=f"{repo} is at {share} of 100%") for repo, share in shares.items()))
-        first = ["many/repository-152 is at an unknown share of 100%", "many/repository-150 is at 8% of 100%", "many/repository-000 is at 93.5% of 100%"]
+        first = [
+            "many/repository-152 is at an unknown share of 100%",
+            "many/repository-150 is at 8% of 100%",
+            "many/repository-000 is at 93.5% of 100%",
+        ]
 
         def worst_first():
             texts = [parts(one)[1].splitlines() for one in received if parts(one)[0] == "156 translations have stalled"]
