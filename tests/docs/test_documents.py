@@ -149,3 +149,13 @@ def test_the_lines_of_cron_run_and_never_meet(machine):
         done = machine.run(command, **{name: machine.replaced(value) for name, value in variables.items()})
         assert done.returncode == 0, done.stderr
     assert len(times) == 2 and not times[0] & times[1], "both want the lock of the state at once"
+
+
+def test_the_table_of_sizes_names_the_series_at_first_and_when_all_are_overdue(api, exporter, tmp_path):
+    api.command("fill", [100, 10])
+    (tmp_path / "dated.yaml").write_text("targets: [{due: 2020-02-29}]")
+    (row,) = re.findall(r"(?m)^\| 100 \| ([\d,]+) \| ([\d,]+) \|", (ROOT / "docs/sizing.md").read_text())
+    for figure, *options in zip(row, ("--log.level=info", "--config.file=dated.yaml"), strict=True):
+        text = exporter(*options, api=api, poll__interval="1h").wait_for_poll().get()
+        series = sum(not line.startswith("#") for line in text.splitlines())
+        assert series == pytest.approx(int(figure.replace(",", "")), rel=0.02), options
