@@ -126,7 +126,7 @@ pub enum Output {
     Openmetrics,
     /// Prometheus text format 0.0.4, for the textfile collector
     Text,
-    /// Repositories, the furthest behind first, for a terminal
+    /// Repositories, the most urgent first, for a terminal
     Table,
     /// The same for a job summary, a pull request or a README
     Markdown,

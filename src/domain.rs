@@ -291,6 +291,19 @@ labels! {
     }
 }
 
+impl Standing {
+    /// Returns the state in words for people.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Expected => "in time",
+            Self::AtRisk => "at risk",
+            Self::Unknown => "not known",
+            Self::Resting => "paused",
+            other => other.label(),
+        }
+    }
+}
+
 impl NotJudged {
     /// Returns the reason in words for people.
     pub fn words(self) -> &'static str {

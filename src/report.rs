@@ -10,7 +10,6 @@ pub mod html;
 mod json;
 mod languages;
 mod markdown;
-mod order;
 mod since;
 pub(crate) mod table;
 mod words;
@@ -25,20 +24,12 @@ pub use table::table;
 
 use crate::{
     diagnosis::Finding,
-    domain::{
-        TranslationProblem,
-        document::{Row, Translation, View},
-    },
-    support::{
-        clock::{DAY, Timestamp},
-        escape::is_unprintable,
-        humanize::{more, rough},
-    },
+    domain::document::{Row, Translation, View},
+    support::{clock::Timestamp, escape::is_unprintable, humanize::more},
 };
-use answer::{answer, scope};
-use order::Order;
+use answer::{answer, dates, scope};
 use since::{changed, gain};
-use words::{due, expected, marks, moment, of_target, percent};
+use words::{due, marks, moment, of_target, percent, way};
 
 /// The maximum number of translations to act on that are named.
 const MOST_ACTIONS: usize = 20;
@@ -62,7 +53,7 @@ impl Report<'_> {
     /// Says whether everything is ready, below the translations that are not.
     pub fn gate(&self) -> String {
         let sentence = answer(&self.view);
-        let below = self.actions(&[], whose).into_iter();
+        let below = self.actions(Translation::is_unready, marked).into_iter();
         let below = below.map(|line| format!("    {line}\n"));
         format!("{}{sentence}", below.collect::<String>())
     }
@@ -76,17 +67,16 @@ impl Report<'_> {
         let scope = scope(view);
         let figures = format!("As of {taken_at}. {mean} translated on average. {scope}");
         let changed = changed(view, self.since);
-        [sentence + ".", figures]
-            .into_iter()
-            .chain(changed)
-            .collect()
+        let dates = dates(view).into_iter().map(|date| date + ".");
+        let first = [sentence + "."].into_iter().chain(dates);
+        first.chain([figures]).chain(changed).collect()
     }
 
-    /// Returns the repositories with data, the furthest behind first.
+    /// Returns the repositories with data, the most urgent first.
     fn rows(&self) -> Vec<&Row> {
         let rows = self.view.listed().filter(|row| row.is_read());
         let mut rows: Vec<_> = rows.map(|row| (row, row.totals())).collect();
-        Order::Gap.sort(&mut rows, |(_, totals)| totals);
+        rows.sort_by(|(_, one), (_, other)| one.urgency(other));
         rows.into_iter().map(|(row, _)| row).collect()
     }
 
@@ -96,43 +86,42 @@ impl Report<'_> {
         Some(format!("due {}", due(at, now)))
     }
 
-    /// Describes the translations of a repository that are not ready. `whose` names them.
-    fn unready(&self, row: &Row, whose: impl Fn(&Translation) -> String) -> Vec<String> {
-        let document = self.view.document;
+    /// Describes the translations of a repository that are not ready: `name`, figures, `problems`.
+    fn unready(
+        &self,
+        row: &Row,
+        name: impl Fn(&Translation) -> String,
+        problems: impl Fn(&Translation) -> String,
+    ) -> Vec<String> {
         let line = |one: &Translation| {
-            let (ratio, marks) = (percent(one.ratio), marks(one));
-            let gain = gain(document, one, self.since);
-            format!("{} {ratio}{marks}{gain}", whose(one))
+            let ratio = percent(one.ratio);
+            let gain = gain(self.view.document, one, self.since);
+            format!("{} {ratio}{}{gain}", name(one), problems(one))
         };
         row.unready().into_iter().map(line).collect()
     }
 
-    /// Describes what to act on first: the translations with problems of these kinds, or all that
-    /// are not ready. `whose` names them.
+    /// Describes the first translations to act on among those that pass `accepts`. `whose` names
+    /// them.
     fn actions(
         &self,
-        kinds: &[TranslationProblem],
+        accepts: impl Fn(&Translation) -> bool,
         whose: impl Fn(&Row, &Translation) -> String,
     ) -> Vec<String> {
         let now = self.view.document.taken_at;
-        let actions = self.view.actions(kinds).into_iter();
+        let actions = self.view.actions(accepts).into_iter();
         let mut actions: Vec<_> = actions.filter(|(row, _)| row.is_read()).collect();
         let others = actions.len().saturating_sub(MOST_ACTIONS);
         actions.truncate(MOST_ACTIONS);
         let lines = actions.into_iter().map(|(row, one)| {
             let due = one.target().due;
-            let due = due.map(|at| format!(", due {}", words::due(at, now)));
-            let fell = words::fell(one, now).map(|fell| format!(", {fell}"));
-            let idle = one.idle_since().map(|at| now.since(at));
-            let idle = idle.filter(|idle| *idle >= DAY);
-            let idle = idle.map(|idle| format!(", no progress for {}", rough(idle)));
-            let [due, fell, idle] = [due, fell, idle].map(Option::unwrap_or_default);
-            let (marks, whose, figure) = (marks(one), whose(row, one), of_target(one));
-            let line = format!(
-                "{marks} {whose}: {figure}{due}{fell}{idle}, expected: {}",
-                expected(one, now)
-            );
-            line.trim_start().to_owned()
+            let due = due.map_or_else(String::new, |at| format!(", due {}", words::due(at, now)));
+            format!(
+                "{}: {}{due}, {}",
+                whose(row, one),
+                of_target(one),
+                way(one, now)
+            )
         });
         lines.chain(more(others)).collect()
     }
@@ -141,6 +130,12 @@ impl Report<'_> {
 /// Names a translation.
 fn whose(row: &Row, one: &Translation) -> String {
     format!("{} of {}", one.code(), row.name())
+}
+
+/// Names a translation after the marks of its problems.
+fn marked(row: &Row, one: &Translation) -> String {
+    let name = format!("{} {}", marks(one), whose(row, one));
+    name.trim_start().to_owned()
 }
 
 /// Makes `text` safe for one line of a terminal or a document: replaces every character that a

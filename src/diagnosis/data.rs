@@ -40,7 +40,7 @@ pub(super) fn stale(view: &View<'_>, now: Timestamp) -> Option<Finding> {
         });
     let begins: Vec<_> = begins.collect();
     let what = format!(
-        "The data of {} are stale and no longer shown, or were never read",
+        "The data of {} are stale, and no longer in the metrics, or were never read",
         repositories(begins.len())
     );
     let hint = "this ends with its cause: the failed reads";

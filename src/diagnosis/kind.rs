@@ -59,7 +59,7 @@ problem_kinds! {
         "the last poll was an outage, its listing was incomplete, or 5 repositories or more and a \
          tenth or more of all failed";
     DataStale: "data_stale", Some("TranslationDataStale"),
-        "data of repositories are stale and no longer shown, or repositories have failed for \
+        "data of repositories are stale and no longer exported, or repositories have failed for \
          `poll.stale_after` and were never read";
     NoRepositories: "no_repositories", Some("TranslationNoRepositories"),
         "there is no repository to show";

@@ -174,6 +174,11 @@ impl Translation {
         entry.map(|entry| entry.target()).unwrap_or_default()
     }
 
+    /// Returns the beginning of the day of its date (UTC).
+    pub fn day(&self) -> Option<Timestamp> {
+        self.target().due.map(Timestamp::day_start)
+    }
+
     pub fn standing(&self) -> Standing {
         let is_in_time = |due| self.estimated_ready.is_some_and(|at| at <= due);
         match self.readiness {
@@ -228,6 +233,10 @@ impl Translation {
             Readiness::Behind => Some(self.target().ratio - self.ratio?),
             Readiness::Unknown | Readiness::Resting => None,
         }
+    }
+
+    pub fn has_problem(&self) -> bool {
+        !self.problems.is_empty()
     }
 
     pub fn has(&self, kind: TranslationProblem) -> bool {

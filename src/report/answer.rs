@@ -3,21 +3,37 @@
 
 use super::{
     whose,
-    words::{date, ready},
+    words::{self, date, moment, ready},
 };
 use crate::{
     domain::{
-        TranslationProblem,
-        document::{Doubt, Readiness, Row, View},
+        Standing,
+        document::{Doubt, Readiness, Row, Totals, View},
     },
-    support::humanize::{SOME, counted, grouped, named, repositories},
+    support::{
+        clock::{DAY, Timestamp, WEEK},
+        humanize::{SOME, counted, grouped, named, repositories},
+    },
 };
 use std::{collections::BTreeSet, fmt::Display};
+
+/// The states of what is not ready, in the order of *By date*.
+pub const UNREADY: [Standing; 5] = [
+    Standing::Expected,
+    Standing::AtRisk,
+    Standing::Overdue,
+    Standing::Behind,
+    Standing::Unknown,
+];
 
 /// Answers in a sentence.
 pub fn answer(view: &View<'_>) -> String {
     if view.listed().next().is_none() && !view.document.rows.is_empty() {
         return "No known repository and language matches".to_owned();
+    }
+    if let Some(at) = view.as_of {
+        let (at, known) = (moment(at), known(&view.totals));
+        return format!("Not known now. As of {at}: {known}");
     }
     let verdict = match view.readiness() {
         Readiness::Behind => "Not ready to ship",
@@ -25,22 +41,30 @@ pub fn answer(view: &View<'_>) -> String {
         Readiness::Resting => "Nothing to ship",
         Readiness::Ready => "Ready to ship",
     };
-    let totals = &view.totals;
-    let overdue = totals.count(TranslationProblem::Overdue);
     let left = view.departed().filter(|one| !one.was_met);
-    let left = left.map(|one| format!("{} of {}", one.language, one.repository));
+    let left: Vec<_> = left
+        .map(|one| format!("{} of {}", one.language, one.repository))
+        .collect();
+    let were = if left.len() == 1 { "was" } else { "were" };
+    let left = named(left, SOME);
+    let left = left.map(|left| format!("{left} {were} not ready and left within a day"));
     let doubts = view.doubts();
     // Without any translation, a doubt says why.
-    let ready = (totals.with_resting() > 0 || doubts.is_empty()).then(|| ready(totals));
-    let overdue = (overdue > 0).then(|| format!("{} overdue", grouped(overdue)));
-    let left = named(left, SOME).map(|left| format!("{left} was not ready and left within a day"));
-    let clauses = ready
+    let is_known = view.totals.with_resting() > 0 || doubts.is_empty();
+    let known = is_known.then(|| known(&view.totals));
+    let clauses = known
         .into_iter()
-        .chain(overdue)
         .chain(doubts.into_iter().map(words_of))
         .chain(left);
     let clauses: Vec<_> = clauses.collect();
     format!("{verdict}: {}", clauses.join(", "))
+}
+
+/// Counts the translations that are ready, and those that are overdue.
+fn known(totals: &Totals) -> String {
+    let overdue = counts([(totals.standing(Standing::Overdue), "overdue", None)]);
+    let clauses: Vec<_> = [ready(totals)].into_iter().chain(overdue).collect();
+    clauses.join(", ")
 }
 
 /// Words a doubt.
@@ -121,18 +145,43 @@ pub fn counts(
     (!counts.is_empty()).then(|| counts.join(", "))
 }
 
-/// Says how many will be ready by when, and how many do not move.
-pub fn forecast(view: &View<'_>) -> String {
+/// Returns the totals of each date, and the number of translations of others: dates that are two
+/// weeks past, and no date, with all ready.
+pub fn by_date(view: &View<'_>) -> (Vec<(Option<Timestamp>, Totals)>, usize) {
     let now = view.document.taken_at;
-    let translations = view.translations().map(|(_, one)| one);
-    let expected = translations.clone().filter_map(|one| one.estimated_ready);
-    let idle = translations.filter(|one| one.does_not_move()).count();
-    let idle = format!("{} do not move", grouped(idle));
-    match expected.clone().max() {
-        Some(last) => {
-            let more = grouped(expected.count());
-            format!("{more} more ready by {}, {idle}", date(last, now))
-        }
-        None => idle,
+    let (others, dates): (Vec<_>, Vec<_>) = view.dates().partition(|(day, totals)| {
+        let is_past = day.is_none_or(|day| now.since(day) > WEEK * 2 + DAY);
+        is_past && totals.unready() == 0
+    });
+    (
+        dates,
+        others.iter().map(|(_, totals)| totals.counted()).sum(),
+    )
+}
+
+/// Says by when all translations of a date are expected to be ready, and how many do not move.
+pub fn last_expected(totals: &Totals, now: Timestamp) -> Option<String> {
+    let last = totals.last_expected;
+    let last = last.map(|at| format!("the last on {}", date(at, now)));
+    let idle = counts([(totals.idle, "without progress", None)]);
+    let parts: Vec<_> = last.into_iter().chain(idle).collect();
+    (!parts.is_empty()).then(|| parts.join(", "))
+}
+
+/// Describes each date in a sentence; nothing without dates.
+pub fn dates(view: &View<'_>) -> Vec<String> {
+    let now = view.document.taken_at;
+    let (dates, others) = by_date(view);
+    if dates.iter().all(|(day, _)| day.is_none()) {
+        return Vec::new();
     }
+    let others = counts([(others, "others are ready", None)]);
+    let lines = dates.into_iter().map(|(day, totals)| {
+        let unready = UNREADY.map(|standing| (totals.standing(standing), standing.words(), None));
+        let last = last_expected(&totals, now);
+        let parts = [Some(ready(&totals)), counts(unready), last];
+        let parts: Vec<_> = parts.into_iter().flatten().collect();
+        format!("{}: {}", words::day(day, now), parts.join(", "))
+    });
+    lines.chain(others).collect()
 }

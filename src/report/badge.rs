@@ -1,6 +1,6 @@
 //! The JSON that Shields reads as an endpoint: <https://shields.io/badges/endpoint-badge>.
 
-use super::{Report, words::ready};
+use super::{Report, answer::counts, words::ready};
 use crate::domain::document::Tone;
 use serde_json::json;
 
@@ -14,8 +14,13 @@ pub fn badge(report: &Report<'_>) -> String {
         Tone::Ready => "brightgreen",
     };
     let mut message = ready(totals).replace(" translations", "");
-    if totals.unknown() < totals.counted() && !view.doubts().is_empty() {
-        message += ", not all known";
+    if !view.doubts().is_empty() {
+        let left_out = [
+            (totals.unknown(), "not known", None),
+            (view.unread(), "unread", None),
+        ];
+        message += ", ";
+        message += &counts(left_out).unwrap_or_else(|| "not all known".to_owned());
     }
     let badge = json!({
         "schemaVersion": 1,

@@ -87,7 +87,7 @@ fn date(day: Option<Timestamp>, totals: &Totals) -> Value {
     date
 }
 
-pub(super) fn repository(document: &Document, row: &Row, since: Timestamp) -> Value {
+fn repository(document: &Document, row: &Row, since: Timestamp) -> Value {
     let translations = row.translations().iter();
     let languages = translations.map(|one| language(document, row, one, since));
     json!({

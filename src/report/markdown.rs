@@ -2,23 +2,21 @@
 
 use super::{
     Report, cell,
-    words::{fraction, percent},
+    words::{fraction, percent, problems},
 };
 use crate::{
-    domain::{
-        TranslationProblem,
-        document::{Row, Translation},
-    },
+    domain::document::{Row, Translation},
     support::humanize::more,
 };
 
 /// Returns the answer with its time, what to act on first, and a table of the
-/// repositories, the furthest behind first. Counts what does not fit into [`Report::max_size`].
+/// repositories, the most urgent first. Counts what does not fit into [`Report::max_size`].
 pub fn markdown(report: &Report<'_>) -> String {
     let item = |text: String| format!("- {text}\n");
     let answer: Vec<_> = report.answer().iter().map(|text| escaped(text)).collect();
-    let actions = report.actions(TranslationProblem::ALL, |row, one| {
-        format!("{} of {}", code(report, row, one), name(report, row))
+    let actions = report.actions(Translation::has_problem, |row, one| {
+        let (problems, language) = (problems(one), language(report, row, one));
+        format!("**{problems}**: {language} of {}", name(report, row))
     });
     let rows = report.rows();
     let rows = rows.iter().filter(|row| !row.translations().is_empty());
@@ -56,7 +54,11 @@ fn line(report: &Report<'_>, row: &Row) -> String {
     let (name, totals) = (name(report, row), &row.totals());
     let (mean, ready) = (percent(totals.mean()), fraction(totals));
     let due = report.due(row).unwrap_or_default();
-    let unready = report.unready(row, |one| code(report, row, one));
+    let in_brackets = |one: &Translation| match problems(one) {
+        problems if problems.is_empty() => problems,
+        problems => format!(" ({problems})"),
+    };
+    let unready = report.unready(row, |one| language(report, row, one), in_brackets);
     let unready = unready.join(", ");
     format!("| {name} | {mean} | {ready} | {due} | {unready} |\n")
 }
@@ -66,10 +68,10 @@ fn name(report: &Report<'_>, row: &Row) -> String {
     linked(row.name(), report.view.document.repository_url(row))
 }
 
-/// Returns a code, which leads to the work.
-fn code(report: &Report<'_>, row: &Row, one: &Translation) -> String {
+/// Returns the name of a language, which leads to the work.
+fn language(report: &Report<'_>, row: &Row, one: &Translation) -> String {
     let url = report.view.document.language_url(row, one.code());
-    linked(one.code(), url)
+    linked(one.name(), url)
 }
 
 fn linked(text: &str, url: Option<String>) -> String {

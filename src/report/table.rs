@@ -1,13 +1,13 @@
-//! The table for a terminal: a line for each repository, the furthest behind first, then the
+//! The table for a terminal: a line for each repository, the most urgent first, then the
 //! answer, and what to act on first.
 
 use super::{
-    Report, cell, whose,
-    words::{fraction, percent},
+    Report, cell, marked,
+    words::{fraction, marks, percent},
 };
 use crate::domain::{
     TranslationProblem,
-    document::{Row, Totals},
+    document::{Row, Totals, Translation},
 };
 use console::{Color, measure_text_width, style};
 
@@ -26,7 +26,7 @@ pub fn table(report: &Report<'_>, width: usize, has_color: bool) -> String {
         text += "\n";
     }
     text.extend(report.answer().iter().map(|text| sentence(text, 2)));
-    let actions = report.actions(TranslationProblem::ALL, whose);
+    let actions = report.actions(Translation::has_problem, marked);
     if !actions.is_empty() {
         text += "\nAct first:\n";
         text.extend(
@@ -44,7 +44,7 @@ fn line(report: &Report<'_>, row: &Row, width: usize, has_color: bool) -> String
     let (completion, ready) = (completion(&totals, has_color), fraction(&totals));
     let due = report.due(row).unwrap_or_default();
     let mut line = format!("{completion}  {ready:7}  {}  {due}\n", cell(row.name()));
-    let unready = report.unready(row, |one| cell(one.code()));
+    let unready = report.unready(row, |one| cell(one.code()), marks);
     if !unready.is_empty() {
         let indent = if width < 60 { 2 } else { INDENT };
         line += &" ".repeat(indent);

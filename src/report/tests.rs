@@ -218,9 +218,9 @@ fn gate(snapshot: &Snapshot) -> String {
 fn the_gate_names_the_translations_that_are_not_ready_above_its_verdict() {
     let languages = [("de", Some(95.0)), ("fr", Some(71.25)), ("it", None)];
     let mut snapshot = snapshot(vec![read(1, "acme/app", &languages)]);
-    let expected = "    fr of acme/app: 71 of 100, expected: known on 15 November
-    de of acme/app: 95 of 100, expected: known on 15 November
-    it of acme/app: ? of 100, expected: not known
+    let expected = "    fr of acme/app: 71 of 100, pace known on 15 November
+    de of acme/app: 95 of 100, pace known on 15 November
+    it of acme/app: ? of 100, pace not known
 Not ready to ship: 0 of 3 translations ready, 1 translation without a known completion";
     assert_eq!(gate(&snapshot), expected);
     snapshot.settings.targets = Targets::everything_at(0.0);
@@ -234,10 +234,10 @@ fn a_date_is_said_once_with_the_translations_that_miss_it() {
     let entry = entry(&[], &[], 0.95, "2023-11-20");
     snapshot.settings.targets = Targets(vec![entry]);
     let text = table(&report(&snapshot, &poll(0)), 80, false);
-    let expected = "77%  0/2      acme/app  due 20 November, 6 days left\n";
+    let expected = "77%  0/2      acme/app  due 20 November, in 6 days\n";
     assert!(text.contains(expected), "{text}");
     let gate = gate(&snapshot);
-    let line = "    de of acme/app: 60 of 95, due 20 November, 6 days left, expected: ";
+    let line = "    de of acme/app: 60 of 95, due 20 November, in 6 days, pace known";
     assert!(gate.starts_with(line), "{gate}");
 }
 
@@ -276,15 +276,19 @@ fn markdown_answers_first_and_lists_the_furthest_behind_first() {
 **Not ready to ship: 1 of 4 translations ready, 1 repository not read, \
 1 translation without a known completion.**
 
+20 November, in 6 days: 0 of 2 translations ready, 1 behind, 1 not known.
+
+no date: 1 of 2 translations ready, 1 behind.
+
 As of 2023-11-14 22:13 UTC. 66% translated on average. 2 repositories, 3 languages. \
 Read earlier, or not yet: acme/gone. Not counted: 1 not read. 1 not judged: the completion is not known. \
 2 not judged: the pace is not known yet.
 
 | Repository | Completion | Ready | Due | Not ready |
 |:--|--:|--:|:--|:--|
-| acme/half\\_way | 50% | 0/3 | due 20 November, 6 days left | [de](<https://t.example.com/2/de>) 25%, \
-  [fr](<https://t.example.com/2/fr>) 75%, \
-  [it](<https://t.example.com/2/it>) ? |
+| acme/half\\_way | 50% | 0/3 | due 20 November, in 6 days | [DE](<https://t.example.com/2/de>) 25%, \
+  [FR](<https://t.example.com/2/fr>) 75%, \
+  [IT](<https://t.example.com/2/it>) ? |
 | acme/done | 100% | 1/1 |  |  |
 ";
     assert_eq!(markdown(&report(&snapshot, &poll(1))), expected);
@@ -339,19 +343,25 @@ fn a_badge_is_green_only_if_everything_was_read_and_is_ready() {
         (of(Some(95.0), 0.95, "", 0), "1 of 1 ready, brightgreen"),
         (
             of(Some(95.0), 0.95, "", 1),
-            "1 of 1 ready, not all known, orange",
+            "1 of 1 ready, 1 unread, orange",
         ),
         (
             of(Some(94.0), 0.95, "2023-12-01", 1),
-            "0 of 1 ready, not all known, orange",
+            "0 of 1 ready, 1 unread, orange",
         ),
         (
             of(Some(94.0), 0.95, "2023-12-01", 0),
             "0 of 1 ready, orange",
         ),
         (of(Some(94.0), 0.95, "2023-11-01", 0), "0 of 1 ready, red"),
-        (of(None, 0.95, "2023-11-01", 0), "? of 1 ready, red"),
-        (of(None, 0.95, "", 0), "? of 1 ready, lightgrey"),
+        (
+            of(None, 0.95, "2023-11-01", 0),
+            "? of 1 ready, 1 not known, red",
+        ),
+        (
+            of(None, 0.95, "", 0),
+            "? of 1 ready, 1 not known, lightgrey",
+        ),
     ] {
         assert_eq!(badge, expected);
     }
@@ -433,15 +443,16 @@ fn table_and_markdown_name_what_to_act_on_first() {
     let text = table(&report, 80, false);
     let expected = "
 Act first:
-  ✗ de of acme/app: 60 of 95, due 11 November, 3 days overdue, expected: known
-    on 15 November
-  ✗ fr of acme/app: 40 of 95, due 13 November, 22 h overdue, expected: known
-    on 15 November
+  ✗ de of acme/app: 60 of 95, due 11 November, 3 days ago, pace known on 15
+    November
+  ✗ fr of acme/app: 40 of 95, due 13 November, 1 day ago, pace known on 15
+    November
 ";
     assert!(text.ends_with(expected), "{text}");
     assert!(text.contains("fr 40%✗  de 60%✗  it 70%\n"), "{text}");
     let text = markdown(&report);
-    let expected = "\n### Act first\n\n- ✗ de of acme/app: 60 of 95, due 11 November, 3 days";
+    let expected =
+        "\n### Act first\n\n- **overdue**: DE of acme/app: 60 of 95, due 11 November, 3 days ago";
     assert!(text.contains(expected), "{text}");
 }
 

@@ -6,13 +6,11 @@ use crate::{
         document::{Totals, Translation},
     },
     support::{
-        clock::{self, Timestamp},
+        clock::{DAY, Timestamp},
         humanize::{grouped, rough},
     },
 };
-use std::time::Duration;
-
-const DAY: u64 = 24 * 3600;
+use std::cmp::Ordering;
 
 /// Formats the day of a time as `24 December`, with its year unless that is the current one.
 pub fn date(at: Timestamp, now: Timestamp) -> String {
@@ -20,9 +18,14 @@ pub fn date(at: Timestamp, now: Timestamp) -> String {
     at.strftime(if is_this_year { "%-d %B" } else { "%-d %B %Y" })
 }
 
-/// Formats the date of a target as `24 December, 12 days left`.
+/// Formats the date of a target as `24 December, in 12 days`.
 pub fn due(due: Timestamp, now: Timestamp) -> String {
-    format!("{}, {}", date(due, now), days(due, now))
+    format!("{}, {}", date(due, now), distance(due, now))
+}
+
+/// Formats the day of a date as [`due`] does, or says that there is none.
+pub fn day(day: Option<Timestamp>, now: Timestamp) -> String {
+    day.map_or_else(|| "no date".to_owned(), |day| due(day, now))
 }
 
 /// Formats a time as `2026-12-24 18:00 UTC`.
@@ -30,20 +33,16 @@ pub fn moment(at: Timestamp) -> String {
     at.strftime("%F %H:%M UTC")
 }
 
-/// Formats the distance of a date from now, such as `12 days left`, or `3 days overdue` if it is
-/// past. Counts the days of the calendar (UTC), because a date is the end of its day.
-pub fn days(due: Timestamp, now: Timestamp) -> String {
-    let (distance, words) = if due >= now {
-        (due.since(now), "left")
-    } else {
-        (now.since(due), "overdue")
-    };
-    let day = |at: Timestamp| at.since(Timestamp::default()).as_secs() / DAY;
-    let distance = match day(due).abs_diff(day(now)) {
-        days if distance.as_secs() >= DAY => rough(Duration::from_secs(days * DAY)),
-        _ => rough(distance),
-    };
-    format!("{distance} {words}")
+/// Formats the distance of a date from now in days of the calendar (UTC), such as `in 12 days` or
+/// `3 days ago`.
+fn distance(due: Timestamp, now: Timestamp) -> String {
+    let [day, today] = [due, now].map(Timestamp::day_start);
+    let days = |from: Timestamp, to: Timestamp| rough(to.since(from));
+    match day.cmp(&today) {
+        Ordering::Less => format!("{} ago", days(day, today)),
+        Ordering::Equal => "today".to_owned(),
+        Ordering::Greater => format!("in {}", days(today, day)),
+    }
 }
 
 /// Counts the ready translations, and the resting ones apart, such as `2 of 2 translations ready,
@@ -95,12 +94,41 @@ pub fn percent(ratio: Option<f64>) -> String {
     ratio.map_or("?".to_owned(), |ratio| format!("{}%", whole(ratio)))
 }
 
+/// Says when an unready translation is expected to be ready, what it will have reached by its date,
+/// for how long it has made no progress, and how it fell.
+pub fn way(one: &Translation, now: Timestamp) -> String {
+    let idle = one.idle_since().map(|at| now.since(at));
+    let idle = idle.filter(|idle| *idle >= DAY);
+    let idle = idle.map(|idle| format!("no progress for {}", rough(idle)));
+    let says_all = idle.is_some() && one.estimated_ready.is_none();
+    let expected = (!says_all).then(|| expected(one, now));
+    let parts = [expected, by_then(one, now), idle, fell(one, now)];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+/// Formats the ratio that an unready translation will have reached by its date at its pace, as `88
+/// by then`; `None` if the date is past, or it will be ready.
+fn by_then(one: &Translation, now: Timestamp) -> Option<String> {
+    let (ratio, target) = (one.ratio?, one.target());
+    let (at, due) = (one.estimated_ready?, target.due?);
+    let share = due.since(now).as_secs_f64() / at.since(now).as_secs_f64();
+    let reached = ratio + (target.ratio - ratio) * share;
+    (due > now && due < at).then(|| format!("{} by then", whole(reached)))
+}
+
 /// Formats a ratio beside its target as `41 of 95`.
 pub fn of_target(one: &Translation) -> String {
     let ratio = one
         .ratio
         .map_or("?".to_owned(), |ratio| whole(ratio).to_string());
     format!("{ratio} of {}", one.target().percent())
+}
+
+/// Names the problems, the worst first.
+pub fn problems(one: &Translation) -> String {
+    let kinds = one.problems.keys().rev();
+    let words: Vec<_> = kinds.map(|kind| kind.words()).collect();
+    words.join(", ")
 }
 
 /// Returns the marks of the problems, the worst first.
@@ -110,16 +138,16 @@ pub fn marks(one: &Translation) -> String {
 }
 
 /// Formats the time at which an unready translation is expected to be ready.
-pub fn expected(translation: &Translation, now: Timestamp) -> String {
+fn expected(translation: &Translation, now: Timestamp) -> String {
     match (translation.estimated_ready, translation.not_judged) {
-        (Some(at), _) => date(at, now),
+        (Some(at), _) => format!("expected {}", date(at, now)),
         (None, Some(NotJudged::TooEarly)) => {
             let history = translation.history.as_ref();
             let since = history.and_then(|history| history.unready_since);
-            let known_at = since.unwrap_or(now).saturating_add(clock::DAY);
-            format!("known on {}", date(known_at, now))
+            let known_at = since.unwrap_or(now).saturating_add(DAY);
+            format!("pace known on {}", date(known_at, now))
         }
-        (None, Some(_)) => "not known".to_owned(),
+        (None, Some(_)) => "pace not known".to_owned(),
         (None, None) if translation.does_not_move() => "does not move".to_owned(),
         (None, None) if translation.has(TranslationProblem::Stalled) => "stalled".to_owned(),
         (None, None) => "in years".to_owned(),
@@ -127,7 +155,7 @@ pub fn expected(translation: &Translation, now: Timestamp) -> String {
 }
 
 /// Formats a fall as `fell from 96% on 24 November`; `None` without one.
-pub fn fell(translation: &Translation, now: Timestamp) -> Option<String> {
+fn fell(translation: &Translation, now: Timestamp) -> Option<String> {
     let fall = translation.fall.as_deref()?;
     let from = percent(Some(fall.ratio));
     Some(format!("fell from {from} on {}", date(fall.at, now)))
@@ -142,15 +170,14 @@ mod tests {
         let at = |text: &str| Timestamp::parse(text).unwrap();
         let now = at("2026-11-23T12:00:00Z");
         for (due, expected) in [
-            ("2026-12-02T23:59:59Z", "9 days left"),
-            ("2026-11-24T23:59:59Z", "1 day left"),
-            ("2026-11-24T08:00:00Z", "20 h left"),
-            ("2026-11-23T23:59:59Z", "11 h left"),
-            ("2026-11-22T23:59:59Z", "12 h overdue"),
-            ("2026-11-21T23:59:59Z", "2 days overdue"),
-            ("2026-10-25T23:59:59Z", "29 days overdue"),
+            ("2026-12-02T23:59:59Z", "in 9 days"),
+            ("2026-11-24T00:00:00Z", "in 1 day"),
+            ("2026-11-23T08:00:00Z", "today"),
+            ("2026-11-23T23:59:59Z", "today"),
+            ("2026-11-22T23:59:59Z", "1 day ago"),
+            ("2026-10-25T23:59:59Z", "29 days ago"),
         ] {
-            assert_eq!(days(at(due), now), expected);
+            assert_eq!(distance(at(due), now), expected);
         }
     }
 

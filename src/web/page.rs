@@ -23,7 +23,7 @@ use axum::{
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
 use ring::digest::{SHA256, digest};
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
 
 /// Returns the policy of the page: a browser loads, runs and frames nothing. Hashes admit the
 /// styles in the page, and `data:` its icon.
@@ -39,32 +39,29 @@ fn policy() -> String {
 /// Handles requests for the page.
 pub async fn show(
     State(state): State<Arc<AppState>>,
-    Query(parameters): Query<BTreeMap<String, String>>,
+    Query(parameters): Query<Vec<(String, String)>>,
 ) -> Response {
     let query = html::Query(parameters.clone());
-    let page = render(
-        parameters.into_iter().collect(),
-        move |selection: Selection| {
-            let current = state.current();
-            let (view, now) = (current.document.select(&selection), state.clock.now());
-            let facts = state.instruments.facts().clone();
-            let findings = diagnosis::findings(&view, &facts, now);
-            let page = Page {
-                now,
-                telemetry_path: Some(&state.telemetry_path),
-                api: &state.api,
-                view: &view,
-                findings: if view.selection.is_everything() {
-                    &current.findings
-                } else {
-                    &findings
-                },
-                since: a_week_ago(now),
-                query: &query,
-            };
-            page.html()
-        },
-    );
+    let page = render(parameters, move |selection: Selection| {
+        let current = state.current();
+        let (view, now) = (current.document.select(&selection), state.clock.now());
+        let facts = state.instruments.facts().clone();
+        let findings = diagnosis::findings(&view, &facts, now);
+        let page = Page {
+            now,
+            telemetry_path: Some(&state.telemetry_path),
+            api: &state.api,
+            view: &view,
+            findings: if view.selection.is_everything() {
+                &current.findings
+            } else {
+                &findings
+            },
+            since: a_week_ago(now),
+            query: &query,
+        };
+        page.html()
+    });
     let headers = [
         (header::REFERRER_POLICY, "no-referrer".to_owned()),
         (header::CONTENT_SECURITY_POLICY, policy()),

@@ -1,7 +1,7 @@
 //! Rendering for people and programs: the selection of a query, and a bound on the work at a time.
 
 use crate::{
-    domain::document::Selection,
+    domain::{document::Selection, targets::parse_due},
     support::{blocking::off_the_runtime, glob::glob},
 };
 use axum::{http::StatusCode, response::Result};
@@ -11,24 +11,24 @@ use tokio::sync::Semaphore;
 /// may not. The rest of JSON is made while it is sent.
 static RENDERERS: Semaphore = Semaphore::const_new(2);
 
-/// Maximum number of globs in a query.
+/// Maximum number of globs and dates in a query.
 const MAX_GLOBS: usize = 16;
 
-/// Maximum size of all globs in a query: compiled, they take some hundred times as much, for as
+/// Maximum size of them together: compiled, globs take some hundred times as much, for as
 /// long as a client reads JSON or CSV.
 const MAX_TEXT: usize = 512;
 
-/// Compiles the globs of a query. Empty values choose all; other parameters are ignored.
+/// Parses the choices of a query. Empty values choose all; other parameters are ignored.
 fn selection(parameters: &[(String, String)]) -> Result<Selection, String> {
     let of = |wanted| {
         let globs = parameters.iter();
         globs.filter(move |(name, text)| name == wanted && !text.is_empty())
     };
-    let all = of("repo").chain(of("language"));
+    let all = of("repo").chain(of("language")).chain(of("due"));
     let size: usize = all.clone().map(|(_, text)| text.len()).sum();
     if all.count() > MAX_GLOBS || size > MAX_TEXT {
         return Err(format!(
-            "a query may have {MAX_GLOBS} globs of {MAX_TEXT} bytes together\n"
+            "a query may have {MAX_GLOBS} choices of {MAX_TEXT} bytes together\n"
         ));
     }
     let compiled = |wanted| {
@@ -37,7 +37,15 @@ fn selection(parameters: &[(String, String)]) -> Result<Selection, String> {
         });
         globs.collect::<Result<Vec<_>, _>>()
     };
-    Selection::new(&compiled("repo")?, &compiled("language")?)
+    let dates = of("due").map(|(_, text)| {
+        let day = || parse_due(text).map(|due| Some(due.day_start()));
+        let date = if text == "none" { Some(None) } else { day() };
+        date.ok_or_else(|| "due is a day such as 2026-12-24, or none\n".to_owned())
+    });
+    Ok(Selection {
+        dates: dates.collect::<Result<_, _>>()?,
+        ..Selection::new(&compiled("repo")?, &compiled("language")?)?
+    })
 }
 
 /// Does the work on a thread for blocking work, once one of the [`RENDERERS`] is free, with the

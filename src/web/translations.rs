@@ -14,8 +14,8 @@ use axum::{
 use futures_util::stream;
 use std::{convert::Infallible, sync::Arc};
 
-/// The parameters of a request: `repo` and `language` are globs and may be repeated; others are
-/// ignored.
+/// The parameters of a request: `repo` and `language` are globs, `due` is a day or `none`. They may
+/// be repeated; others are ignored.
 type Parameters = Query<Vec<(String, String)>>;
 
 pub async fn json(
@@ -103,7 +103,7 @@ mod tests {
         let text = body(response).await;
         let expected = "\u{feff}repository,id,language,name,completion,ratio,target,due,ready,\
                         last_progress,url,problems,estimated_ready,read_at,not_judged,change,became,fell_from,fell_at\r\n\
-                        acme/app,1,de,DE,50,0.5,1,,false,,,,,2023-11-14T22:13:20Z,too_early,0,,,\r\n";
+                        acme/app,1,de,DE,50.0,0.5,1.0,,false,,,,,2023-11-14 22:13:20,too_early,0.0,,,\r\n";
         assert_eq!(text, expected);
     }
 
@@ -118,7 +118,7 @@ mod tests {
                 .await;
             assert_eq!(status(&response), code, "{query}");
             if code == 400 {
-                let message = "a query may have 16 globs of 512 bytes together\n";
+                let message = "a query may have 16 choices of 512 bytes together\n";
                 assert_eq!(body(response).await, message);
             }
         }

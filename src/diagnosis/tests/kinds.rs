@@ -42,7 +42,7 @@ pub fn each_kind() -> Vec<Case> {
             Known::with(|known| {
                 known.snapshot.repositories[0].condition = testing::stale(ago(5), None);
             }),
-            &["1 repository", "stale", "no longer shown"],
+            &["1 repository", "stale", "no longer in the metrics"],
         ),
         (
             ProblemKind::Certificate,

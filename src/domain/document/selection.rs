@@ -1,16 +1,22 @@
-//! Selections: globs that choose repositories and languages.
+//! Selections: globs that choose repositories and languages, and days of their dates.
 
 use super::Row;
-use crate::support::glob::{chooses, glob_set};
+use crate::support::{
+    clock::Timestamp,
+    glob::{chooses, glob_set},
+};
 use globset::{Glob, GlobSet};
+use std::collections::BTreeSet;
 
-/// Globs that choose repositories and languages.
+/// Choices of repositories, languages and dates. A translation is chosen by all of them.
 #[derive(Debug, Clone, Default)]
 pub struct Selection {
     /// Globs on `owner/repo`; an empty set chooses every repository.
     pub repositories: GlobSet,
     /// Globs on codes; an empty set chooses every language.
     pub languages: GlobSet,
+    /// The beginnings of the days of dates, `None` for no date; an empty set chooses all.
+    pub dates: BTreeSet<Option<Timestamp>>,
 }
 
 impl Selection {
@@ -22,11 +28,17 @@ impl Selection {
         Ok(Self {
             repositories: glob_set(repositories)?,
             languages: glob_set(languages)?,
+            dates: BTreeSet::new(),
         })
     }
 
     pub fn is_everything(&self) -> bool {
-        self.repositories.is_empty() && self.languages.is_empty()
+        self.repositories.is_empty() && self.has_all_translations()
+    }
+
+    /// Returns whether all translations of the chosen repositories are chosen.
+    pub fn has_all_translations(&self) -> bool {
+        self.languages.is_empty() && self.dates.is_empty()
     }
 
     pub fn has_repository(&self, name: &str) -> bool {
@@ -38,16 +50,19 @@ impl Selection {
     }
 
     /// Returns the row with its chosen translations, perhaps none; `None` if its repository is not
-    /// chosen. A choice of languages never leaves out a repository, because an unread repository
-    /// or entry may have any language.
+    /// chosen. A choice of languages or dates never leaves out a repository, because an unread
+    /// repository or entry may have any.
     pub fn of_row(&self, row: &Row) -> Option<Row> {
         if !self.has_repository(row.name()) {
             return None;
         }
         let mut row = row.clone();
-        if !self.languages.is_empty() {
+        if !self.has_all_translations() {
             let chosen = row.known.iter();
-            let chosen = chosen.filter(|translation| self.has_language(translation.code()));
+            let chosen = chosen.filter(|translation| {
+                let is_due = self.dates.is_empty() || self.dates.contains(&translation.day());
+                is_due && self.has_language(translation.code())
+            });
             row.known = chosen.cloned().collect();
         }
         Some(row)

@@ -1,8 +1,8 @@
 //! Counts and means of several translations.
 
-use super::{NotJudged, Row, Standing, Translation};
+use super::{NotJudged, Row, Standing, Translation, furthest_first};
 use crate::{domain::TranslationProblem, support::clock::Timestamp};
-use std::collections::BTreeMap;
+use std::{cmp::Ordering, collections::BTreeMap};
 
 /// The totals of several translations. Resting ones are counted apart.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -21,6 +21,8 @@ pub struct Totals {
     pub due: Option<Timestamp>,
     /// The latest time at which a translation is expected to be ready.
     pub last_expected: Option<Timestamp>,
+    /// The translations that do not move.
+    pub idle: usize,
 }
 
 impl Totals {
@@ -56,6 +58,7 @@ impl Totals {
             self.due = dates.into_iter().flatten().min();
         }
         self.last_expected = self.last_expected.max(translation.estimated_ready);
+        self.idle += usize::from(translation.does_not_move());
     }
 
     /// Counts the translations in a state.
@@ -80,6 +83,13 @@ impl Totals {
     /// Counts the translations that do not rest.
     pub fn counted(&self) -> usize {
         self.with_resting() - self.resting()
+    }
+
+    /// Compares by urgency: first what is not ready, by date and then by gap.
+    pub fn urgency(&self, other: &Self) -> Ordering {
+        let key = |totals: &Self| (totals.due.is_none(), totals.due, totals.unready() == 0);
+        let gaps = furthest_first(self.gap(), other.gap());
+        key(self).cmp(&key(other)).then(gaps)
     }
 
     /// Returns the mean of the known ratios; `None` without any.

@@ -66,6 +66,7 @@ impl View<'_> {
     pub fn tone(&self) -> Tone {
         let totals = &self.totals;
         match self.readiness() {
+            _ if self.as_of.is_some() => Tone::Silent,
             _ if totals.count(TranslationProblem::Overdue) > 0 => Tone::Overdue,
             Readiness::Ready => Tone::Ready,
             _ if self.unread() > 0 || !totals.problems.is_empty() => Tone::Troubled,

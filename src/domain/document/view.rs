@@ -2,7 +2,7 @@
 
 use super::{Departed, Document, Row, Selection, Totals, Translation};
 use crate::{
-    domain::targets::TargetEntry,
+    domain::{State, targets::TargetEntry},
     support::clock::{DAY, Timestamp},
 };
 use std::{
@@ -22,6 +22,8 @@ pub struct View<'a> {
     /// All chosen repositories, sorted by name.
     pub rows: Cow<'a, [Row]>,
     pub totals: Totals,
+    /// The time of the last read if the data are stale, and shown as what was last known.
+    pub as_of: Option<Timestamp>,
 }
 
 impl Document {
@@ -46,6 +48,7 @@ impl Document {
             selection,
             rows,
             totals,
+            as_of: None,
         }
     }
 }
@@ -63,9 +66,28 @@ impl<'a> View<'a> {
 
     /// Returns the rows to list: a read repository without a chosen language has nothing to show.
     pub fn listed(&self) -> impl Iterator<Item = &Row> + Clone {
-        let has_all = self.selection.languages.is_empty();
+        let has_all = self.selection.has_all_translations();
         let rows = self.rows.iter();
         rows.filter(move |row| has_all || !row.known.is_empty() || !row.is_read())
+    }
+
+    /// Returns the view with its stale data as if they were shown, if there are no others.
+    pub fn last_known(&self) -> Option<Self> {
+        if self.totals.with_resting() > 0 {
+            return None;
+        }
+        let stale = self.rows.iter().filter(|row| !row.known.is_empty());
+        let as_of = stale.filter_map(|row| row.read_at).max()?;
+        let mut rows = self.rows.to_vec();
+        for row in rows.iter_mut().filter(|row| row.state == State::Stale) {
+            row.state = State::Failing;
+        }
+        Some(Self {
+            as_of: Some(as_of),
+            totals: Totals::of_rows(&rows),
+            rows: rows.into(),
+            ..self.clone()
+        })
     }
 
     /// Returns each shown translation with its repository.
@@ -76,7 +98,7 @@ impl<'a> View<'a> {
     /// Returns the totals by the day of the date (UTC), and last the totals without a date.
     pub fn dates(&self) -> impl Iterator<Item = (Option<Timestamp>, Totals)> {
         let mut totals = totals_by(&*self.rows, |translation| {
-            let day = translation.target().due.map(Timestamp::day_start);
+            let day = translation.day();
             (day.is_none(), day)
         });
         totals.entry((true, None)).or_default();

@@ -104,7 +104,7 @@ async fn an_outage_of_two_hours_logs_two_lines_besides_its_polls() {
     assert_eq!(count(&begin, "cannot read languages"), 0);
     assert_eq!(count(&begin, "The API was unavailable"), 1, "{begin:#?}");
     assert_eq!(
-        count(&begin, "stale and no longer shown"),
+        count(&begin, "no longer in the metrics"),
         1,
         "after an hour"
     );

@@ -1,4 +1,4 @@
-//! The grid of repositories by languages: a search, a filter, an order, and one page of rows.
+//! The grid of repositories by languages: a search, a filter, and one page of rows.
 
 use super::query::Query;
 use crate::domain::document::{Row, Totals, Translation};
@@ -9,7 +9,7 @@ pub const ROWS: usize = 200;
 
 #[derive(Debug)]
 pub struct Grid<'a> {
-    /// The repositories with something unready, each with its totals.
+    /// The repositories with something unready, each with its totals, the most urgent first.
     pub rows: Vec<(&'a Row, Totals)>,
     /// The repositories that are ready in everything.
     pub done: Vec<&'a Row>,
@@ -27,13 +27,12 @@ impl<'a> Grid<'a> {
     /// Stale repositories have the figures of their last read.
     pub fn new(rows: impl Iterator<Item = &'a Row>, query: &Query, size: usize) -> Self {
         let wanted = query.get("q").trim().to_lowercase();
-        let all = rows.filter(|row| row.name().to_lowercase().contains(&wanted));
-        let all = all.map(|row| (row, Totals::of(&*row.known)));
-        let found = all.filter(|(_, totals)| {
-            let only = query.only();
-            only.is_none_or(|kinds| kinds.iter().any(|kind| totals.count(*kind) > 0))
+        let found = rows.filter(|row| {
+            let is_found = row.name().to_lowercase().contains(&wanted);
+            let is_shown = row.known.is_empty() && query.get("only").is_empty();
+            is_found && (is_shown || row.known.iter().any(|one| query.shows(one)))
         });
-        let found: Vec<_> = found.collect();
+        let found: Vec<_> = found.map(|row| (row, Totals::of(&*row.known))).collect();
         let count = found.len();
         let codes = found
             .iter()
@@ -44,7 +43,7 @@ impl<'a> Grid<'a> {
             is_whole && totals.unready() == 0 && totals.counted() > 0
         };
         let (done, mut rows): (Vec<_>, Vec<_>) = found.into_iter().partition(is_done);
-        query.order().sort(&mut rows, |(_, totals)| totals);
+        rows.sort_by(|(_, totals), (_, others)| totals.urgency(others));
         let pages = rows.len().div_ceil(size).max(1);
         let page = query.get("page").parse().unwrap_or(1).clamp(1, pages);
         rows.drain(..(page - 1) * size);

@@ -2,27 +2,21 @@
 
 use super::{
     grid::{Grid, ROWS},
-    query::Query,
+    query::{Query, SELECTING},
 };
 use crate::{
     diagnosis::{self, Finding, Severity},
     domain::{
-        State, TranslationProblem,
-        document::{Document, Row, Tone, Totals, Translation, View, totals_by},
+        Standing, State, TranslationProblem,
+        document::{Document, Row, Tone, Totals, Translation, View, furthest_first, totals_by},
         polling::PollOutcome,
     },
     report::{
-        MOST_ACTIONS,
-        answer::{answer, forecast, scope},
-        order::Order,
+        answer::{UNREADY, answer, by_date, last_expected, scope},
         since::{changed, gain},
-        words::{self, date, days, due, expected, fraction, missing, moment, of_target, percent},
+        words::{self, date, day, fraction, missing, moment, of_target, percent, problems, way},
     },
-    support::{
-        clock::{DAY, Timestamp},
-        escape::printable,
-        humanize,
-    },
+    support::{clock::Timestamp, escape::printable, humanize},
 };
 use askama::Template;
 use std::collections::BTreeMap;
@@ -39,11 +33,14 @@ const RUNBOOK: &str = "https://github.com/translation-exporter/translation-expor
 /// The maximum number of translations or names that a list shows.
 const MOST: usize = 1000;
 
+/// The maximum number of translations to act on that are shown of each date, and of all.
+const MOST_ACTIONS: (usize, usize) = (5, 20);
+
 /// The maximum number of languages that the list for a phone names of one repository.
-const MOST_SHORT: usize = 8;
+const MOST_SHORT: usize = 6;
 
 /// The page.
-#[derive(Debug, Template)]
+#[derive(Debug, Clone, Copy, Template)]
 #[template(path = "page.html", config = "src/report/html/askama.toml")]
 pub struct Page<'a> {
     pub now: Timestamp,
@@ -60,9 +57,23 @@ pub struct Page<'a> {
     pub query: &'a Query,
 }
 
+/// The translations of one date that a list shows.
+#[derive(Debug)]
+struct Group<'a> {
+    day: Option<Timestamp>,
+    rows: Vec<(&'a Row, &'a Translation)>,
+    /// The number of those that are left out.
+    left: usize,
+}
+
 impl Page<'_> {
     pub fn html(&self) -> String {
-        let text = self.render();
+        let last_known = self.view.last_known();
+        let page = Page {
+            view: last_known.as_ref().unwrap_or(self.view),
+            ..*self
+        };
+        let text = page.render();
         printable(&text.expect("a text takes everything that the templates write"))
     }
 
@@ -87,7 +98,8 @@ impl Page<'_> {
         let mut departed = self.view.departed();
         let left = departed.any(|departed| !departed.was_met);
         let left = left.then_some(Severity::Warning);
-        [verdict, left, self.worst()].into_iter().flatten().min()
+        let worst = self.worst().filter(|_| self.view.as_of.is_none());
+        [verdict, left, worst].into_iter().flatten().min()
     }
 
     /// Returns whether figures may be out of date: the last poll failed, or there was none yet.
@@ -99,6 +111,11 @@ impl Page<'_> {
     /// Returns whether the last poll, or the one under way, has read any chosen repository.
     fn has_current(&self) -> bool {
         self.view.outdated() < self.view.rows.len()
+    }
+
+    /// Returns whether the data of a repository are what was last known, and no longer current.
+    fn is_old(&self, row: &Row) -> bool {
+        self.view.as_of.is_some() || row.state == State::Stale
     }
 
     fn is_file(&self) -> bool {
@@ -117,54 +134,96 @@ impl Page<'_> {
         rows.filter_map(|row| row.read_at).max()
     }
 
-    /// Names the chosen language and repository.
+    /// Names the chosen languages, repositories and dates.
     fn selection(&self, names: &BTreeMap<&str, &str>) -> String {
-        let code = self.query.get("language");
-        let language = match language_name(names, code) {
-            name if name == code => code.to_owned(),
-            name => format!("{name} ({code})"),
-        };
-        let chosen = [&language, self.query.get("repo")].into_iter();
-        let chosen: Vec<_> = chosen.filter(|one| !one.is_empty()).collect();
-        chosen.join(" of ")
+        let chosen = SELECTING.iter().flat_map(|parameter| {
+            self.query.all(parameter).map(|value| match *parameter {
+                "language" if language_name(names, value) != value => {
+                    format!("{} ({value})", language_name(names, value))
+                }
+                "due" if value == "none" => "without a date".to_owned(),
+                "due" => format!("due {value}"),
+                _ => value.to_owned(),
+            })
+        });
+        chosen.collect::<Vec<_>>().join(", ")
     }
 
-    /// Returns the translations to act on, and the number of those that are left out. A part of the
-    /// page lists everything that is not ready.
-    fn actions(&self) -> (Vec<(&Row, &Translation)>, usize) {
-        let (only, is_of_all) = (self.query.only(), self.query.is_of_all());
-        let all: &[_] = if is_of_all {
-            TranslationProblem::ALL
-        } else {
-            &[]
-        };
-        let mut actions = self.view.actions(only.unwrap_or(all));
-        let is_short = is_of_all && only.is_none() && !self.is_static();
-        let shown = actions
-            .len()
-            .min(if is_short { MOST_ACTIONS } else { MOST });
-        let left = actions.split_off(shown).len();
-        (actions, left)
+    /// Returns whether the page is about one repository or one language: it has a list of all
+    /// translations, and no map.
+    fn is_list(&self) -> bool {
+        self.is_of_one_repository() || self.is_of_one_language()
     }
 
-    /// Names what the ready repositories are ready in.
-    fn everything<'a>(&'a self, names: &BTreeMap<&str, &'a str>) -> &'a str {
-        match self.query.get("language") {
-            "" => "everything",
-            code => language_name(names, code),
+    fn is_of_one_repository(&self) -> bool {
+        self.view.listed().count() == 1
+    }
+
+    fn is_of_one_language(&self) -> bool {
+        let mut known = self.view.rows.iter().flat_map(|row| &*row.known);
+        let first = known.next().map(Translation::code);
+        first.is_some() && known.all(|translation| Some(translation.code()) == first)
+    }
+
+    /// Returns the translations to act on by date: of the whole, the first of each.
+    fn actions(&self) -> Vec<Group<'_>> {
+        let (is_all, is_list) = (self.query.get("only").is_empty(), self.is_list());
+        let is_short = is_all && !is_list && !self.is_static();
+        let (most, total) = if is_short { MOST_ACTIONS } else { (MOST, MOST) };
+        let mut shown = 0;
+        let is_wanted = |translation: &Translation| match is_all {
+            true if is_list => translation.is_unready(),
+            true => translation.has_problem(),
+            false => self.query.shows(translation),
+        };
+        let mut groups: Vec<Group<'_>> = Vec::new();
+        for (row, translation) in self.view.actions(is_wanted) {
+            let day = translation.day();
+            if groups.last().is_none_or(|group| group.day != day) {
+                let (rows, left) = (Vec::new(), 0);
+                groups.push(Group { day, rows, left });
+            }
+            let group = groups.last_mut().expect("a group was pushed");
+            if group.rows.len() < most && shown < total {
+                group.rows.push((row, translation));
+                shown += 1;
+            } else {
+                group.left += 1;
+            }
         }
+        groups
+    }
+
+    /// Returns the link to the translations of a date, all or some of them.
+    fn date_link(&self, day: Option<Timestamp>, only: &str) -> String {
+        let due = day.map_or_else(|| "none".to_owned(), |day| day.strftime("%F"));
+        self.query.with(&[("due", &due), ("only", only)])
+    }
+
+    /// Returns the owner that all repositories of the account share, with its slash.
+    fn owner(&self) -> &str {
+        let mut names = self.document().rows.iter().map(Row::name);
+        let first = names.clone().next().unwrap_or_default();
+        let owner = first.find('/').map_or("", |slash| &first[..=slash]);
+        let is_shared = names.all(|name| name.len() > owner.len() && name.starts_with(owner));
+        if is_shared { owner } else { "" }
     }
 
     fn grid(&self) -> Grid<'_> {
-        let size = self.telemetry_path.map_or(usize::MAX, |_| ROWS);
+        let size = if self.is_static() { usize::MAX } else { ROWS };
         Grid::new(self.view.listed(), self.query, size)
     }
 
-    /// Returns the languages, the furthest behind first.
-    fn languages(&self) -> Vec<(&str, Totals)> {
-        let languages = totals_by(&*self.view.rows, Translation::code);
-        let mut languages: Vec<_> = languages.into_iter().collect();
-        Order::Gap.sort(&mut languages, |(_, totals)| totals);
+    /// Returns the languages that the search finds by code or name, the furthest behind first.
+    fn languages(&self, names: &BTreeMap<&str, &str>) -> Vec<(&str, Totals)> {
+        let wanted = self.query.get("q").trim().to_lowercase();
+        let languages = totals_by(&*self.view.rows, Translation::code).into_iter();
+        let found = languages.filter(|(code, _)| {
+            let name = language_name(names, code).to_lowercase();
+            code.to_lowercase() == wanted || name.contains(&wanted)
+        });
+        let mut languages: Vec<_> = found.collect();
+        languages.sort_by(|(_, one), (_, other)| furthest_first(one.gap(), other.gap()));
         languages
     }
 }
@@ -200,18 +259,13 @@ fn class(one: &Translation) -> &'static str {
     }
 }
 
-/// Returns the text of a cell: a figure and the marks, or a tick.
+/// Returns the text of a cell: a figure and the mark of the worst problem, or a tick.
 fn figure(one: &Translation) -> String {
     if one.is_ready() {
         "\u{2713}".to_owned()
     } else {
-        percent(one.ratio).replace('%', "") + &words::marks(one)
+        let worst = one.problems.keys().next_back();
+        let mark = worst.map(|kind| kind.mark().to_string());
+        percent(one.ratio).replace('%', "") + &mark.unwrap_or_default()
     }
-}
-
-/// Names the problems of a translation, the worst first.
-fn problems(one: &Translation) -> String {
-    let kinds = one.problems.keys().rev();
-    let words: Vec<_> = kinds.map(|kind| kind.words()).collect();
-    words.join(", ")
 }

@@ -1,64 +1,76 @@
-//! The query of a page: `repo` and `language` select the part of the document that the whole page
-//! is about; `q`, `only`, `sort` and `page` choose and order what its lists show. `print=1`
-//! opens all that is folded.
+//! The query of a page: `repo`, `language` and `due` select the part of the document that the whole
+//! page is about; `q`, `only` and `page` choose what its lists show. `print=1` opens all that is
+//! folded and shows all rows.
 
-use crate::{domain::TranslationProblem, report::order::Order};
-use std::collections::BTreeMap;
+use crate::domain::document::Translation;
 use url::form_urlencoded::Serializer;
 
-/// The parameters that links carry on.
-const CARRIED: [&str; 5] = ["repo", "language", "only", "sort", "q"];
+/// The parameters that select a part of the document. Links to JSON and CSV carry them alone.
+pub const SELECTING: [&str; 3] = ["repo", "language", "due"];
+/// The other parameters that links carry on.
+const CARRIED: [&str; 2] = ["only", "q"];
 
 /// The choices of a visitor. An empty text chooses nothing.
 #[derive(Debug, Default)]
-pub struct Query(pub BTreeMap<String, String>);
+pub struct Query(pub Vec<(String, String)>);
 
 impl Query {
+    /// Returns the last value of a parameter.
     pub fn get(&self, name: &str) -> &str {
-        self.0.get(name).map_or("", String::as_str)
+        self.all(name).last().unwrap_or_default()
+    }
+
+    /// Returns all values of a parameter.
+    pub fn all<'a>(&'a self, name: &str) -> impl Iterator<Item = &'a str> {
+        let values = self.0.iter().filter(move |(key, _)| key == name);
+        values
+            .map(|(_, value)| &**value)
+            .filter(|value| !value.is_empty())
     }
 
     pub fn is_of_all(&self) -> bool {
-        self.get("repo").is_empty() && self.get("language").is_empty()
+        SELECTING.iter().all(|name| self.get(name).is_empty())
     }
 
-    /// Returns the chosen kinds of problems; `None` shows everything.
-    pub fn only(&self) -> Option<&'static [TranslationProblem]> {
-        match self.get("only") {
-            "any" => Some(TranslationProblem::ALL),
-            label => {
-                let mut kinds = TranslationProblem::ALL.chunks(1);
-                kinds.find(|kind| kind[0].label() == label)
-            }
-        }
-    }
-
-    pub fn order(&self) -> Order {
-        let mut orders = Order::ALL.into_iter();
-        let order = orders.find(|(_, label, _)| *label == self.get("sort"));
-        order.map_or(Order::Due, |(order, ..)| order)
+    /// Returns whether the lists show a translation: by its state, a problem or any problem.
+    pub fn shows(&self, translation: &Translation) -> bool {
+        let problems = translation.problems.keys().map(|kind| kind.label());
+        let any = problems.clone().next().map(|_| "problems");
+        let mut labels = problems.chain(any).chain([translation.standing().label()]);
+        self.get("only").is_empty() || labels.any(|label| label == self.get("only"))
     }
 
     /// Returns the link to one repository or language, by the name of the parameter.
     pub fn to(parameter: &str, name: &str) -> String {
-        Self::default().with(parameter, globset::escape(name))
+        Self::default().with(&[(parameter, &globset::escape(name))])
     }
 
-    /// Returns the link to this query with another value of one parameter, relative to the page.
-    pub fn with(&self, parameter: &str, value: impl AsRef<str>) -> String {
+    /// Returns the link to what this query selects, relative to the page or to its data.
+    pub fn selected(&self) -> String {
+        self.link(&SELECTING, &[])
+    }
+
+    /// Returns the link to this query with other values of these parameters, relative to the page.
+    pub fn with(&self, parameters: &[(&str, &str)]) -> String {
+        let names: Vec<_> = parameters.iter().map(|(name, _)| *name).collect();
+        let kept = SELECTING.into_iter().chain(CARRIED);
+        let kept: Vec<_> = kept.filter(|name| !names.contains(name)).collect();
+        self.link(&kept, parameters)
+    }
+
+    fn link(&self, kept: &[&str], others: &[(&str, &str)]) -> String {
+        let kept = self.carried(kept);
+        let others = others.iter().filter(|(_, value)| !value.is_empty());
         let mut link = Serializer::for_suffix("?".to_owned(), 1);
-        link.extend_pairs(self.others(parameter));
-        if !value.as_ref().is_empty() {
-            link.append_pair(parameter, value.as_ref());
-        }
+        link.extend_pairs(kept).extend_pairs(others);
         link.finish()
     }
 
-    /// Returns the other parameters that have a value.
-    pub fn others(&self, parameter: &str) -> impl Iterator<Item = (&'static str, &str)> {
-        let others = CARRIED.into_iter().filter(move |name| *name != parameter);
-        let others = others.map(|name| (name, self.get(name)));
-        others.filter(|(_, value)| !value.is_empty())
+    /// Returns these parameters with their values.
+    pub fn carried<'a>(&'a self, names: &[&'a str]) -> impl Iterator<Item = (&'a str, &'a str)> {
+        names
+            .iter()
+            .flat_map(|name| self.all(name).map(|value| (*name, value)))
     }
 }
 
@@ -67,14 +79,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_link_changes_one_parameter_and_begins_at_the_first_page() {
-        let parameters = [("q", "a&b=\"<c> d"), ("language", "pt+BR"), ("page", "3")];
+    fn a_link_changes_parameters_and_begins_at_the_first_page() {
+        let parameters = [
+            ("q", "a&b=\"<c> d"),
+            ("language", "pt+BR"),
+            ("page", "3"),
+            ("language", "de"),
+        ];
         let parameters = parameters.map(|(name, value)| (name.to_owned(), value.to_owned()));
         let query = Query(parameters.into());
-        let link = "?language=pt%2BBR&q=a%26b%3D%22%3Cc%3E+d";
-        assert_eq!(query.with("only", ""), link);
-        assert_eq!(query.with("page", "2"), format!("{link}&page=2"));
-        assert_eq!(query.with("q", ""), "?language=pt%2BBR");
+        let selected = "?language=pt%2BBR&language=de";
+        let all = format!("{selected}&q=a%26b%3D%22%3Cc%3E+d");
+        assert_eq!(query.selected(), selected);
+        assert_eq!(query.with(&[("only", "")]), all);
+        assert_eq!(query.with(&[("page", "2")]), format!("{all}&page=2"));
+        let due = query.with(&[("q", ""), ("due", "none"), ("only", "behind")]);
+        assert_eq!(due, format!("{selected}&due=none&only=behind"));
         assert_eq!(Query::to("repo", "a/[b]"), "?repo=a%2F%5B%5B%5Db%5B%5D%5D");
     }
 }

@@ -75,10 +75,10 @@ fn csv_and_json_have_the_changes_as_well() {
         ("de", "0.075", "ready", ""),
         ("fr", "-0.205", "fell", "0.6"),
         ("ko", "0.123", "", ""),
-        ("new", "0", "", ""),
-        ("pl", "0", "", ""),
+        ("new", "0.0", "", ""),
+        ("pl", "0.0", "", ""),
         ("sv", "", "unready", ""),
-        ("tr", "-0.01", "unready", "1"),
+        ("tr", "-0.01", "unready", "1.0"),
     ];
     assert_eq!(ends, expected);
     let json: serde_json::Value = serde_json::from_str(&json_of(&report)).unwrap();

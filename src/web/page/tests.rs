@@ -63,6 +63,15 @@ fn snapshot_of(repositories: &[(&str, Option<f64>, i64)]) -> Snapshot {
     snapshot(read.collect())
 }
 
+/// Builds such a snapshot with a second, ready language of the first, so that its page has a map.
+fn mapped(repositories: &[(&str, Option<f64>, i64)]) -> Snapshot {
+    let mut snapshot = snapshot_of(repositories);
+    let first = &repositories[0];
+    let records = vec![record("de", first.1, first.2), record("it", 100.0, 1)];
+    snapshot.repositories[0] = read(1, first.0, records);
+    snapshot
+}
+
 fn outcome() -> PollOutcome {
     PollOutcome {
         ended_at: NOW,
@@ -92,11 +101,18 @@ fn words(page: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Returns the names of the rows of the map.
+/// Returns the names of the rows of the map, or of the list of a page without one.
 fn names(page: &str) -> Vec<String> {
     let page = page.replace("<wbr>", "");
-    let (_, map) = page.split_once("id=\"map\"").unwrap_or_default();
-    let rows = map.split("<th scope=\"row\">").skip(1);
+    let list = || {
+        page.split_once("id=\"act\"")
+            .filter(|_| !page.contains("id=\"heading\""))
+    };
+    let (_, rows) = page
+        .split_once("id=\"map\"")
+        .or_else(list)
+        .unwrap_or_default();
+    let rows = rows.split("<th scope=\"row\">").skip(1);
     let names = rows.map(|row| row.split("</bdi>").next().unwrap());
     let names = names.map(|row| row.rsplit('>').next().unwrap().to_owned());
     names.collect()
@@ -190,7 +206,7 @@ async fn nothing_is_claimed_before_the_end_of_the_first_poll() {
 
 #[tokio::test(start_paused = true)]
 async fn a_selection_is_what_the_whole_page_is_about() {
-    let snapshot = snapshot(vec![
+    let mut snapshot = snapshot(vec![
         read(
             1,
             "acme/a",
@@ -199,11 +215,29 @@ async fn a_selection_is_what_the_whole_page_is_about() {
         read(2, "acme/b", vec![record("de", 40.0, 9)]),
         read(3, "b/c", vec![record("it", 30.0, 9)]),
     ]);
+    snapshot.settings.targets = Targets(vec![entry(&[], &["fr"], 1.0, "2026-12-24T08:00:00Z")]);
     for (uri, title, answer, rows) in [
-        ("/?repo=acme/a", "acme/a", "1 of 2", &["acme/a"][..]),
-        ("/?repo=acme/*", "acme/*", "1 of 3", &["acme/b", "acme/a"]),
+        ("/?repo=acme/a", "acme/a", "1 of 2", &["Name of fr"][..]),
+        ("/?repo=acme/*", "acme/*", "1 of 3", &["acme/a", "acme/b"]),
         ("/?language=de", "Name of de (de)", "1 of 2", &["acme/b"]),
-        ("/?repo=*/b&language=d*", "d* of */b", "0 of 1", &["acme/b"]),
+        (
+            "/?repo=*/b&language=d*",
+            "*/b, d*",
+            "0 of 1",
+            &["Name of de"],
+        ),
+        (
+            "/?language=it&language=f*&due=none",
+            "Name of it (it), f*, without a date",
+            "0 of 1",
+            &["Name of it"],
+        ),
+        (
+            "/?language={it,fr}&due=2026-12-24",
+            "{it,fr}, due 2026-12-24",
+            "0 of 1",
+            &["Name of fr"],
+        ),
     ] {
         let page = page_of(&snapshot, uri).await;
         assert!(
@@ -219,25 +253,33 @@ async fn a_selection_is_what_the_whole_page_is_about() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn search_filter_and_order_are_of_rows_alone() {
-    let snapshot = snapshot_of(&[
+async fn search_and_filter_are_of_rows_alone() {
+    let snapshot = mapped(&[
+        ("a/c", Some(10.0), 9),
         ("a/a", Some(50.0), 1),
         ("a/b", None, 0),
-        ("a/c", Some(10.0), 9),
         ("b/d", Some(90.0), 3),
     ]);
-    for (uri, rows) in [
-        ("/", &["a/b", "a/c", "a/a", "b/d"][..]),
-        ("/?sort=name", &["a/a", "a/b", "a/c", "b/d"]),
-        ("/?q=A/&sort=name", &["a/a", "a/b", "a/c"]),
-        ("/?only=stalled", &["a/c"]),
-        ("/?q=nowhere", &[]),
+    for (uri, rows, languages) in [
+        ("/", &["a/a", "a/c", "b/d", "a/b"][..], 2),
+        ("/?q=A/", &["a/a", "a/c", "a/b"], 0),
+        ("/?only=stalled", &["a/c"], 2),
+        ("/?only=unknown", &["a/b"], 2),
+        ("/?q=nowhere", &[], 0),
+        ("/?q=IT", &[], 1),
+        ("/?q=OF+DE", &[], 1),
     ] {
         let page = page_of(&snapshot, uri).await;
         assert_eq!(names(&page), rows, "{uri}");
+        let (_, cards) = page.split_once("id=\"languages\"").unwrap_or_default();
+        assert_eq!(
+            cards.matches("href=\"?language=").count(),
+            languages,
+            "{uri}"
+        );
         let words = words(&page);
         assert!(
-            words.contains("Not ready to ship: 0 of 4 translations ready"),
+            words.contains("Not ready to ship: 1 of 5 translations ready"),
             "{words}"
         );
         let says_so = words.contains("; the figures above are of all");
@@ -253,8 +295,8 @@ async fn search_filter_and_order_are_of_rows_alone() {
 async fn a_page_has_200_rows_and_one_beyond_the_last_is_the_last() {
     let names: Vec<_> = (0..450).map(|number| format!("a/{number:03}")).collect();
     let all: Vec<_> = names.iter().map(|name| (&**name, Some(50.0), 9)).collect();
-    let snapshot = snapshot_of(&all);
-    for (uri, first, count) in [("/", "a/000", 200), ("/?page=9", "a/400", 50)] {
+    let snapshot = mapped(&all);
+    for (uri, first, count) in [("/", "001", 200), ("/?page=9", "401", 50)] {
         let rows = self::names(&page_of(&snapshot, uri).await);
         assert_eq!((rows[0].as_str(), rows.len()), (first, count));
     }
@@ -271,65 +313,95 @@ async fn a_page_has_200_rows_and_one_beyond_the_last_is_the_last() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_last_value_of_a_parameter_wins_and_an_empty_one_is_absent() {
-    let snapshot = snapshot_of(&[("a/a", Some(50.0), 1), ("a/b", Some(50.0), 1)]);
+async fn choices_repeat_and_of_others_the_last_value_wins() {
+    let snapshot = mapped(&[("a/a", Some(50.0), 1), ("a/b", Some(50.0), 1)]);
     for (uri, rows) in [
-        ("/?repo=a/a&repo=a/b", &["a/b"][..]),
-        (
-            "/?language=fr&language=d*&sort=worst&sort=name",
-            &["a/a", "a/b"],
-        ),
-        ("/?page=two&only=", &["a/a", "a/b"]),
+        ("/?repo=a/b&repo=a/a", &["b", "a"][..]),
+        ("/?language=it&language=d*&q=b&q=a/a", &["a"]),
+        ("/?page=two&only=", &["b", "a"]),
     ] {
         assert_eq!(names(&page_of(&snapshot, uri).await), rows, "{uri}");
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_first_20_to_act_on_come_by_date_then_by_gap_and_a_filter_shows_all() {
+async fn the_first_five_of_each_date_come_by_gap_and_links_lead_to_the_others() {
     let of = |n: u8| record(&format!("l{n:02}"), f64::from(99 - n), 1);
-    let mut snapshot = snapshot(vec![read(1, "a/a", (0..50).map(of).collect())]);
+    let one = || (0..25).map(of).collect();
+    let mut snapshot = snapshot(vec![read(1, "a/a", one()), read(2, "a/b", one())]);
     snapshot.settings.targets = Targets(vec![
+        entry(&["a/b"], &["l0*"], 0.995, "2020-01-02"),
+        entry(&["a/b"], &[], 1.0, ""),
         entry(&[], &["l0*"], 0.995, "2020-01-01"),
-        entry(&[], &[], 0.995, "2020-01-02"),
+        entry(&[], &[], 0.995, "2020-01-03"),
     ]);
-    for (uri, count, more) in [("/", 20, true), ("/?only=any", 50, false)] {
+    let act = async |uri| {
         let page = page_of(&snapshot, uri).await;
-        let (act, _) = page
-            .split_once("</section>")
-            .unwrap()
-            .1
-            .split_once("</section>")
-            .unwrap();
-        assert_eq!(act.matches("<th scope=\"row\">").count(), count, "{act}");
-        assert_eq!(act.contains("\"?only=any#act\">and 30 more</a>"), more);
-        let places =
-            ["l09", "l00", "l49"].map(|code| act.find(&format!("Name of {code}")).unwrap());
-        assert!(places.is_sorted(), "{act}");
-        assert!(act.contains("50 of 99.5"), "{act}");
-    }
+        let (_, act) = page.split_once("id=\"act\"").unwrap();
+        act.split_once("</section>").unwrap().0.to_owned()
+    };
+    let first = act("/").await;
+    assert_eq!(first.matches("<th scope=\"row\">").count(), 15, "{first}");
+    let places = [
+        "Due 1 January 2020, 2518 days ago",
+        "90 of 99.5",
+        "94 of 99.5",
+        "?due=2020-01-02&#38;only=problems#act\">and 5 more",
+        "Due 3 January 2020",
+        "?due=2020-01-03&#38;only=problems#act\">and 10 more",
+        "75 of 99.5",
+    ];
+    let places = places.map(|part| {
+        first
+            .find(part)
+            .unwrap_or_else(|| panic!("{part}: {first}"))
+    });
+    assert!(places.is_sorted(), "{first}");
+    let others = act("/?due=2020-01-03&only=problems").await;
+    assert_eq!(others.matches("<th scope=\"row\">").count(), 15);
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_worst_problems_come_first() {
+async fn each_date_has_its_figures_each_of_which_leads_to_its_rows() {
     let days = |days: i64| format!("{:.10}", days_ago(-days).to_string());
     let mut fell = record("fr", 90.0, 2);
     testing::observe(&mut fell, Some(10.0), days_ago(1));
     let mut snapshot = snapshot(vec![
         read(1, "a/a", vec![record("de", 50.0, 9), fell]),
-        read(2, "a/b", vec![record("it", 50.0, 9)]),
+        read(
+            2,
+            "a/b",
+            vec![record("it", 50.0, 9), record("ja", 100.0, 9)],
+        ),
     ]);
     snapshot.settings.targets = Targets(vec![
         entry(&[], &["de"], 1.0, &days(-2)),
         entry(&[], &["it"], 1.0, &days(2)),
+        entry(&[], &["ja"], 1.0, &days(-20)),
     ]);
     let page = page_of(&snapshot, "/").await;
     let words = words(&page);
-    let figures = "1 overdue 1 at risk 1 regressed 2 stalled";
+    let figures = "By date Ready at risk overdue behind Expected \
+                   21 November, 2 days ago 0 of 1 1 1 without progress \
+                   25 November, in 2 days 0 of 1 1 1 without progress \
+                   no date 0 of 1 1 1 without progress others 1 of 1";
     assert!(words.contains(figures), "{words:.900}");
-    let filters = "all overdue at risk regressed stalled";
+    let filters = "1 overdue 1 at risk 1 regressed 2 stalled";
     assert!(words.contains(filters), "{words}");
-    assert!(words.contains("2 days overdue"), "{words}");
+    for (link, rows) in [
+        ("?due=2026-11-21&only=overdue", &["Name of de"][..]),
+        ("?due=2026-11-25&only=at_risk", &["Name of it"]),
+        ("?due=none&only=behind", &["Name of fr"]),
+        ("?due=none&only=ready", &[]),
+    ] {
+        let escaped = link.replace('&', "&#38;");
+        assert!(page.contains(&format!("href=\"{escaped}#act\"")), "{page}");
+        assert_eq!(
+            names(&page_of(&snapshot, &format!("/{link}")).await),
+            rows,
+            "{link}"
+        );
+    }
 }
 
 #[tokio::test(start_paused = true)]
@@ -338,7 +410,10 @@ async fn first_sights_are_no_progress_and_nothing_unknown_counts_as_none() {
     for (days, is_known) in [(0, false), (9, true)] {
         let snapshot = snapshot_of(&[("a/a", Some(50.0), days)]);
         let page = page_of(&snapshot, "/?language=de").await;
-        assert_eq!(page.contains(&format!(">{days} days<")), is_known);
+        assert_eq!(
+            page.contains(&format!("no progress for {days} days<")),
+            is_known
+        );
         let words = words(&page);
         assert_eq!(words.contains(too_early), !is_known, "{words}");
         assert_eq!(words.contains("1 stalled"), is_known, "{words}");
@@ -366,27 +441,28 @@ async fn a_repository_that_was_not_read_is_named_beside_the_figures() {
 
 #[tokio::test(start_paused = true)]
 async fn a_repository_of_resting_translations_rests_even_after_their_date() {
-    let mut snapshot = snapshot_of(&[("a/a", Some(50.0), 9)]);
+    let mut snapshot = mapped(&[("a/a", Some(50.0), 9), ("a/b", Some(60.0), 9)]);
     snapshot.settings.targets = Targets(vec![entry(&[], &[], 0.0, "2020-01-01")]);
     let page = page_of(&snapshot, "/").await;
     let words = words(&page);
-    assert!(words.contains("Nothing to ship: 1 paused"), "{words:.900}");
+    assert!(words.contains("Nothing to ship: 3 paused"), "{words:.900}");
     assert!(
-        page.contains("<td class=\"paused\">50</td>") && !words.contains("days overdue"),
+        page.contains("#r1\">50</a></td>") && !words.contains("2020"),
         "{words}"
     );
 }
 
 #[tokio::test(start_paused = true)]
 async fn figures_lead_to_the_work_and_names_to_their_part_of_the_page() {
-    let mut snapshot = snapshot_of(&[("a/[b]", Some(50.0), 9), ("a/c", Some(40.0), 9)]);
+    let mut snapshot = mapped(&[("a/[b]", Some(50.0), 9), ("a/c", Some(40.0), 9)]);
     snapshot.settings.links = Links {
         repository: Parsed(None),
         language: Parsed::parse_bounded("https://t.example/{name}/{language}").unwrap(),
     };
     let page = page_of(&snapshot, "/").await;
     for link in [
-        "href=\"https://t.example/c/de\" aria-label=\"Translate a/c into Name of de\">",
+        "href=\"https://t.example/c/de\">40 of 100<",
+        "<td class=\"gap3\"><a href=\"?language=de#r1\">50=</a></td>",
         "href=\"?language=de\"",
         "href=\"?repo=a%2F%5B%5B%5Db%5B%5D%5D\"",
         "href=\"?only=stalled#act\"",
@@ -394,7 +470,9 @@ async fn figures_lead_to_the_work_and_names_to_their_part_of_the_page() {
         assert!(page.contains(link), "{link}: {page}");
     }
     let one = page_of(&snapshot, "/?repo=a%2F%5B%5B%5Db%5B%5D%5D").await;
-    assert_eq!(names(&one), ["a/[b]"]);
+    assert_eq!(names(&one), ["Name of de"]);
+    let one = page_of(&snapshot, "/?language=de").await;
+    assert!(one.contains("<tr id=\"r1\">"), "{one}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -412,12 +490,12 @@ async fn rows_that_are_ready_are_folded() {
         ),
     ]);
     let page = page_of(&snapshot, "/").await;
-    assert_eq!(names(&page), ["a/b"]);
+    assert_eq!(names(&page), ["b"]);
     assert!(
-        words(&page).contains("1 repository ready in everything: a/a"),
+        words(&page).contains("1 repository ready in everything: a "),
         "{page}"
     );
-    let cell = "<td class=\"gap4\" title=\"stalled\">41=</td><td>✓</td>";
+    let cell = "41=</a></td><td>✓</td>";
     assert!(page.contains(cell), "{page}");
 }
 
@@ -449,6 +527,13 @@ async fn stale_data_are_grey_dated_and_in_no_count() {
         page.contains("<tr class=\"old\">") && words.contains("60="),
         "{page}"
     );
+    let only_stale = page_of(&snapshot, "/?language=fr").await;
+    let words = self::words(&only_stale);
+    let answer = "\u{25cb} Not known now. As of 2026-11-22 22:00 UTC: 0 of 1 translations ready";
+    assert!(
+        words.starts_with(answer) && only_stale.contains(" class=\"old\">"),
+        "{words}"
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -472,9 +557,6 @@ async fn the_changes_since_last_week_come_from_the_days_that_records_keep() {
     let line = "Since 16 November: 1 fell, 1 became overdue, 1 became ready.";
     assert!(words(&page).contains(line), "{:.1500}", words(&page));
     assert!(page.contains("47 of 100 <small> +7</small>"), "{page}");
-    let language = words(&page_of(&snapshot, "/?language=it").await);
-    let sum = "1 more ready by 27 January 2027, 0 do not move";
-    assert!(language.contains(sum), "{language}");
 }
 
 #[tokio::test]
