@@ -1,18 +1,20 @@
 //! The command line.
 //!
 //! Options stay text here: they are a layer of [`crate::config`], which validates their values, so
-//! that a mistake reads the same in the file, a variable and an option. Every option may come
-//! before or after the command. No option takes the API key, because the list of processes would
-//! show it to everybody.
+//! that a mistake reads the same in the file, a variable and an option. A command takes the options
+//! that it uses, before or after its name. No option takes the API key, because the list of
+//! processes would show it to everybody.
 
 use crate::{
-    config::{Key, Options, Parsed, keys, repository_glob},
-    support::{glob::glob, hint::is_plain},
+    config::{Key, Options, Parsed, keys},
+    support::{
+        glob::{language_glob, repository_glob},
+        hint::is_plain,
+    },
 };
 use clap::{
     Arg, ArgAction, ArgMatches, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand,
     ValueEnum,
-    builder::RangedU64ValueParser,
     error::{ContextKind, ErrorKind},
 };
 use globset::Glob;
@@ -72,7 +74,7 @@ pub struct Once {
     #[arg(value_name = "REPO", value_parser = repository_glob)]
     pub repositories: Vec<Glob>,
     /// Glob on language codes: print and judge only these
-    #[arg(long = "language", value_name = "CODE", value_parser = glob)]
+    #[arg(long = "language", value_name = "CODE", value_parser = language_glob)]
     pub languages: Vec<Glob>,
     /// openmetrics, text, table, markdown, csv, json, html, languages, badge; FORMAT=PATH writes
     /// to a file; may be repeated
@@ -90,10 +92,10 @@ pub struct Once {
     #[arg(
         long,
         value_name = "BYTES",
-        default_value_t = 1_000_000,
-        value_parser = RangedU64ValueParser::<usize>::new().range(2000..)
+        default_value = "1000000",
+        value_parser = Parsed::<u32, 2000, 1_000_000_000>::parse_bounded
     )]
-    pub max_size: usize,
+    pub max_size: Parsed<u32, 2000, 1_000_000_000>,
     /// Exit 3 if a language is below its target
     #[arg(long)]
     pub require_targets: bool,
@@ -167,9 +169,35 @@ fn command() -> clap::Command {
     let options = iter::once(file).chain(keys().filter_map(option));
     Cli::command()
         .display_name(name)
-        .mut_subcommands(|command| command.display_name(name))
+        .mut_subcommands(|command| {
+            let name_of_command = command.get_name().to_owned();
+            let others = keys().filter(|key| !commands(key).contains(&name_of_command));
+            let others = others.filter_map(option).map(|option| option.hide(true));
+            command.display_name(name).args(others)
+        })
         .next_help_heading("Configuration")
         .args(options.map(|option| option.global(true)))
+}
+
+/// Names the commands that use a key, and take its option. Variables and the file may set all keys.
+fn commands(key: &Key) -> &'static str {
+    match key.names()[0] {
+        "web" => "serve, check-config, health, demo",
+        "log" | "state" => "serve, check-config, once, demo",
+        _ => "serve, check-config, once",
+    }
+}
+
+/// Returns the mistake if an option was typed that the command does not take.
+fn misplaced(matches: &ArgMatches) -> Option<String> {
+    let (command, typed) = matches.subcommand()?;
+    let mut options = keys().filter_map(|key| Some((key, key.option()?)));
+    let (key, (option, _)) =
+        options.find(|(key, _)| typed.contains_id(key.path) && !commands(key).contains(command))?;
+    let takers = commands(key);
+    Some(format!(
+        "{command} takes no {option}; the commands that take it are {takers}"
+    ))
 }
 
 /// Returns the option of a key, if it has one.
@@ -182,10 +210,10 @@ fn option(key: &Key) -> Option<Arg> {
     let (help, _) = key.meaning.split_once(';').unwrap_or((key.meaning, ""));
     let mut help = help.trim().to_owned();
     help[..1].make_ascii_uppercase();
-    // The only list.
-    let action = match key.path {
-        "web.listen_addresses" => ArgAction::Append,
-        _ => ArgAction::Set,
+    let action = if key.is_list {
+        ArgAction::Append
+    } else {
+        ArgAction::Set
     };
     Some(
         Arg::new(key.path)
@@ -254,6 +282,9 @@ pub fn parse_from(
         Some(message) => parser.error(ErrorKind::UnknownArgument, message),
         None => error,
     })?;
+    if let Some(message) = misplaced(&matches) {
+        return Err(parser.error(ErrorKind::UnknownArgument, message));
+    }
     Ok(Cli {
         options: typed(&matches),
         ..Cli::from_arg_matches(&matches)?

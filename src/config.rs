@@ -14,7 +14,7 @@ use humantime::format_duration;
 use layers::{DEFAULT, Layers, TARGETS, written};
 use std::{collections::BTreeMap, fs, path::PathBuf, sync::Arc};
 
-pub use crate::support::{glob::repository_glob, keys::Key, parsed::Parsed};
+pub use crate::support::{keys::Key, parsed::Parsed};
 pub use api_key::read_key;
 pub use layers::ConfigError;
 pub use sections::{ApiConfig, LogConfig, PollConfig, Sections, WebConfig, keys};
@@ -62,6 +62,12 @@ pub fn load(
     sections.api.check(|key, problem| layers.note(key, problem));
     if let Some(problem) = sections.poll.problem() {
         layers.note("poll.stale_after", problem);
+    }
+    if *sections.thresholds.regressed_by <= 0.0 {
+        layers.note(
+            "thresholds.regressed_by",
+            "is 0, which is no fall; give a number above 0, such as 0.2",
+        );
     }
     if sections.api.key.is_none()
         && sections.api.key_file.is_some()

@@ -90,9 +90,11 @@ pub fn read_roots(config: &ApiConfig) -> Result<ClientConfig, SetupError> {
         trust(path, &mut roots)?;
     }
     if roots.is_empty() && is_https(config) {
-        let errors = system.errors;
-        let what = format!("no trusted certificates were found on this system: {errors:?}");
-        let hint = "install them (Debian: ca-certificates) or set api.ca_file";
+        let errors = system.errors.iter().map(ToString::to_string);
+        let errors = errors.collect::<Vec<_>>().join(", ");
+        let what = format!("no trusted certificates were found on this system: {errors}");
+        let hint = "install them (Debian: ca-certificates), correct SSL_CERT_FILE or SSL_CERT_DIR \
+                    if it is set, or set api.ca_file";
         return Err(SetupError::new(what, hint));
     }
     let mut tls = ClientConfig::builder()

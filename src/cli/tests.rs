@@ -39,7 +39,7 @@ fn options_stand_before_and_after_the_command() {
         before.command,
         Some(Command::Once(Once {
             outputs: vec![(Output::Json, None)],
-            max_size: 1_000_000,
+            max_size: Parsed(1_000_000),
             ..Once::default()
         }))
     );
@@ -57,8 +57,16 @@ fn a_gate_takes_a_ratio_or_the_targets_and_not_both() {
     assert_eq!(gate.repositories[0].glob(), "acme/*");
     assert_eq!(gate.languages[0].glob(), "pt-*");
     for (words, named) in [
-        (&["--require=95"][..], "is \"95\""),
-        (&["--max-size=65"], "65 is not in 2000.."),
+        (
+            &["--require=95"][..],
+            "is \"95\"; give a number from 0 to 1, such as 0.95",
+        ),
+        (&["--language=de,fr"], "repeat the option"),
+        (&["acme/a,acme/b"], "repeat the option"),
+        (
+            &["--max-size=65"],
+            "is \"65\"; give a whole number from 2000",
+        ),
         (&["--require=NaN"], "is \"NaN\""),
         (&["--require=1", "--require-targets"], "cannot be used with"),
         (&["acme/[a"], "unclosed character class"),
@@ -146,6 +154,19 @@ fn a_refused_argument_is_answered_with_its_remedy_and_not_repeated() {
         (&["--web.config_file=x"], "'--web.config.file'"),
         (&["--web.listen_addresses=x"], "'--web.listen-address'"),
         (&["--api.base_url=x"], "'--api.base-url'"),
+        (
+            &["--web.telemetry-path=/m", "once"],
+            "once takes no --web.telemetry-path; the commands that take it are serve, check-config, \
+             health, demo",
+        ),
+        (
+            &["health", "--log.level=debug"],
+            "health takes no --log.level",
+        ),
+        (
+            &["demo", "--api.base-url=x"],
+            "are serve, check-config, once",
+        ),
     ] {
         let error = read(words).unwrap_err();
         assert!(
@@ -179,7 +200,8 @@ fn help_fits_a_screen_and_shows_each_option_with_its_default() {
             let Some((flag, value)) = key.option() else {
                 continue;
             };
-            assert!(help.contains(&format!("{flag} <{value}>")), "{help}");
+            let is_listed = help.contains(&format!("{flag} <{value}>"));
+            assert_eq!(is_listed, commands(key).contains(command), "{help}");
         }
     }
 }

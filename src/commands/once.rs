@@ -83,7 +83,7 @@ pub async fn once(options: &Options, arguments: Once) -> Result<(), RunError> {
         findings,
         api: api_host(&config),
         since,
-        max_size: arguments.max_size,
+        max_size: *arguments.max_size as usize,
         instruments,
     });
     let (printed, outputs) = (Arc::clone(&results), arguments.outputs.clone());

@@ -20,13 +20,13 @@ pub fn read_key(api: &ApiConfig) -> Result<SecretString, SetupError> {
 
 /// Reads the key from a file.
 fn key_of(path: &Path) -> Result<SecretString, SetupError> {
-    let what = "the API key file ";
+    let what = format!("the API key file {} ", path.display());
     let bytes = read_file(path).map_err(|error| {
         let hint = "give api.key_file the path of a file that exists and that this user can read";
         SetupError::new(format!("{what}cannot be read: {error}"), hint)
     })?;
     let hint = "write the API key, and nothing else, into the file";
-    fit(&bytes).map_err(|problem| SetupError::new(what.to_owned() + problem, hint))
+    fit(&bytes).map_err(|problem| SetupError::new(what + problem, hint))
 }
 
 #[cfg(test)]
@@ -63,7 +63,7 @@ mod tests {
 
     #[test]
     fn a_key_that_cannot_be_sent_is_refused_without_being_shown() {
-        let unfit = "the API key file contains a character that cannot be sent in a header \
+        let unfit = "the API key file FILE contains a character that cannot be sent in a header \
                      (a line break, a space, or one that is not printable ASCII); write the API \
                      key, \
                      and nothing else, into the file";
@@ -82,7 +82,7 @@ mod tests {
     #[test]
     fn an_empty_key_file_is_refused() {
         let expected =
-            "the API key file is empty; write the API key, and nothing else, into the file";
+            "the API key file FILE is empty; write the API key, and nothing else, into the file";
         assert_eq!(from_file(b"\n").unwrap_err(), expected);
     }
 
@@ -91,7 +91,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let missing = key_of(&folder.path().join("none")).unwrap_err().to_string();
         assert!(
-            missing.contains("file cannot be read: No such file or directory"),
+            missing.contains("none cannot be read: No such file or directory"),
             "{missing}"
         );
         let folder = key_of(folder.path()).unwrap_err().to_string();

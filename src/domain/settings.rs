@@ -76,8 +76,8 @@ section! {
     thresholds: Thresholds {
         /// time without progress and without being ready after which a translation has stalled
         stalled_after: Parsed<Duration, HOUR, { 100 * YEAR }> = "7d";
-        /// a translation has regressed if its ratio is at least this much below the highest of the
-        /// last 7 days
+        /// a translation has regressed if its ratio is at least this much, above 0, below the highest
+        /// of the last 7 days
         regressed_by: Parsed<f64, 0, 1> = "0.2";
         /// time before its date from which a translation is at risk if at its recent pace it will
         /// miss that date

@@ -50,9 +50,9 @@ impl<const OF_REPOSITORIES: bool> Globs<OF_REPOSITORIES> {
 
 impl<const OF_REPOSITORIES: bool> Parse for Globs<OF_REPOSITORIES> {
     const TAKES: &'static str = if OF_REPOSITORIES {
-        "globs on owner/repo, such as acme/*,other/app"
+        "globs on owner/repo with commas, such as acme/*,other/app"
     } else {
-        "globs on language codes, such as en,pt-*"
+        "globs on language codes with commas, such as en,pt-*"
     };
 
     const IS_LIST: bool = true;
@@ -85,12 +85,19 @@ pub fn repository_glob(item: &str) -> Result<Glob, String> {
     ))
 }
 
-fn language_glob(item: &str) -> Result<Glob, String> {
+/// Parses a glob on codes of languages.
+pub fn language_glob(item: &str) -> Result<Glob, String> {
+    if items(item).len() > 1 {
+        return Err("has a comma: give one glob, and repeat the option for others".to_owned());
+    }
     // One character in brackets is no owner/repo and no code.
-    if item.contains([' ', '"', '\''])
+    if item.contains(|c: char| c.is_whitespace() || "\"';".contains(c))
         || item.starts_with('[') && item.find(']') == Some(item.len() - 1)
     {
-        return Err("contains a blank or a quote, or has brackets around it".to_owned());
+        return Err(
+            "contains a blank, a line break, a quote or a semicolon, or has brackets around it"
+                .to_owned(),
+        );
     }
     glob(item).map_err(|error| format!("is no glob: {error}"))
 }

@@ -72,6 +72,7 @@ impl<T: Parse, const MIN: u32, const MAX: u32> Parsed<T, MIN, MAX> {
     pub fn takes() -> String {
         match (T::bound(MIN), T::bound(MAX)) {
             _ if MAX == u32::MAX => T::TAKES.to_owned(),
+            _ if MAX == 1 => format!("{} from 0 to 1, such as 0.95", T::TAKES),
             (least, most) => format!("{} from {least} to {most}", T::TAKES),
         }
     }

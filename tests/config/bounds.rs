@@ -46,8 +46,8 @@ const BOUNDS: &[(&str, &[&str], &[&str])] = &[
     ),
     (
         "thresholds.regressed_by",
-        &["0", "1"],
-        &["-1e-9", "1.1", "nan"],
+        &["0.01", "1"],
+        &["0", "-1e-9", "1.1", "nan"],
     ),
     (
         "thresholds.at_risk_within",

@@ -271,7 +271,10 @@ fn docs() -> String {
                     format!("; {bounds}")
                 }
             }
-            Some(("a whole number" | "a number", bounds)) => format!("; {bounds}"),
+            Some(("a whole number" | "a number", bounds)) => {
+                let (bounds, _) = bounds.split_once(',').unwrap_or((bounds, ""));
+                format!("; {bounds}")
+            }
             _ => String::new(),
         };
         let meaning = key.meaning.trim();
