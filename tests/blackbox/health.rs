@@ -83,7 +83,10 @@ fn no_answer_no_listener_and_another_answer_than_200_are_not_healthy() {
     health(&by_port, None, 1).assert_failed(1, &[&named]);
     Setup::new(&["health", "--config.file=none.yaml"])
         .run()
-        .assert_failed(1, &["--config.file: none.yaml cannot be read: No such file"]);
+        .assert_failed(
+            1,
+            &["--config.file: none.yaml cannot be read: No such file"],
+        );
 }
 
 #[test]
