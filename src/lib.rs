@@ -28,7 +28,7 @@
 //! - **A counter of the exporter's own**: its line in `metrics/instruments.rs`, which also creates
 //!   its known labels; where it counts, and its panel.
 //! - **A panel** of a metric: a query in `grafana/dashboards`, or a line in `UNUSED` in
-//!   `metrics/exposition/tests/tables.rs`; finally the panel's row in `tests/grafana/expected.md`.
+//!   `metrics/exposition/tests/tables.rs`; finally the panel's row in `tests/grafana/expected.txt`.
 //! - **A reason of a failed request**: `domain.rs`, then the status or error that it stands for in
 //!   `api/error.rs` or `api/connect.rs`; the compiler and the tests name the other places.
 //! - **A kind of problem**: its definition in `diagnosis/kind.rs`, its function and the call in

@@ -19,7 +19,7 @@ name=translation-exporter-$version.linux-$arch
 staged=$(mktemp -d)
 trap 'rm -rf "$staged"' EXIT
 install -D -m 755 "$program" "$staged/$name/translation-exporter"
-install -m 644 -t "$staged/$name" LICENSE README.md
+install -m 644 -t "$staged/$name" LICENSE
 deploy/release/licences.sh >"$staged/$name/third-party-licenses.txt"
 install -D -m 644 -t "$staged/$name/systemd" deploy/systemd/*
 cp -p "$staged/$name/systemd/translation-exporter.service" "$staged/$name/systemd/translation-exporter@.service"

@@ -135,7 +135,7 @@ def test_the_archive_holds_the_program_its_unit_under_both_names_and_licences(st
         names = {name.removeprefix(f"{folder}/") for name in content.getnames()[1:] if content.getmember(name).isfile()}
         licences = content.extractfile(f"{folder}/third-party-licenses.txt").read().decode()
     units = {f"systemd/{name}" for name in ("translation-exporter.service", "translation-exporter@.service", "config.yaml")}
-    assert names == {"translation-exporter", "LICENSE", "README.md", "third-party-licenses.txt"} | units
+    assert names == {"translation-exporter", "LICENSE", "third-party-licenses.txt"} | units
     assert all(re.search(rf"\n{part}", licences) for part in PARTS), licences[:2000]
 
 

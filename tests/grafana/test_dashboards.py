@@ -12,7 +12,7 @@ DASHBOARDS = {file.stem: json.loads(file.read_text()) for file in sorted((ROOT /
 CHOSEN = {"cluster": ".*", "namespace": ".*", "job": "acme", "repo": ".+", "language": ".+", "__rate_interval": "30s"}
 ACCOUNT = [(1, "acme/app", {"de": 100, "fr": 50, "ja": 92, "it": 80}), (2, "acme/site", {"de": 100, "eo": 3})]
 FALLEN = (1, "acme/app", {"de": 100, "fr": 50, "ja": 92, "it": 20})
-ROWS = re.findall(r"^\| (.+) \|$", (Path(__file__).parent / "expected.md").read_text(), re.MULTILINE)[1:]
+ROWS = re.findall(r"^\| (.+) \|$", (Path(__file__).parent / "expected.txt").read_text(), re.MULTILINE)[1:]
 EXPECTED = {tuple(cells[:3]): tuple(cells[3:]) for cells in (row.split(" | ") for row in ROWS)}
 CONFIG = {
     "poll": {"interval": "5s"},
