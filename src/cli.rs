@@ -6,7 +6,7 @@
 //! processes would show it to everybody.
 
 use crate::{
-    config::{Key, Options, Parsed, keys},
+    config::{CONFIG_FILE, Key, Options, Parsed, keys},
     support::{
         glob::{language_glob, repository_glob},
         hint::is_plain,
@@ -156,8 +156,6 @@ const VERSION: &str = concat!(
     env!("TRANSLATION_EXPORTER_RUSTC"),
 );
 
-const CONFIG_FILE: &str = "config.file";
-
 /// Returns the complete command line.
 fn command() -> clap::Command {
     // With the version, as Prometheus prints its own.
@@ -227,20 +225,13 @@ fn option(key: &Key) -> Option<Arg> {
 /// Collects the options, whether they stand before or after the command.
 fn typed(matches: &ArgMatches) -> Options {
     let matches = matches.subcommand().map_or(matches, |(_, below)| below);
-    let text = |id: &str| {
-        let texts: Vec<_> = matches.get_many::<String>(id)?.cloned().collect();
-        Some(texts.join(","))
-    };
     let keys = keys().filter(|key| key.option().is_some());
-    Options {
-        // An empty one means none.
-        config_file: text(CONFIG_FILE)
-            .filter(|file| !file.is_empty())
-            .map(PathBuf::from),
-        flags: keys
-            .filter_map(|key| Some((key.path, text(key.path)?)))
-            .collect(),
-    }
+    let paths = iter::once(CONFIG_FILE).chain(keys.map(|key| key.path));
+    let typed = paths.filter_map(|path| {
+        let texts: Vec<_> = matches.get_many::<String>(path)?.cloned().collect();
+        Some((path, texts.join(",")))
+    });
+    typed.collect()
 }
 
 /// Reads the command line of the process. Without a command to run, prints the help, the version

@@ -12,21 +12,24 @@ mod text;
 use crate::domain::{Scale, Settings, targets::Targets};
 use humantime::format_duration;
 use layers::{DEFAULT, Layers, TARGETS, written};
-use std::{collections::BTreeMap, fs, path::PathBuf, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 pub use crate::support::{keys::Key, parsed::Parsed};
 pub use api_key::read_key;
 pub use layers::ConfigError;
 pub use sections::{ApiConfig, LogConfig, PollConfig, Sections, WebConfig, keys};
 
-/// The layers that the command line contributes.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Options {
-    /// `--config.file`
-    pub config_file: Option<PathBuf>,
-    /// The value of each option, by the path of its key; commas separate the items of a list.
-    pub flags: BTreeMap<&'static str, String>,
-}
+/// The option that names the configuration file.
+pub const CONFIG_FILE: &str = "config.file";
+
+/// The value of each option: by the path of its key, or [`CONFIG_FILE`]. Commas separate the items
+/// of a list; an empty text means none.
+pub type Options = BTreeMap<&'static str, String>;
 
 /// A valid configuration.
 #[derive(Debug)]
@@ -126,15 +129,15 @@ pub fn load_address(
 fn layers(options: &Options, environment: &[(String, String)]) -> Result<Layers, ConfigError> {
     let mut layers = Layers::default();
     layers.merge_texts(keys().map(|key| (key, key.default, DEFAULT)));
-    if let Some(path) = &options.config_file {
-        let text = fs::read_to_string(path).map_err(|error| {
-            let path = path.display();
+    let file = options.get(CONFIG_FILE).filter(|file| !file.is_empty());
+    if let Some(file) = file {
+        let text = fs::read_to_string(file).map_err(|error| {
             let hint = "give the path of a readable YAML file in UTF-8";
             ConfigError(vec![format!(
-                "--config.file: {path} cannot be read: {error}; {hint}"
+                "--config.file: {file} cannot be read: {error}; {hint}"
             )])
         })?;
-        layers.merge_file(&text, path)?;
+        layers.merge_file(&text, Path::new(file))?;
     }
     let set = environment
         .iter()
@@ -145,7 +148,7 @@ fn layers(options: &Options, environment: &[(String, String)]) -> Result<Layers,
     layers.merge_texts(variables.into_iter());
     layers.merge_texts(keys().filter_map(|key| {
         let (option, _) = key.option().unwrap_or_default();
-        Some((key, options.flags.get(key.path)?.as_str(), option))
+        Some((key, options.get(key.path)?.as_str(), option))
     }));
     Ok(layers)
 }

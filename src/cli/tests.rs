@@ -43,7 +43,7 @@ fn options_stand_before_and_after_the_command() {
             ..Once::default()
         }))
     );
-    assert_eq!(before.options.flags["log.level"], "debug");
+    assert_eq!(before.options["log.level"], "debug");
 }
 
 #[test]
@@ -124,8 +124,8 @@ fn an_empty_option_means_none() {
         "--state.file=",
     ])
     .unwrap();
-    assert_eq!(cli.options.config_file, None);
-    assert_eq!(cli.options.flags["state.file"], "");
+    assert_eq!(cli.options["config.file"], "");
+    assert_eq!(cli.options["state.file"], "");
 }
 
 #[test]
@@ -133,7 +133,7 @@ fn listen_addresses_repeat_before_or_after_the_command() {
     let (first, second) = ("--web.listen-address=:1", "--web.listen-address=:2");
     for words in [[first, second, "serve"], ["serve", first, second]] {
         let cli = read(&words).unwrap();
-        assert_eq!(cli.options.flags["web.listen_addresses"], ":1,:2");
+        assert_eq!(cli.options["web.listen_addresses"], ":1,:2");
     }
 }
 

@@ -7,7 +7,7 @@ use anyhow::Context as _;
 pub async fn demo(mut options: Options) -> Result<(), RunError> {
     let base_url = demo::start().await.context("cannot start the demo API")?;
     // Flags win over all other layers.
-    options.flags.extend([
+    options.extend([
         ("api.base_url", base_url),
         ("api.key", "demo".to_owned()),
         ("api.key_file", String::new()),

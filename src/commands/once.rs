@@ -10,7 +10,7 @@ use super::{
 use crate::{
     api::Client,
     cli::Once,
-    config::{Config, Options, Parsed},
+    config::{CONFIG_FILE, Config, Options, Parsed},
     diagnosis::{self, Finding, ProblemKind},
     domain::{
         document::{Document, Selection, View},
@@ -122,7 +122,7 @@ fn since(config: &Config, chosen: Option<&str>) -> Result<Timestamp, SetupError>
 /// Returns the files that the run reads or writes, apart from its outputs.
 fn used<'a>(options: &'a Options, config: &'a Config) -> Vec<&'a Path> {
     let files = [
-        options.config_file.as_deref(),
+        options.get(CONFIG_FILE).map(Path::new),
         config.api.key_file.as_deref(),
         config.api.ca_file.as_deref(),
         config.state_file.as_deref(),

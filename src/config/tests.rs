@@ -12,10 +12,7 @@ fn load(options: &Options, environment: &[(String, String)]) -> Result<Config, C
 }
 
 fn options(file: &Path) -> Options {
-    Options {
-        config_file: Some(file.to_owned()),
-        ..Options::default()
-    }
+    Options::from([(CONFIG_FILE, file.display().to_string())])
 }
 
 fn environment(variables: &[(&str, &str)]) -> Vec<(String, String)> {

@@ -2,7 +2,7 @@
 
 use crate::support::lock::lock;
 use serde::{Deserialize, Deserializer, de::Error as _};
-use std::{num::NonZeroU32, sync::Mutex, time::Duration};
+use std::{sync::Mutex, time::Duration};
 use tokio::time::Instant;
 
 /// A limit of one request per interval, with a burst after a pause. An interval of 0 limits
@@ -12,8 +12,8 @@ use tokio::time::Instant;
 pub struct RateLimit {
     #[serde(deserialize_with = "go_duration")]
     pub interval: Duration,
-    /// Maximum number of requests that may follow a pause at once.
-    pub burst: NonZeroU32,
+    /// Maximum number of requests that may follow a pause at once; 0 counts as 1.
+    pub burst: u32,
     /// The time at which a whole burst is allowed again. Locked while a request is admitted.
     #[serde(skip)]
     recovered: Mutex<Option<Instant>>,
@@ -30,7 +30,7 @@ impl RateLimit {
     pub fn admit(&self) -> Result<(), Duration> {
         let (mut recovered, now) = (lock(&self.recovered), Instant::now());
         let at = recovered.map_or(now, |at| at.max(now));
-        let burst = self.interval.saturating_mul(self.burst.get() - 1);
+        let burst = self.interval.saturating_mul(self.burst.saturating_sub(1));
         let wait = (at - now).saturating_sub(burst);
         if !wait.is_zero() {
             return Err(wait);
@@ -48,7 +48,7 @@ mod tests {
     async fn a_burst_passes_then_one_request_every_interval() {
         let limit = RateLimit {
             interval: Duration::from_secs(10),
-            burst: NonZeroU32::new(2).unwrap(),
+            burst: 2,
             recovered: Mutex::default(),
         };
         assert_eq!(limit.admit(), Ok(()));

@@ -88,7 +88,7 @@ impl Fixture {
 pub fn burst(file: &WebConfigFile) -> u32 {
     file.rate_limit
         .as_ref()
-        .map_or(0, |limit| limit.burst.get())
+        .map_or(0, |limit| limit.burst)
 }
 
 /// Creates a certificate authority for one test.

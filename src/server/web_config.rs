@@ -30,13 +30,14 @@ use std::{
 };
 use tokio_rustls::TlsAcceptor;
 
-/// The headers that the exporter-toolkit lets the file set.
-const HEADERS: [&str; 5] = [
-    "Content-Security-Policy",
-    "Strict-Transport-Security",
-    "X-Content-Type-Options",
-    "X-Frame-Options",
-    "X-XSS-Protection",
+/// The headers that the exporter-toolkit lets the file set, with their values if only some are
+/// taken.
+const HEADERS: [(&str, &[&str]); 5] = [
+    ("Content-Security-Policy", &[]),
+    ("Strict-Transport-Security", &[]),
+    ("X-Content-Type-Options", &["nosniff"]),
+    ("X-Frame-Options", &["deny", "sameorigin"]),
+    ("X-XSS-Protection", &[]),
 ];
 
 /// A valid web configuration file with the contents of the files that it names. The default stands
@@ -58,7 +59,7 @@ pub struct WebConfigFile {
 
 #[derive(Deserialize, Default)]
 #[serde(deny_unknown_fields, default)]
-struct Sections {
+struct WebConfigSections {
     tls_server_config: Option<TlsSection>,
     http_server_config: Option<HttpSection>,
     basic_auth_users: Users,
@@ -106,20 +107,26 @@ impl WebConfigFile {
             .map_err(|error| anyhow!("cannot read it: {error}; correct its path or its mode"))?;
         let is_empty = text.trim_ascii().is_empty();
         let sections = if is_empty {
-            Sections::default()
+            WebConfigSections::default()
         } else {
             yaml::parse(&text)?
         };
         let headers = sections.http_server_config.unwrap_or_default().headers;
-        if let Some(name) = headers.keys().find(|name| !HEADERS.contains(&&***name)) {
-            let known = HEADERS.join(", ");
-            bail!("http_server_config.headers.{name} cannot be set; only these can: {known}");
-        }
         // A blank header is not set.
         let headers: HashMap<_, _> = headers
             .into_iter()
             .filter_map(|(name, value)| Some((name, value.filter(|value| !value.is_empty())?)))
             .collect();
+        for (name, value) in &headers {
+            let Some((_, values)) = HEADERS.iter().find(|(known, _)| known == name) else {
+                let known = HEADERS.map(|(known, _)| known).join(", ");
+                bail!("http_server_config.headers.{name} cannot be set; only these can: {known}");
+            };
+            if !values.is_empty() && !values.contains(&value.as_str()) {
+                let values = values.join(" or ");
+                bail!("http_server_config.headers.{name} is {value:?}; give {values}");
+            }
+        }
         let tls = sections.tls_server_config.as_ref();
         let tls = tls.map(|section| tls::acceptor(section, files));
         let (tls, expires) = tls.transpose()?.unzip();

@@ -11,10 +11,8 @@ fn a_file_that_is_not_utf_8_is_refused_with_the_remedy() {
     let utf_16 = [0xff, 0xfe].into_iter().chain(utf_16).collect();
     for text in [utf_16, b"# f\xfcr\n".to_vec()] {
         fs::write(folder.path().join("exporter.yml"), text).unwrap();
-        let options = Options {
-            config_file: Some(folder.path().join("exporter.yml")),
-            ..Options::default()
-        };
+        let path = folder.path().join("exporter.yml").display().to_string();
+        let options = Options::from([("config.file", path)]);
         let message = config::load(&options, &[], |_| vec![])
             .unwrap_err()
             .to_string();

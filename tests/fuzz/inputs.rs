@@ -53,10 +53,7 @@ pub fn configuration(bytes: &[u8]) {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("config.yaml");
     fs::write(&file, bytes).expect("a file");
-    let options = Options {
-        config_file: Some(file),
-        ..Options::default()
-    };
+    let options = Options::from([("config.file", file.display().to_string())]);
     match config::load(&options, &[], |_| vec![]) {
         Ok(config) => assert!(config.settings.stale_after >= 2 * config.settings.interval),
         Err(error) => assert!(!error.to_string().is_empty()),
