@@ -86,9 +86,7 @@ impl Fixture {
 
 /// Returns the burst of the file's rate limit; 0 for none.
 pub fn burst(file: &WebConfigFile) -> u32 {
-    file.rate_limit
-        .as_ref()
-        .map_or(0, |limit| limit.burst)
+    file.rate_limit.as_ref().map_or(0, |limit| limit.burst)
 }
 
 /// Creates a certificate authority for one test.
