@@ -143,15 +143,11 @@ fn the_cpu_time_includes_user_and_system_time() {
 
 #[test]
 fn the_build_shows_its_version() {
-    assert!(
-        Instruments::new(Some("/metrics"))
-            .encode()
-            .contains(concat!(
-                "\ntranslation_exporter_build_info{version=\"",
-                env!("CARGO_PKG_VERSION"),
-                "\",revision=\""
-            ))
-    );
+    let text = Instruments::new(Some("/metrics")).encode();
+    let name = "translation_exporter_build_info{version=\"";
+    let mut builds = text.lines().filter_map(|line| line.strip_prefix(name));
+    let build = builds.next().unwrap();
+    assert!(build.starts_with(env!("CARGO_PKG_VERSION")) && build.ends_with("} 1"));
 }
 
 #[test]
