@@ -29,7 +29,11 @@ use crate::{
     config::{ApiConfig, read_key},
     domain::{Failure, LanguageList, Page, PollFailure, RepositoryId, Stop},
     metrics::instruments::Instruments,
-    support::{blocking::off_the_runtime, clock::Timestamp, hint::SetupError},
+    support::{
+        blocking::off_the_runtime,
+        clock::{Clock, Timestamp},
+        hint::SetupError,
+    },
 };
 use reqwest::Url;
 use std::sync::Arc;
@@ -76,6 +80,7 @@ pub struct Client {
     config: ApiConfig,
     proxy: Option<String>,
     pace: Arc<Pace>,
+    clock: Clock,
     instruments: Arc<Instruments>,
     key: Reading,
     roots: Reading,
@@ -87,7 +92,11 @@ impl Client {
     /// # Errors
     ///
     /// Fails if the certificates cannot be used.
-    pub fn new(config: &ApiConfig, instruments: Arc<Instruments>) -> Result<Self, SetupError> {
+    pub fn new(
+        config: &ApiConfig,
+        instruments: Arc<Instruments>,
+        clock: Clock,
+    ) -> Result<Self, SetupError> {
         let mut repositories = config.base_url().clone();
         repositories.set_path(&format!(
             "{}/v1/repositories",
@@ -103,6 +112,7 @@ impl Client {
             config: config.clone(),
             proxy,
             pace: Arc::new(Pace::new(config.requests_per_second())),
+            clock,
             instruments,
             key: Reading::default(),
             roots: Reading::default(),

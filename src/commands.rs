@@ -7,6 +7,7 @@ mod health;
 mod notify;
 mod once;
 mod output;
+mod progress;
 mod publish;
 mod serve;
 mod stdio;
@@ -21,7 +22,11 @@ use crate::{
     poller::{Poller, Saver},
     server::{listen, web_config::WebConfigFile},
     state::{DEMO, SavedState, StateFile},
-    support::{clock::Clock, hint::SetupError, logging},
+    support::{
+        clock::{Clock, Timestamp},
+        hint::SetupError,
+        logging,
+    },
 };
 use anyhow::Context as _;
 use globset::GlobSet;
@@ -79,13 +84,14 @@ pub fn run(cli: Cli) -> Result<(), RunError> {
         .enable_all()
         .build()
         .context("cannot start the runtime's threads")?;
+    let clock = Clock::system();
     let result = runtime.block_on(async {
         stop::survive_large_files()?;
         match command {
-            Command::Serve => serve::serve(options, false).await,
-            Command::Demo => demo::demo(options).await,
-            Command::Once(arguments) => once::once(&options, arguments).await,
-            Command::CheckConfig => check_config::check(&options),
+            Command::Serve => serve::serve(options, false, clock).await,
+            Command::Demo => demo::demo(options, clock).await,
+            Command::Once(arguments) => once::once(&options, arguments, clock).await,
+            Command::CheckConfig => check_config::check(&options, clock),
             Command::Health => health::check(options).await,
         }
     });
@@ -136,6 +142,7 @@ fn open_state(
     config: &Config,
     is_demo: bool,
     instruments: &Instruments,
+    now: Timestamp,
 ) -> Result<(Option<StateFile>, Option<SavedState>), SetupError> {
     let Some(path) = &config.state_file else {
         // The demo brings a history of its own.
@@ -149,7 +156,6 @@ fn open_state(
     } else {
         config.api.base_url().as_str()
     };
-    let now = Clock::system().now();
     let (file, saved) = StateFile::open(path, base_url, now)?;
     let saved = saved.unwrap_or_else(|set_aside| {
         let hint =
@@ -167,15 +173,16 @@ fn poller(
     only: GlobSet,
     (file, state): (Option<StateFile>, Option<SavedState>),
     instruments: &Arc<Instruments>,
+    clock: Clock,
 ) -> (Poller<Client>, Option<impl Future<Output = ()> + use<>>) {
-    let saver = file.map(|file| Saver::new(file, Arc::clone(instruments)));
+    let saver = file.map(|file| Saver::new(file, Arc::clone(instruments), clock));
     let (saver, saving) = saver.unzip();
     let poller = Poller::new(
         client,
         Arc::new(settings),
         only,
         (state, saver),
-        Clock::system(),
+        clock,
         Arc::clone(instruments),
     );
     (poller, saving)

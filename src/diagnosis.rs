@@ -13,7 +13,7 @@ mod log;
 mod polling;
 
 pub use kind::{ProblemKind, Severity};
-pub use log::{ProblemLog, log};
+pub use log::ProblemLog;
 pub use polling::{headline, progress};
 
 use crate::{

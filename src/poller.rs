@@ -69,7 +69,7 @@ pub struct Poller<A> {
     status: PollStatus,
     is_polling: bool,
     /// The progress of the poll under way, or of the last one.
-    progress: watch::Sender<PollOutcome>,
+    progress: PollOutcome,
     /// The start of the next poll, while the poller waits for it.
     next_poll: Option<Instant>,
 }
@@ -112,7 +112,7 @@ impl<A: Api> Poller<A> {
             seen: Box::new(|_| {}),
             status,
             is_polling: false,
-            progress: watch::Sender::default(),
+            progress: PollOutcome::default(),
             next_poll: None,
         }
     }
@@ -120,11 +120,6 @@ impl<A: Api> Poller<A> {
     /// Returns a receiver of the published documents.
     pub fn documents(&self) -> watch::Receiver<Arc<Document>> {
         self.document.subscribe()
-    }
-
-    /// Returns a receiver of the progress of polls.
-    pub fn progress(&self) -> watch::Receiver<PollOutcome> {
-        self.progress.subscribe()
     }
 
     /// Judges everything that is known now.
@@ -137,7 +132,7 @@ impl<A: Api> Poller<A> {
     fn status(&self) -> PollStatus {
         let held_until = self.api.pace().held_until();
         PollStatus {
-            running: self.is_polling.then(|| self.progress.borrow().clone()),
+            running: self.is_polling.then(|| self.progress.clone()),
             next_poll_at: self.next_poll.map(|at| self.clock.at(at)),
             held_until: held_until.map(|until| self.clock.at(until)),
             has_data: self.status.has_data || self.ledger.has_completions(),

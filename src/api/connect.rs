@@ -1,8 +1,10 @@
 //! The failures of connections to the API: the network, TLS and HTTP itself.
 
 use super::error::RequestFailure;
-use crate::domain::Reason;
-use rustls::{AlertDescription as Alert, CertificateError as Bad, Error as TlsError};
+use crate::{domain::Reason, support::clock::Timestamp};
+use rustls::{
+    AlertDescription as Alert, CertificateError as Bad, Error as TlsError, pki_types::UnixTime,
+};
 use std::{error::Error, io, iter::successors};
 
 /// Converts the failure of a request without a response, or with an incomplete body.
@@ -25,12 +27,17 @@ impl From<reqwest::Error> for RequestFailure {
             _ => "no answer in time".to_owned(),
         };
         let failure = Self::new(reason, what);
-        let mut hyper = causes(&error).filter_map(|cause| cause.downcast_ref::<hyper::Error>());
-        if hyper.any(hyper::Error::is_parse_too_large) {
+        let hyper = causes(&error).find_map(|cause| cause.downcast_ref::<hyper::Error>());
+        match hyper {
             // The first number is MAX_HEADERS, the second a limit of hyper.
-            return failure.hint("let the API answer with at most 256 headers, of 400 kB in all");
+            Some(hyper) if hyper.is_parse_too_large() => {
+                failure.hint("let the API answer with at most 256 headers, of 400 kB in all")
+            }
+            Some(hyper) if hyper.is_parse() => {
+                failure.hint("check that the port of api.base_url speaks HTTP/1.1")
+            }
+            _ => failure,
         }
-        failure
     }
 }
 
@@ -41,13 +48,20 @@ fn of_tls(error: &TlsError) -> RequestFailure {
         TlsError::InvalidCertificate(Bad::NotValidForNameContext { .. }) => {
             "the certificate is for another name".to_owned()
         }
+        // rustls would write seconds since 1970.
+        TlsError::InvalidCertificate(Bad::ExpiredContext { not_after, .. }) => {
+            format!("the certificate expired at {}", time(*not_after))
+        }
+        TlsError::InvalidCertificate(Bad::NotValidYetContext { not_before, .. }) => {
+            format!("the certificate is valid from {} on", time(*not_before))
+        }
         error => error.to_string(),
     };
     let failure = RequestFailure::new(Reason::Tls, format!("no TLS with the API: {what}"));
     match error {
-        TlsError::InvalidCertificate(Bad::ExpiredContext { .. }) => {
-            failure.hint("renew the API's certificate; if it is valid, set this machine's clock")
-        }
+        TlsError::InvalidCertificate(
+            Bad::ExpiredContext { .. } | Bad::NotValidYetContext { .. },
+        ) => failure.hint("renew the API's certificate; if it is valid, set this machine's clock"),
         TlsError::InvalidCertificate(Bad::NotValidForNameContext { .. }) => failure.hint(
             "set api.base_url to a subjectAltName of the certificate, or let the API's server \
              present a certificate that has this host as one (a common name does not count)",
@@ -68,6 +82,10 @@ fn of_tls(error: &TlsError) -> RequestFailure {
         ),
         _ => failure,
     }
+}
+
+fn time(unix: UnixTime) -> Timestamp {
+    Timestamp::from_millis(i64::try_from(unix.as_secs() * 1000).unwrap_or(i64::MAX))
 }
 
 /// Returns the causes of an error from the outside in, with the errors that I/O errors wrap and

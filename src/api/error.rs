@@ -3,20 +3,16 @@
 use super::retry_after;
 use crate::{
     domain::{Failure, Operation, Reason},
-    support::{clock::Timestamp, escape::printable},
+    support::clock::Timestamp,
 };
 use reqwest::{
     StatusCode, Url,
     header::{HeaderMap, LOCATION},
 };
-use serde_json::Value;
 use std::time::Duration;
 
 /// The hint for a listing with a bad cursor.
 pub const CURSOR_HINT: &str = "the listing of the API is broken: report it to the API's operators";
-
-/// The longest text of the API that a message quotes, in characters.
-const LONGEST_QUOTE: usize = 200;
 
 /// The failure of one request. It never quotes the key.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -104,8 +100,7 @@ impl RequestFailure {
     }
 }
 
-/// Returns the failure of a response whose status says that it has no data. It quotes what the
-/// response says about the cause, unless that contains the `key`.
+/// Returns the failure of a response whose status says that it has no data.
 pub fn refused(
     url: &Url,
     status: StatusCode,
@@ -125,17 +120,9 @@ pub fn refused(
     };
     failure.what = answered(status);
     let is_html = body.trim_ascii_start().starts_with(b"<");
-    let said = match location(url, headers).filter(|_| status.is_redirection()) {
-        Some(to) => Some((", which points to ", to)),
-        None if status.is_client_error() => {
-            // Most APIs explain an error like this.
-            let body: Value = serde_json::from_slice(body).unwrap_or_default();
-            body["message"].as_str().map(|said| (": ", said.to_owned()))
-        }
-        None => None,
-    };
-    if let Some((words, said)) = said.filter(|(_, said)| !said.contains(key)) {
-        failure.what = failure.what + words + &quoted(&said);
+    let to = location(url, headers).filter(|to| status.is_redirection() && !to.contains(key));
+    if let Some(to) = to {
+        failure.what = format!("{}, which points to {to:.200}", failure.what);
     } else if is_html {
         failure.what += " with a page of HTML";
     }
@@ -160,19 +147,22 @@ fn location(url: &Url, headers: &HeaderMap) -> Option<String> {
     Some(to.origin().ascii_serialization() + to.path())
 }
 
-/// Quotes a text of the API: escaped, and cut at [`LONGEST_QUOTE`].
-pub fn quoted(text: &str) -> String {
-    let mut cut: String = text.chars().take(LONGEST_QUOTE).collect();
-    if cut.len() < text.len() {
-        cut.push('…');
+/// Returns the hint for a failure of the listing where it differs from that of a repository.
+pub fn hint_for_listing(reason: Reason) -> Option<&'static str> {
+    match reason {
+        Reason::Forbidden => Some("give the key's account access, or use another account's key"),
+        Reason::NotFound => {
+            Some("check the host of api.base_url, and its path, which ends before /v1")
+        }
+        Reason::TooLarge => Some("lower api.page_size, which the listing has to obey"),
+        _ => None,
     }
-    printable(&format!("{cut:?}"))
 }
 
 fn hint(reason: Reason) -> &'static str {
     match reason {
         Reason::Timeout => "raise api.timeout, or check why the API is slow",
-        Reason::Connect => "check api.base_url and the network, and that this port speaks HTTP/1.1",
+        Reason::Connect => "check host and port of api.base_url, its name in DNS, and the network",
         Reason::Tls => {
             "check the certificate of api.base_url; a private CA belongs in api.ca_file, and so \
              does a self-signed certificate, which has to be made with CA:FALSE (`openssl req \
@@ -191,8 +181,7 @@ fn hint(reason: Reason) -> &'static str {
              repository out with filter.exclude"
         }
         Reason::NotFound => {
-            "a repository may just have been removed; if nothing can be read, check the host of \
-             api.base_url, and its path, which ends before /v1"
+            "the repository may just have been removed; otherwise leave it out with filter.exclude"
         }
         Reason::RateLimited => "lower api.requests_per_second or raise poll.interval",
         Reason::ClientError => {
@@ -201,8 +190,7 @@ fn hint(reason: Reason) -> &'static str {
         }
         Reason::ServerError => "wait, or ask the API's operators: the API itself fails",
         Reason::TooLarge => {
-            "lower api.page_size, which the listing has to obey; leave a repository with too many \
-             languages out with filter.exclude"
+            "leave the repository, which has too many languages, out with filter.exclude"
         }
         Reason::Truncated => "check what cuts the API's answers short, such as a proxy",
         Reason::Decode => "update this exporter, or ask the API's operators: the API has changed",

@@ -6,8 +6,7 @@ use hyper_util::client::proxy::matcher::{Intercept, Matcher};
 use reqwest::Url;
 use std::env;
 
-/// The variables that name a proxy. reqwest reads the first that is set, or goes direct if that is
-/// empty.
+/// The variables that name a proxy. reqwest uses the first that is not empty.
 const VARIABLES: [&str; 4] = ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"];
 
 /// Returns the address of the proxy for requests to `api`, without its user and password; `None`
@@ -21,15 +20,10 @@ pub fn of_environment(api: &Url) -> Result<Option<String>, SetupError> {
     if api.scheme() != "https" {
         return Ok(None);
     }
-    let set = VARIABLES.map(|name| (name, env::var(name).ok()));
-    let set = set
-        .into_iter()
-        .filter_map(|(name, value)| Some((name, value?)));
-    let set: Vec<_> = set.collect();
-    if set.iter().all(|(_, value)| value.is_empty()) {
+    let set = VARIABLES.map(|name| (name, env::var(name).unwrap_or_default()));
+    let Some((name, value)) = set.iter().find(|(_, value)| !value.is_empty()) else {
         return Ok(None);
-    }
-    let (name, value) = &set[0];
+    };
     if !is_proxy(value) {
         return Err(SetupError::new(
             format!("{name} is not the URL of a proxy; its value is not shown"),
@@ -58,6 +52,10 @@ pub fn blame(proxy: &str, failure: &mut RequestFailure) {
     if matches!(failure.reason, Reason::Connect | Reason::Tls) {
         let through = format!(" (through the proxy {proxy}: check that, too)");
         failure.what += &through;
+        if failure.reason == Reason::Connect {
+            failure.hint = "check that the proxy works, with its user and password, and that it \
+                            reaches the host and port of api.base_url";
+        }
     }
 }
 

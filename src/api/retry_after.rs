@@ -1,39 +1,37 @@
 //! The headers Retry-After, Date and Age.
 
-use crate::{
-    domain::Failure,
-    support::clock::{Clock, Timestamp},
+use crate::{domain::Failure, support::clock::Timestamp};
+use jiff::{
+    fmt::{rfc2822::DateTimeParser, strtime},
+    tz::TimeZone,
 };
-use jiff::fmt::rfc2822::DateTimeParser;
 use reqwest::header::{AGE, DATE, HeaderMap, HeaderName, RETRY_AFTER};
 use std::time::Duration;
 
 const HOUR: Duration = Duration::from_secs(3600);
 
 /// Returns the wait in the Retry-After header, of which an hour at most is obeyed: seconds, or an
-/// HTTP date (RFC 9110, 10.2.3). Returns `None` for anything else.
-///
-/// A date counts from the Date header of the same response, because the clocks of both sides may
-/// differ. It counts from the exporter's clock only without such a header.
+/// HTTP date (RFC 9110, 10.2.3), which counts from the Date header of the same response, because
+/// the clocks of both sides may differ. Returns `None` for anything else.
 pub fn wait(headers: &HeaderMap) -> Option<Duration> {
     let wait = text(headers, RETRY_AFTER)?;
-    if !wait.is_empty() && wait.bytes().all(|byte| byte.is_ascii_digit()) {
-        // A number that does not fit is a very long time.
-        return Some(Duration::from_secs(wait.parse().unwrap_or(u64::MAX)).min(HOUR));
+    let is_number = wait
+        .bytes()
+        .all(|byte| byte.is_ascii_digit() || byte == b'.');
+    if let (true, Ok(seconds)) = (is_number, wait.parse::<f64>()) {
+        return Some(HOUR.mul_f64((seconds / HOUR.as_secs_f64()).min(1.0)));
     }
-    let sent_at = text(headers, DATE).and_then(parse_date);
-    let sent_at = sent_at.unwrap_or_else(|| Clock::system().now());
+    let sent_at = parse_date(text(headers, DATE)?)?;
     Some(parse_date(wait)?.since(sent_at).min(HOUR))
 }
 
 /// Compares the API's clock with this machine's; `None` without a Date header. They fail to agree
 /// if they differ by more than an hour.
-pub fn compare_clocks(headers: &HeaderMap) -> Option<Result<(), Failure>> {
+pub fn compare_clocks(headers: &HeaderMap, now: Timestamp) -> Option<Result<(), Failure>> {
     let date = parse_date(text(headers, DATE)?)?;
     // A cache may have kept the response since then.
     let age = text(headers, AGE).and_then(|seconds| seconds.parse().ok());
     let sent_at = date.saturating_add(Duration::from_secs(age.unwrap_or_default()));
-    let now = Clock::system().now();
     if sent_at.since(now).max(now.since(sent_at)) <= HOUR {
         return Some(Ok(()));
     }
@@ -46,9 +44,15 @@ fn text(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
     Some(headers.get(name)?.to_str().ok()?.trim())
 }
 
+/// Parses an HTTP date in any of its three formats (RFC 9110, 5.6.7).
 fn parse_date(text: &str) -> Option<Timestamp> {
-    let date = DateTimeParser::new().parse_timestamp(text).ok()?;
-    Some(date.into())
+    let obsolete = |format| {
+        let time = strtime::parse(format, text).ok()?.to_datetime().ok()?;
+        Some(time.to_zoned(TimeZone::UTC).ok()?.timestamp())
+    };
+    let date = DateTimeParser::new().parse_timestamp(text).ok();
+    let date = date.or_else(|| obsolete("%A, %d-%b-%y %T GMT"));
+    Some(date.or_else(|| obsolete("%a %b %e %T %Y"))?.into())
 }
 
 #[cfg(test)]
@@ -66,7 +70,8 @@ mod tests {
         assert_eq!(seconds("120", None), Some(120));
         assert_eq!(seconds(" 0 ", None), Some(0));
         assert_eq!(seconds("99999999999999999999999", None), Some(3600));
-        for nonsense in ["", "-1", "1.5", "soon", "+3"] {
+        assert_eq!(seconds("3.0", None), Some(3));
+        for nonsense in ["", "-1", ".", "1.5.1", "soon", "+3", "inf"] {
             assert_eq!(seconds(nonsense, None), None, "{nonsense}");
         }
         // The API's clock is far behind, or this machine's far ahead.
@@ -74,7 +79,9 @@ mod tests {
         assert_eq!(seconds("Sun, 06 Nov 1994 08:50:37 GMT", date), Some(60));
         assert_eq!(seconds("Sun, 06 Nov 1994 08:00:00 GMT", date), Some(0));
         assert_eq!(seconds("30", date), Some(30));
-        assert_eq!(seconds("Sun, 06 Nov 1994 08:50:37 GMT", None), Some(0));
+        assert_eq!(seconds("Sunday, 06-Nov-94 08:50:37 GMT", date), Some(60));
+        assert_eq!(seconds("Sun Nov  6 08:50:37 1994", date), Some(60));
+        assert_eq!(seconds("Sun, 06 Nov 1994 08:50:37 GMT", None), None);
     }
 
     #[test]
@@ -83,7 +90,7 @@ mod tests {
             let mut headers = HeaderMap::from_iter([(AGE, age.parse().unwrap())]);
             let date = date.map(|date| date.strftime("%a, %d %b %Y %T GMT").to_string());
             headers.extend(date.map(|date| (DATE, date.parse().unwrap())));
-            compare_clocks(&headers).map(|compared| compared.is_ok())
+            compare_clocks(&headers, jiff::Timestamp::now().into()).map(|compared| compared.is_ok())
         };
         let at =
             |minutes: i64| Some(jiff::Timestamp::now() + jiff::SignedDuration::from_mins(minutes));

@@ -2,7 +2,7 @@
 
 use super::{
     Client, Session,
-    error::{RequestFailure, quoted, refused},
+    error::{RequestFailure, hint_for_listing, refused},
     proxy, retry_after, tls, wire,
 };
 use crate::{
@@ -89,6 +89,11 @@ impl PollSession {
                     proxy::blame(proxy, &mut failure);
                 }
                 failure.what = format!("GET {url}: {}", failure.what);
+                if let (Operation::ListRepositories, Some(hint)) =
+                    (operation, hint_for_listing(failure.reason))
+                {
+                    failure.hint = hint;
+                }
                 failure
             })
         };
@@ -135,7 +140,8 @@ impl PollSession {
         let mut response = request.send().await?;
         let code = response.status();
         *status = Some(code.as_u16());
-        if let Some(compared) = retry_after::compare_clocks(response.headers()) {
+        let now = self.client.clock.now();
+        if let Some(compared) = retry_after::compare_clocks(response.headers(), now) {
             Failure::note(&mut self.client.instruments.facts().clock_wrong, compared);
         }
         let limit = match operation {
@@ -182,11 +188,10 @@ fn inflated(
 ) -> Result<Vec<u8>, RequestFailure> {
     let encoding = encoding.map_or(&b"identity"[..], HeaderValue::as_bytes);
     match &*encoding.to_ascii_lowercase() {
-        b"identity" => return Ok(body),
+        b"identity" | b"" => return Ok(body),
         b"gzip" | b"x-gzip" => {}
-        other => {
-            let name = quoted(&String::from_utf8_lossy(other));
-            let what = format!("the body has the Content-Encoding {name}, not gzip");
+        _ => {
+            let what = "the body has a Content-Encoding other than gzip";
             return Err(RequestFailure::new(Reason::Decode, what)
                 .hint("let the API, or the proxy in front of it, obey Accept-Encoding: gzip"));
         }
@@ -255,7 +260,9 @@ mod tests {
         for name in ["gzip", "GZIP", "x-gzip"] {
             assert_eq!(inflate(name, &members), Ok(b"[1,2]".to_vec()), "{name}");
         }
-        assert_eq!(inflate("Identity", b"[]"), Ok(b"[]".to_vec()));
+        for name in ["IDENTITY", ""] {
+            assert_eq!(inflate(name, b"[]"), Ok(b"[]".to_vec()), "{name}");
+        }
         assert_eq!(inflate("br", b"[]"), Err(Reason::Decode));
         let cut = &members[..members.len() - 3];
         assert_eq!(inflate("gzip", cut), Err(Reason::Truncated));

@@ -14,7 +14,7 @@
 //!
 //! Entries are parsed one by one, so that the bounds below also bound the memory of any response.
 
-use super::{RequestFailure, error::quoted};
+use super::RequestFailure;
 use crate::{
     domain::{
         Completion, Defect, Language, LanguageList, Next, Page, Reason, ReportedLanguage,
@@ -288,16 +288,7 @@ fn no_array(body: &[u8]) -> RequestFailure {
             let what = if is_html { "HTML instead of" } else { "not" };
             RequestFailure::new(Reason::NotJson, format!("the body is {what} JSON"))
         }
-        Ok(_) => {
-            let mut texts = serde_json::Deserializer::from_slice(&body[1..]).into_iter::<String>();
-            let what = match (body[0], texts.next()) {
-                (b'{', Some(Ok(key))) => format!("an object whose first key is {}", quoted(&key)),
-                (b'{', _) => "an empty object".to_owned(),
-                _ => "a single value".to_owned(),
-            };
-            let what = format!("the body is {what} in place of an array");
-            RequestFailure::new(Reason::Decode, what)
-        }
+        Ok(_) => RequestFailure::new(Reason::Decode, "the body is JSON, but not an array"),
     }
 }
 

@@ -1,32 +1,36 @@
-//! Notifications to systemd (`sd_notify`): ready, stopping, and heartbeats. Without
+//! Notifications to systemd (`sd_notify(3)`): ready, stopping, and heartbeats. Without
 //! `NOTIFY_SOCKET` the functions do nothing.
 
-use sd_notify::NotifyState;
+use std::{env::var_os, os::unix::net::UnixDatagram};
 use tokio::{sync::watch, time::Instant};
 
 /// Reports that the exporter serves.
 pub fn ready() {
-    send(&[NotifyState::Ready]);
+    send("READY=1");
 }
 
 /// Reports that the exporter is stopping.
 pub fn stopping() {
-    send(&[NotifyState::Stopping]);
+    send("STOPPING=1");
 }
 
 /// Feeds systemd's watchdog with the poll loop's heartbeats, which change `alive`, until polling
 /// ends. Runs on the threads of the web side, so that a stuck web side starves the watchdog, too.
 pub async fn feed_watchdog(mut alive: watch::Receiver<Instant>) {
-    let has_watchdog = sd_notify::watchdog_enabled().is_some();
+    let has_watchdog = var_os("WATCHDOG_USEC").is_some();
     while alive.changed().await.is_ok() {
         if has_watchdog {
-            send(&[NotifyState::Watchdog]);
+            send("WATCHDOG=1");
         }
     }
 }
 
-fn send(states: &[NotifyState<'_>]) {
-    if let Err(error) = sd_notify::notify(states) {
+fn send(state: &str) {
+    let Some(path) = var_os("NOTIFY_SOCKET") else {
+        return;
+    };
+    let socket = UnixDatagram::unbound();
+    if let Err(error) = socket.and_then(|socket| socket.send_to(state.as_bytes(), path)) {
         tracing::warn!(
             %error,
             "cannot notify systemd through NOTIFY_SOCKET; it may consider the service hung"

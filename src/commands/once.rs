@@ -4,7 +4,7 @@
 use super::{
     RunError, api_host, load, open_state,
     output::{self, Results},
-    poller,
+    poller, progress,
     stop::StopSignals,
 };
 use crate::{
@@ -14,10 +14,10 @@ use crate::{
     diagnosis::{self, Finding, ProblemKind},
     domain::{
         document::{Document, Selection, View},
-        polling::PollOutcome,
         targets::Targets,
     },
     metrics::instruments::Instruments,
+    poller::Poller,
     report::{Report, a_week_ago, parse_since},
     support::{
         blocking::off_the_runtime,
@@ -28,58 +28,42 @@ use crate::{
 };
 use anyhow::{Context as _, anyhow, bail};
 use futures_util::future::OptionFuture;
-use indicatif::{ProgressBar, ProgressStyle};
+use globset::GlobSet;
 use std::{path::Path, sync::Arc, time::Duration};
-use tokio::{
-    runtime::Handle,
-    sync::watch,
-    task::{JoinHandle, spawn, spawn_blocking},
-    time::{sleep, timeout},
-};
+use tokio::{task::spawn, time::sleep};
 use tracing::Level;
 
-/// The time for saving and printing after a signal has ended the poll: a disk or a reader of
-/// stdout may hang.
+/// The time for printing and saving after a signal: a disk or a reader of stdout may hang.
 const SHUTDOWN: Duration = Duration::from_secs(3);
 
-/// The time that a disk or a terminal may hold up the result.
-const PATIENCE: Duration = Duration::from_secs(1);
-
-pub async fn once(options: &Options, arguments: Once) -> Result<(), RunError> {
+pub async fn once(options: &Options, arguments: Once, clock: Clock) -> Result<(), RunError> {
     let (config, _) = load(options, false)?;
     output::check(&arguments.outputs, &used(options, &config))?;
     let selection = Selection::new(&arguments.repositories, &arguments.languages)
         .map_err(|error| anyhow!("cannot use the globs of the command line: {error}"))?;
-    let since = since(&config, arguments.since.as_deref())?;
-    let bar = progress_bar()?;
-    start_logging(&config, bar.clone());
+    let since = since(&config, arguments.since.as_deref(), clock.now())?;
+    start_logging(&config);
     let instruments = Instruments::new(None);
-    let mut settings = config.settings.clone();
-    if let Some(Parsed(ratio)) = arguments.require {
-        settings.targets = Targets::everything_at(ratio);
-    }
-    let only = selection.repositories.clone();
-    let client = Client::new(&config.api, Arc::clone(&instruments))?;
-    let state = open_state(&config, false, &instruments)?;
-    let (mut poller, saving) = poller(client, settings, only, state, &instruments);
-    let saving = spawn(OptionFuture::from(saving));
-    let drawn = start_drawing(bar, poller.progress());
     let mut signals = StopSignals::listen()?;
+    let only = selection.repositories.clone();
+    let (mut poller, saving) = start(&config, &arguments, only, &instruments, clock)?;
+    let saving = spawn(OptionFuture::from(saving));
+    let drawing = progress::draw(poller.documents())?;
     let mut signal = None;
-    let interrupt = async { signal = Some(signals.received().await) };
-    poller.poll(interrupt).await;
+    poller
+        .poll(async { signal = Some(signals.received().await) })
+        .await;
     let document = poller.document();
-    // This ends the progress.
+    // This ends the progress bar, and the saving once the state is written.
     drop(poller);
-    let chosen = document.select(&selection);
-    // An interrupted poll is no basis for a diagnosis.
     let findings = match signal {
+        // An interrupted poll is no basis for a diagnosis.
         Some(_) => Vec::new(),
-        None => diagnose(&chosen, &instruments),
+        None => diagnose(&document.select(&selection), &instruments),
     };
     let results = Arc::new(Results {
-        document: Arc::clone(&document),
-        selection: selection.clone(),
+        document,
+        selection,
         findings,
         api: api_host(&config),
         since,
@@ -87,27 +71,63 @@ pub async fn once(options: &Options, arguments: Once) -> Result<(), RunError> {
         instruments,
     });
     let (printed, outputs) = (Arc::clone(&results), arguments.outputs.clone());
-    let print = move || printed.print(&outputs);
+    let finished = async {
+        drawing.await;
+        // stdout may have no reader; signals are still handled.
+        let printed = off_the_runtime(move || printed.print(&outputs)).await;
+        saving.await.context("the state could not be written")?;
+        printed
+    };
+    let stopped = async {
+        let signal = match signal {
+            Some(signal) => signal,
+            None => signals.received().await,
+        };
+        sleep(SHUTDOWN).await;
+        signal
+    };
     tokio::select! {
-        finished = finish(saving, drawn, print) => finished?,
-        signal = give_up(signal, &mut signals) => {
+        finished = finished => finished?,
+        signal = stopped => {
             return Err(anyhow!("stopped by {signal} while saving or printing the result").into());
         }
     }
-    check(&results, signal)?;
+    verdict(&arguments, &results, signal)
+}
+
+/// Makes the poller of the chosen repositories, and the task that saves its state.
+fn start(
+    config: &Config,
+    arguments: &Once,
+    only: GlobSet,
+    instruments: &Arc<Instruments>,
+    clock: Clock,
+) -> Result<(Poller<Client>, Option<impl Future<Output = ()> + use<>>), SetupError> {
+    let mut settings = config.settings.clone();
+    if let Some(Parsed(ratio)) = arguments.require {
+        settings.targets = Targets::everything_at(ratio);
+    }
+    let client = Client::new(&config.api, Arc::clone(instruments), clock)?;
+    let state = open_state(config, false, instruments, clock.now())?;
+    Ok(poller(client, settings, only, state, instruments, clock))
+}
+
+/// Fails unless the poll read everything, each glob matches and the gate is met.
+fn verdict(arguments: &Once, results: &Results, signal: Option<&str>) -> Result<(), RunError> {
+    check(results, signal)?;
+    let report = results.report();
     // A gate never passes because of a typo.
-    if let Some(unmatched) = unmatched(&arguments, &chosen) {
+    if let Some(unmatched) = unmatched(arguments, &report.view) {
         return Err(anyhow!(unmatched).into());
     }
     if arguments.require_targets || arguments.require.is_some() {
-        judge(&results.report())?;
+        judge(&report)?;
     }
     Ok(())
 }
 
 /// Returns the beginning of the day to compare with.
-fn since(config: &Config, chosen: Option<&str>) -> Result<Timestamp, SetupError> {
-    let now = Clock::system().now();
+fn since(config: &Config, chosen: Option<&str>, now: Timestamp) -> Result<Timestamp, SetupError> {
     let Some(chosen) = chosen else {
         return Ok(a_week_ago(now));
     };
@@ -130,20 +150,13 @@ fn used<'a>(options: &'a Options, config: &'a Config) -> Vec<&'a Path> {
     files.into_iter().flatten().collect()
 }
 
-/// Returns the progress bar, which stays invisible unless stderr is a terminal.
-fn progress_bar() -> anyhow::Result<ProgressBar> {
-    let style = "{wide_bar} {pos}/{len} repositories, {eta} left";
-    let style = ProgressStyle::with_template(style).context("cannot draw the progress bar")?;
-    Ok(ProgressBar::no_length().with_style(style))
-}
-
-/// Starts to log without info lines, because the result says the same.
-fn start_logging(config: &Config, bar: ProgressBar) {
+/// Starts to log errors only, because the result and its findings say the rest.
+fn start_logging(config: &Config) {
     let level = match *config.log.level {
-        Level::INFO => Level::WARN,
+        Level::INFO => Level::ERROR,
         level => level,
     };
-    logging::init(level, config.log.is_json(), Some(bar));
+    logging::init(level, config.log.is_json());
 }
 
 /// Returns the findings of the poll, and records them for the metrics.
@@ -157,37 +170,7 @@ fn diagnose(chosen: &View<'_>, instruments: &Instruments) -> Vec<Finding> {
     findings
 }
 
-/// Clears the progress bar, prints the result and waits until the state is saved. A disk that
-/// hangs or a stalled terminal must not keep the result from a file or a pipe.
-async fn finish(
-    mut saving: JoinHandle<Option<()>>,
-    drawn: JoinHandle<()>,
-    print: impl FnOnce() -> anyhow::Result<()> + Send + 'static,
-) -> anyhow::Result<()> {
-    let saved = timeout(PATIENCE, &mut saving).await;
-    let _ = timeout(PATIENCE, drawn).await;
-    // stdout may have no reader; signals are still handled.
-    let printed = off_the_runtime(print).await;
-    let saved = match saved {
-        Ok(saved) => saved,
-        Err(_) => saving.await,
-    };
-    saved.context("the state could not be written")?;
-    printed
-}
-
-/// Waits for a signal, or for [`SHUTDOWN`] if a first signal has already ended the poll.
-async fn give_up(signal: Option<&'static str>, signals: &mut StopSignals) -> &'static str {
-    match signal {
-        Some(signal) => {
-            sleep(SHUTDOWN).await;
-            signal
-        }
-        None => signals.received().await,
-    }
-}
-
-/// Logs the findings. Fails if the poll did not read everything, or if the state was not saved.
+/// Prints the findings. Fails if the poll did not read everything, or if the state was not saved.
 fn check(results: &Results, signal: Option<&str>) -> anyhow::Result<()> {
     let Results {
         document, findings, ..
@@ -196,7 +179,9 @@ fn check(results: &Results, signal: Option<&str>) -> anyhow::Result<()> {
         bail!("stopped by {signal} before every repository was read; the result was printed");
     }
     let worst = usize::from(!document.is_complete()).min(findings.len());
-    findings[worst..].iter().for_each(diagnosis::log);
+    for finding in &findings[worst..] {
+        logging::print(&finding.line());
+    }
     check_read(document, findings)?;
     if let Some(failure) = &results.instruments.facts().state_not_saved {
         let what = &failure.what;
@@ -219,7 +204,7 @@ fn judge(report: &Report<'_>) -> Result<(), RunError> {
     let gate = report.gate();
     match report.view.readiness().is_met() {
         Some(false) => return Err(RunError::NotReady(gate)),
-        None => return Err(anyhow!(gate).into()),
+        None => return Err(anyhow!("not known to be ready:\n{gate}").into()),
         Some(true) => logging::print(&gate),
     }
     Ok(())
@@ -242,26 +227,4 @@ fn unmatched(arguments: &Once, chosen: &View<'_>) -> Option<String> {
         let unmatched = unmatched.join(", ");
         format!("nothing matches {unmatched}; check the spelling and the filters")
     })
-}
-
-/// Starts a thread for the progress bar: a stalled terminal (Ctrl-S) blocks drawing.
-fn start_drawing(bar: ProgressBar, progress: watch::Receiver<PollOutcome>) -> JoinHandle<()> {
-    spawn_blocking(move || Handle::current().block_on(draw(bar, progress)))
-}
-
-/// Draws the progress of the poll, on a terminal only: elsewhere each step would wake a thread for
-/// nothing.
-async fn draw(bar: ProgressBar, mut progress: watch::Receiver<PollOutcome>) {
-    while !bar.is_hidden() && progress.changed().await.is_ok() {
-        let running = progress.borrow_and_update().clone();
-        // A bar of 0 would be full.
-        if running.total > 0 {
-            // One update for both draws the bar once.
-            bar.update(|state| {
-                state.set_len(running.total as u64);
-                state.set_pos((running.read + running.failed) as u64);
-            });
-        }
-    }
-    bar.finish_and_clear();
 }

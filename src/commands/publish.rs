@@ -6,7 +6,10 @@ use crate::{
     domain::document::Document,
     metrics::{exposition::Exposition, instruments::Instruments},
     poller::Poller,
-    support::{blocking::off_the_runtime, clock::Clock},
+    support::{
+        blocking::off_the_runtime,
+        clock::{Clock, Timestamp},
+    },
     web::Current,
 };
 use anyhow::Context as _;
@@ -27,6 +30,7 @@ const DIAGNOSE_EVERY: Duration = Duration::from_secs(5);
 pub fn start(
     poller: Poller<Client>,
     instruments: &Arc<Instruments>,
+    clock: Clock,
     stop: CancellationToken,
     tasks: &mut JoinSet<()>,
 ) -> anyhow::Result<(watch::Receiver<Arc<Current>>, watch::Receiver<Instant>)> {
@@ -34,7 +38,7 @@ pub fn start(
     let first = Arc::clone(&documents.borrow_and_update());
     let exposition = Arc::new(Exposition::new(Arc::clone(&first)));
     let mut log = ProblemLog::default();
-    let first = diagnose(first, exposition, instruments, &mut log);
+    let first = diagnose(first, exposition, instruments, clock.now(), &mut log);
     let (publish, current) = watch::channel(first);
     let (heartbeats, alive) = watch::channel(Instant::now());
     // Polls have a dedicated thread, so that scrapes do not wait for them. Their tasks wake each
@@ -51,6 +55,7 @@ pub fn start(
     tasks.spawn(publish_all(
         documents,
         Arc::clone(instruments),
+        clock,
         log,
         publish,
     ));
@@ -61,6 +66,7 @@ pub fn start(
 async fn publish_all(
     mut documents: watch::Receiver<Arc<Document>>,
     instruments: Arc<Instruments>,
+    clock: Clock,
     mut log: ProblemLog,
     publish: watch::Sender<Arc<Current>>,
 ) {
@@ -78,7 +84,13 @@ async fn publish_all(
             Ok(Err(_)) => return,
             Err(_) => {}
         }
-        publish.send_replace(diagnose(document, exposition, &instruments, &mut log));
+        publish.send_replace(diagnose(
+            document,
+            exposition,
+            &instruments,
+            clock.now(),
+            &mut log,
+        ));
     }
 }
 
@@ -87,9 +99,9 @@ fn diagnose(
     document: Arc<Document>,
     exposition: Arc<Exposition>,
     instruments: &Instruments,
+    now: Timestamp,
     log: &mut ProblemLog,
 ) -> Arc<Current> {
-    let now = Clock::system().now();
     // A scrape waits for the lock of the facts.
     let facts = instruments.facts().clone();
     let mut findings = diagnosis::findings(&document.whole(), &facts, now);

@@ -12,7 +12,11 @@ use crate::{
     metrics::instruments::Instruments,
     server::{self, Event, Server, listen},
     state::SavedState,
-    support::{blocking::off_the_runtime, clock::Clock, logging},
+    support::{
+        blocking::off_the_runtime,
+        clock::{Clock, Timestamp},
+        logging,
+    },
     web::{self, AppState},
 };
 use anyhow::{Context as _, anyhow};
@@ -26,11 +30,11 @@ use tokio_util::sync::CancellationToken;
 const SHUTDOWN: Duration = Duration::from_millis(4700).saturating_sub(logging::FLUSH);
 
 /// Runs the exporter or the demo until a signal stops it.
-pub async fn serve(options: Options, is_demo: bool) -> Result<(), RunError> {
+pub async fn serve(options: Options, is_demo: bool, clock: Clock) -> Result<(), RunError> {
     let mut signals = StopSignals::listen()?;
     // Reading a pipe or a network disk may block forever, so signals are handled on another thread.
     let (stop, mut tasks) = tokio::select! {
-        started = off_the_runtime(move || start(&options, is_demo)) => started?,
+        started = off_the_runtime(move || start(&options, is_demo, clock)) => started?,
         _ = signals.received() => return Ok(()),
     };
     notify::ready();
@@ -53,37 +57,53 @@ pub async fn serve(options: Options, is_demo: bool) -> Result<(), RunError> {
 
 /// Loads the configuration, opens the files and sockets that it names, and starts all tasks, which
 /// the returned token ends.
-fn start(options: &Options, is_demo: bool) -> Result<(CancellationToken, JoinSet<()>), RunError> {
+fn start(
+    options: &Options,
+    is_demo: bool,
+    clock: Clock,
+) -> Result<(CancellationToken, JoinSet<()>), RunError> {
     let (mut config, web_file) = load(options, true)?;
     if is_demo && config.settings.targets.0.is_empty() {
-        config.settings.targets = demo::targets(Clock::system().now());
+        config.settings.targets = demo::targets(clock.now());
     }
-    logging::init(*config.log.level, config.log.is_json(), None);
+    logging::init(*config.log.level, config.log.is_json());
     let instruments = Instruments::new(Some(&config.web.telemetry_path));
     // The state file comes before the listeners, so that a second process reports the file, not the
     // port.
-    let (state_file, mut state) = open_state(&config, is_demo, &instruments)?;
+    let (state_file, mut state) = open_state(&config, is_demo, &instruments, clock.now())?;
     if is_demo {
-        state.get_or_insert_with(|| demo_state(&config.settings.targets));
+        state.get_or_insert_with(|| demo_state(&config.settings.targets, clock.now()));
     }
     let listeners = listen::bind(&config.web.listen_addresses).context("web.listen_addresses")?;
-    let client = Client::new(&config.api, Arc::clone(&instruments))?;
+    let client = Client::new(&config.api, Arc::clone(&instruments), clock)?;
     if is_demo {
-        announce(&listeners);
+        let scheme = if web_file.tls.is_some() {
+            "https"
+        } else {
+            "http"
+        };
+        announce(&listeners, scheme);
     }
 
     let (stop, mut tasks) = (CancellationToken::new(), JoinSet::new());
     let (settings, kept) = (config.settings.clone(), (state_file, state));
-    let (poller, saving) = poller(client, settings, GlobSet::empty(), kept, &instruments);
+    let (poller, saving) = poller(
+        client,
+        settings,
+        GlobSet::empty(),
+        kept,
+        &instruments,
+        clock,
+    );
     if let Some(saving) = saving {
         tasks.spawn(saving);
     }
-    let (current, alive) = publish::start(poller, &instruments, stop.clone(), &mut tasks)?;
+    let (current, alive) = publish::start(poller, &instruments, clock, stop.clone(), &mut tasks)?;
     let state = Arc::new(AppState {
         current,
         alive: alive.clone(),
         instruments: Arc::clone(&instruments),
-        clock: Clock::system(),
+        clock,
         telemetry_path: config.web.telemetry_path.0.clone(),
         api: if is_demo {
             "the demo".into()
@@ -91,11 +111,13 @@ fn start(options: &Options, is_demo: bool) -> Result<(CancellationToken, JoinSet
             api_host(&config)
         },
     });
-    instruments.facts().certificate_expires_at = web_file.expires;
+    let mut facts = instruments.facts();
+    (facts.started_at, facts.certificate_expires_at) = (Some(clock.now()), web_file.expires);
+    drop(facts);
     let server = Server::new(
         web::router(&state),
         web_file,
-        move |event| observe(event, &instruments),
+        move |event| observe(event, &instruments, clock.now()),
         stop.clone(),
     );
     tasks.spawn(server::run(listeners, server));
@@ -104,7 +126,7 @@ fn start(options: &Options, is_demo: bool) -> Result<(CancellationToken, JoinSet
 }
 
 /// Counts and reports an event of the server.
-fn observe(event: Event, instruments: &Instruments) {
+fn observe(event: Event, instruments: &Instruments, now: Timestamp) {
     match event {
         Event::HandshakeFailed => drop(instruments.tls_handshake_failures.inc()),
         Event::FileChanged(Ok(file)) => {
@@ -114,15 +136,14 @@ fn observe(event: Event, instruments: &Instruments) {
         }
         Event::FileChanged(Err(error)) => {
             let hint = "correct it; the exporter reads it again every 30 s";
-            let failure = Failure::new(format!("{error:#}"), hint, Clock::system().now());
+            let failure = Failure::new(format!("{error:#}"), hint, now);
             Failure::note(&mut instruments.facts().web_config_refused, Err(failure));
         }
     }
 }
 
 /// Returns the state that a demo starts with, unless its state file has one.
-fn demo_state(targets: &Targets) -> SavedState {
-    let now = Clock::system().now();
+fn demo_state(targets: &Targets, now: Timestamp) -> SavedState {
     SavedState {
         repositories: demo::history(now, targets).collect(),
         ..SavedState::default()
@@ -130,13 +151,13 @@ fn demo_state(targets: &Targets) -> SavedState {
 }
 
 /// Prints the addresses of the page. The demo serves even if stdout is closed.
-fn announce(listeners: &[TcpListener]) {
+fn announce(listeners: &[TcpListener], scheme: &str) {
     for mut address in listeners.iter().flat_map(TcpListener::local_addr) {
         if address.ip().is_unspecified() {
             address.set_ip(Ipv4Addr::LOCALHOST.into());
         }
         print(&format!(
-            "The demo is served at http://{address}/ (Ctrl-C stops it)\n"
+            "The demo is served at {scheme}://{address}/ (Ctrl-C stops it)\n"
         ))
         .ok();
     }

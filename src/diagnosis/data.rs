@@ -230,7 +230,8 @@ pub(super) fn scale(view: &View<'_>) -> Option<Finding> {
     let (what, hint) = if view.document.is_scale_suspect {
         (
             format!("No completion is above 1, while api.completion_scale is {scale}"),
-            "if the API reports 0 to 1, set api.completion_scale to 1",
+            "set api.completion_scale: to 1 if the API reports 0 to 1, to 100 if translations truly \
+             stand at 0 or 1 %",
         )
     } else if outside > 0 {
         let languages = counted(outside, "translation reports", "translations report");

@@ -84,7 +84,7 @@ impl ProblemLog {
 }
 
 /// Logs a finding.
-pub fn log(finding: &Finding) {
+fn log(finding: &Finding) {
     let Finding { what, hint, .. } = finding;
     let error = finding.detail.as_deref();
     match finding.severity {

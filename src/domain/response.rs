@@ -1,6 +1,7 @@
 //! Decoded responses of the API: pages of the listing, lists of languages, and their defects.
 
 use super::{Completion, Defect, Language, Operation, Repository, RepositoryId};
+use crate::support::humanize::counted;
 use std::{
     collections::{BTreeMap, HashSet, btree_map::Entry},
     fmt,
@@ -66,13 +67,14 @@ impl Defects {
     }
 }
 
-/// Formats the defects as `completion: 3, the first in entry 1 ("de")`.
+/// Formats the defects as `bad completion in 3 entries, first in entry 1 ("de")`.
 impl fmt::Display for Defects {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (n, (defect, Found { count, example })) in self.0.iter().enumerate() {
             let separator = if n == 0 { "" } else { "; " };
             let label = defect.label();
-            write!(f, "{separator}{label}: {count}, the first in {example}")?;
+            let entries = counted(*count, "entry", "entries");
+            write!(f, "{separator}bad {label} in {entries}, first in {example}")?;
         }
         Ok(())
     }

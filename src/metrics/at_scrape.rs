@@ -8,38 +8,37 @@ use super::{
     encode::{gauge, metric},
     facts::Facts,
 };
-use crate::support::{
-    clock::{Clock, Timestamp},
-    lock::lock,
-    logging,
-};
-use procfs::process::Process;
+use crate::support::{clock::Timestamp, lock::lock, logging};
 use prometheus_client::{
     collector::Collector, encoding::DescriptorEncoder, metrics::counter::ConstCounter,
 };
-use rustix::process::{Resource, getrlimit};
+use rustix::{
+    param::{clock_ticks_per_second, page_size},
+    process::{Resource, getrlimit},
+};
 use std::{
     fmt,
+    fs::{read_dir, read_to_string},
     sync::{Arc, Mutex},
 };
 
 #[derive(Debug)]
 pub struct AtScrape {
     facts: Arc<Mutex<Facts>>,
-    /// The start of the process; `None` for a single poll, which has no series of a process.
-    started: Option<Timestamp>,
 }
 
 impl AtScrape {
-    pub fn new(facts: Arc<Mutex<Facts>>, is_daemon: bool) -> Self {
-        let started = is_daemon.then(|| Clock::system().now());
-        Self { facts, started }
+    pub fn new(facts: Arc<Mutex<Facts>>) -> Self {
+        Self { facts }
     }
 }
 
 impl Collector for AtScrape {
     fn encode(&self, mut to: DescriptorEncoder<'_>) -> fmt::Result {
-        let expires_at = lock(&self.facts).certificate_expires_at;
+        let (started_at, expires_at) = {
+            let facts = lock(&self.facts);
+            (facts.started_at, facts.certificate_expires_at)
+        };
         gauge(
             &mut to,
             "translation_exporter_tls_certificate_expiry_timestamp_seconds",
@@ -52,22 +51,28 @@ impl Collector for AtScrape {
             "Log lines that were dropped because stderr was not read",
             &ConstCounter::new(logging::lines_dropped()),
         )?;
-        let started = self.started;
-        started.map_or(Ok(()), |started| encode_process(started, &mut to))
+        started_at.map_or(Ok(()), |started| encode_process(started, &mut to))
     }
 }
 
 /// Encodes the process metrics. It reads /proc.
 fn encode_process(started: Timestamp, to: &mut DescriptorEncoder<'_>) -> fmt::Result {
-    let read = Process::myself().and_then(|process| Ok((process.stat()?, process.fd_count()?)));
-    let Ok((stat, open)) = read else {
+    let (stat, files) = (read_to_string("/proc/self/stat"), read_dir("/proc/self/fd"));
+    let (Ok(stat), Ok(files)) = (stat, files) else {
         return Ok(());
+    };
+    // The third field follows the name of the program, which may hold spaces (proc_pid_stat(5)).
+    let fields = stat.rsplit(") ").next().unwrap_or_default();
+    let fields: Vec<_> = fields.split(' ').map(str::parse).collect();
+    let field = |number: usize| match fields.get(number - 3) {
+        Some(Ok(value)) => *value,
+        _ => 0,
     };
     metric(
         to,
         "process_cpu_seconds_total",
         "Total user and system CPU time spent in seconds",
-        &ConstCounter::new(seconds(stat.utime + stat.stime)),
+        &ConstCounter::new(seconds(field(14) + field(15))),
     )?;
     gauge(
         to,
@@ -79,7 +84,7 @@ fn encode_process(started: Timestamp, to: &mut DescriptorEncoder<'_>) -> fmt::Re
         (
             "process_virtual_memory_bytes",
             "Virtual memory size in bytes",
-            stat.vsize,
+            field(23),
         ),
         (
             "process_virtual_memory_max_bytes",
@@ -89,17 +94,17 @@ fn encode_process(started: Timestamp, to: &mut DescriptorEncoder<'_>) -> fmt::Re
         (
             "process_resident_memory_bytes",
             "Resident memory size in bytes",
-            stat.rss * procfs::page_size(),
+            field(24) * page_size() as u64,
         ),
         (
             "process_threads",
             "Number of operating system threads",
-            stat.num_threads.unsigned_abs(),
+            field(20),
         ),
         (
             "process_open_fds",
             "Number of open file descriptors",
-            open as u64,
+            files.count() as u64,
         ),
         (
             "process_max_fds",
@@ -117,7 +122,7 @@ fn encode_process(started: Timestamp, to: &mut DescriptorEncoder<'_>) -> fmt::Re
     reason = "the ticks of a process stay below 2^53"
 )]
 fn seconds(ticks: u64) -> f64 {
-    ticks as f64 / procfs::ticks_per_second() as f64
+    ticks as f64 / clock_ticks_per_second() as f64
 }
 
 /// Returns a limit; as in the Go client, the largest number stands for none.

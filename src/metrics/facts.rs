@@ -5,6 +5,8 @@ use crate::{domain::Failure, support::clock::Timestamp};
 /// The facts. A failure lasts until the same operation succeeds.
 #[derive(Debug, Clone, Default)]
 pub struct Facts {
+    /// The start of the process; `None` for a single poll, which has no metrics of a process.
+    pub started_at: Option<Timestamp>,
     /// The refusal of a changed web configuration file; the active one is older.
     pub web_config_refused: Option<Failure>,
     /// The failure of the last write of the state file.

@@ -150,7 +150,7 @@ impl Instruments {
         ];
         build.get_or_create(&labels).set(1);
         let facts = Arc::<Mutex<Facts>>::default();
-        let at_scrape = AtScrape::new(Arc::clone(&facts), telemetry_path.is_some());
+        let at_scrape = AtScrape::new(Arc::clone(&facts));
         registry.register_collector(Box::new(at_scrape));
         let instruments = Self::register(registry, facts);
         instruments.start_api_at_0();

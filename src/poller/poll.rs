@@ -36,10 +36,10 @@ impl<A: Api> Poller<A> {
     pub async fn poll(&mut self, interrupt: impl Future<Output = ()>) -> PollOutcome {
         let began = Instant::now();
         (self.is_polling, self.next_poll) = (true, None);
-        self.progress.send_replace(PollOutcome {
+        self.progress = PollOutcome {
             since: self.clock.now(),
             ..PollOutcome::default()
-        });
+        };
         let span = error_span!("poll", poll = self.instruments.polls.get() + 1);
         let (mut poll, mut is_interrupted) = (Poll::new(self), false);
         let stop = select! {
@@ -96,14 +96,13 @@ impl<'a, A: Api> Poll<'a, A> {
     fn conclude(mut self, began: Instant, stop: Option<Stop>, is_interrupted: bool) -> PollOutcome {
         let poller = self.poller;
         let now = poller.clock.now();
-        let progress = poller.progress.borrow().clone();
         let has_overrun = began.elapsed() > self.settings.interval;
         let outcome = PollOutcome {
             ended_at: now,
             duration: began.elapsed(),
             total: poller.ledger.order(&poller.only).len(),
             stop,
-            ..progress
+            ..poller.progress.clone()
         };
         // In an outage they say nothing about the repositories.
         let is_outage = outcome.is_outage();
@@ -175,7 +174,7 @@ impl<'a, A: Api> Poll<'a, A> {
             let page = self.read_page(session, after).await?;
             listing.append(page.listing);
             let shown = listing.count();
-            self.poller.progress.send_modify(|poll| poll.total = shown);
+            self.poller.progress.total = shown;
             if shown > MOST_REPOSITORIES {
                 // The listing may have no end. The ledger takes nothing from it.
                 *listing = Listing::default();
@@ -251,9 +250,8 @@ impl<'a, A: Api> Poll<'a, A> {
         let of = order.len();
         let mut queue = Queue::new(&order, listing_failure.as_ref(), settings.max_attempts);
         let mut requests = FuturesUnordered::new();
-        self.poller.progress.send_modify(|poll| {
-            (poll.total, poll.is_listed) = (of, listing_failure.is_none());
-        });
+        let progress = &mut self.poller.progress;
+        (progress.total, progress.is_listed) = (of, listing_failure.is_none());
         let api = Arc::clone(&self.poller.api);
         let mut end = Ok(());
         loop {
@@ -308,7 +306,7 @@ impl<'a, A: Api> Poll<'a, A> {
                 self.count_defects(Operation::ListLanguages, &list.bad);
                 self.failures.remove(&id);
                 let poller = &mut *self.poller;
-                poller.progress.send_modify(|poll| poll.read += 1);
+                poller.progress.read += 1;
                 let now = poller.clock.now();
                 (poller.ledger).succeeded(id, list, &self.settings, now, &mut self.log);
             }
@@ -317,10 +315,7 @@ impl<'a, A: Api> Poll<'a, A> {
                 self.failures.insert(id, failure);
             }
         }
-        let failed = self.failures.len();
-        self.poller
-            .progress
-            .send_modify(|poll| poll.failed = failed);
+        self.poller.progress.failed = self.failures.len();
         end
     }
 
@@ -355,7 +350,7 @@ impl<'a, A: Api> Poll<'a, A> {
         listing_failure: Option<&RequestFailure>,
         queue: &Queue,
     ) -> Result<(), Stop> {
-        let is_nothing_read = self.poller.progress.borrow().read == 0;
+        let is_nothing_read = self.poller.progress.read == 0;
         let failures = listing_failure.into_iter().chain(self.failures.values());
         let suggests_outage = |failure: &&RequestFailure| {
             queue::suggests_outage(failure.reason, listing_failure.is_none())

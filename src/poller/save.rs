@@ -26,11 +26,12 @@ impl Saver {
     pub fn new(
         file: StateFile,
         instruments: Arc<Instruments>,
+        clock: Clock,
     ) -> (Self, impl Future<Output = ()> + Send + 'static) {
         let (newest, states) = watch::channel(Arc::default());
         let file = Arc::new(file);
         let write = move |saved: &SavedState| file.write(saved);
-        (Self(newest), write_all(write, states, instruments))
+        (Self(newest), write_all(write, states, instruments, clock))
     }
 
     /// Hands over the state, unless it is as before: the file can be large.
@@ -47,6 +48,7 @@ async fn write_all(
     write: impl Fn(&SavedState) -> Result<(), SetupError> + Clone + Send + 'static,
     mut states: watch::Receiver<Arc<SavedState>>,
     instruments: Arc<Instruments>,
+    clock: Clock,
 ) {
     let (mut wait, mut is_last) = (FIRST_WAIT, false);
     // An error means that the saver was dropped. A state that it left is written first.
@@ -62,8 +64,8 @@ async fn write_all(
             tracing::error!(%error, "cannot save the state at shutdown; the last good file stays");
         }
         let hint = "the exporter tries again every minute";
-        let now = Clock::system().now();
-        let result = result.map_err(|error| Failure::new(error.to_string(), hint, now));
+        let failure = |error: SetupError| Failure::new(error.to_string(), hint, clock.now());
+        let result = result.map_err(failure);
         instruments.state_writes.inc();
         instruments
             .state_write_failures
@@ -109,7 +111,7 @@ mod tests {
             Ok(())
         };
         let instruments = Instruments::new(Some("/metrics"));
-        let task = tokio::spawn(write_all(write, states, instruments));
+        let task = tokio::spawn(write_all(write, states, instruments, Clock::system()));
         for _ in 0..200 {
             newest.send_replace(Arc::default());
             sleep(Duration::from_secs(1)).await;
@@ -125,7 +127,7 @@ mod tests {
         let (newest, states) = watch::channel(Arc::default());
         let write = |_: &SavedState| panic!("a bug");
         let instruments = Instruments::new(Some("/metrics"));
-        let task = tokio::spawn(write_all(write, states, instruments));
+        let task = tokio::spawn(write_all(write, states, instruments, Clock::system()));
         newest.send_replace(Arc::default());
         assert!(task.await.unwrap_err().is_panic());
         assert!(newest.is_closed());

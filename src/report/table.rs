@@ -5,9 +5,12 @@ use super::{
     Report, cell, marked,
     words::{fraction, marks, percent},
 };
-use crate::domain::{
-    TranslationProblem,
-    document::{Row, Totals, Translation},
+use crate::{
+    domain::{
+        TranslationProblem,
+        document::{Row, Totals, Translation},
+    },
+    support::escape::inert,
 };
 use console::{Color, measure_text_width, style};
 
@@ -35,7 +38,8 @@ pub fn table(report: &Report<'_>, width: usize, has_color: bool) -> String {
                 .map(|item| format!("  {}", sentence(item, 4))),
         );
     }
-    text.lines().map(ended).collect()
+    let lines = text.lines().map(|line| inert(line.trim_end()) + "\n");
+    lines.collect()
 }
 
 /// Lays out a repository with its unready languages and their marks.
@@ -78,14 +82,6 @@ fn wrapped(
         at += needed;
     }
     text
-}
-
-/// Ends a line. In the log of a CI system, one that begins with `::` would be a command.
-fn ended(line: &str) -> String {
-    match line.trim_start().strip_prefix("::") {
-        Some(rest) => format!(":\u{fffd}{rest}\n"),
-        None => line.trim_end().to_owned() + "\n",
-    }
 }
 
 /// Returns a bar of ten columns and the mean completion of a repository. Both are rounded down, so

@@ -106,7 +106,7 @@ async fn respond(
     file: &Arc<WebConfigFile>,
     request: hyper::Request<Incoming>,
 ) -> Result<Response, Infallible> {
-    let under_way = connection.begin();
+    let under_way = server.supervisor.begin(connection);
     // No handler takes a body. hyper closes a connection whose body was not read.
     let (mut head, _) = request.into_parts();
     let peer = connection.peer;

@@ -9,17 +9,22 @@
 //!
 //! # Eviction
 //!
-//! A new client is let in. At capacity, a connection of the address with most of them makes room:
-//! the one whose deadline is nearest, so those that wait for their client first. A flood from one
-//! address therefore evicts itself, also while its answers are being made.
+//! A new client is let in, and so is its first request. Connections that have not sent a request
+//! yet have places of their own: a scraper on a slow network needs several round trips before its
+//! request. At capacity, a connection of the address with most of them makes room: the one whose
+//! deadline is nearest, so those that wait for their client first. A flood from one address
+//! therefore evicts itself, also while its answers are being made.
 
 use crate::support::lock::lock;
-use rustix::process::{Resource, getrlimit};
+use rustix::process::{Resource, getrlimit, setrlimit};
 use std::{
     cmp::Reverse,
     collections::BTreeMap,
-    net::{IpAddr, SocketAddr},
-    sync::{Arc, Mutex},
+    net::{IpAddr, Ipv6Addr, SocketAddr},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
     time::Duration,
 };
 use tokio::time::{Instant, sleep_until};
@@ -32,8 +37,11 @@ const CLIENT_TIMEOUT: Duration = Duration::from_secs(35);
 /// The longest time for one request and its response.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(300);
 
-/// Maximum number of connections over all listeners, where the limit of open files allows it.
+/// Maximum number of connections that have sent a request, where the limit of open files allows it.
 const MAX_CONNECTIONS: u64 = 128;
+
+/// The places for connections that have not sent a request, for each of those that have: 1,024.
+const WAITING: u64 = 8;
 
 /// The file descriptors reserved for listeners and the rest of the process.
 const RESERVED_FILES: u64 = 24;
@@ -41,7 +49,7 @@ const RESERVED_FILES: u64 = 24;
 /// The connections of a server.
 pub struct Supervisor {
     pub max_connections: u64,
-    /// Locked while a connection is registered, which also forgets those that have ended.
+    /// Locked while a connection is registered or sends its first request.
     connections: Mutex<Vec<Arc<Connection>>>,
 }
 
@@ -50,16 +58,20 @@ pub struct Connection {
     pub peer: SocketAddr,
     /// Cancelled to end the connection at once, and when it has ended.
     pub ended: CancellationToken,
+    has_asked: AtomicBool,
     /// Locked for each read or change.
     deadline: Mutex<Instant>,
 }
 
-/// Returns as many connections as the limit of open files allows.
+/// Returns as many connections as the limit of open files allows, after raising it like Go.
 pub fn max_connections() -> u64 {
+    let mut files = getrlimit(Resource::Nofile);
+    files.current = files.maximum;
+    setrlimit(Resource::Nofile, files).ok();
     let files = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
     // Each may be closing while its successor is open.
-    let connections = files.saturating_sub(RESERVED_FILES) / 2;
-    connections.clamp(8, MAX_CONNECTIONS)
+    let connections = files.saturating_sub(RESERVED_FILES) / 2 / (1 + WAITING);
+    connections.clamp(2, MAX_CONNECTIONS)
 }
 
 impl Supervisor {
@@ -73,44 +85,65 @@ impl Supervisor {
     /// Registers a connection, and evicts another one at capacity.
     pub fn open(&self, peer: SocketAddr) -> Arc<Connection> {
         let mut connections = lock(&self.connections);
-        connections.retain(|one| !one.ended.is_cancelled());
-        if connections.len() as u64 >= self.max_connections {
-            let mut counts = BTreeMap::<_, usize>::new();
-            for one in connections.iter() {
-                *counts.entry(one.address()).or_default() += 1;
-            }
-            let order = |one: &&Arc<Connection>| {
-                let count = counts.get(&one.address());
-                (Reverse(count), *lock(&one.deadline))
-            };
-            if let Some(evicted) = connections.iter().min_by_key(order) {
-                tracing::debug!(peer = %evicted.peer, "evicting a connection of a busy address");
-                evicted.ended.cancel();
-            }
-        }
+        connections.retain(|known| !known.ended.is_cancelled());
+        make_room(&connections, false, WAITING * self.max_connections);
         let connection = Arc::new(Connection {
             peer,
             ended: CancellationToken::new(),
+            has_asked: AtomicBool::new(false),
             deadline: Mutex::new(Instant::now() + CLIENT_TIMEOUT),
         });
         connections.push(Arc::clone(&connection));
         connection
     }
+
+    /// Begins a request, which lasts until the returned [`UnderWay`] is dropped. HTTP/1.1 has one
+    /// at a time. The first one may evict another connection.
+    pub fn begin(&self, connection: &Arc<Connection>) -> UnderWay {
+        let deadline = Instant::now() + REQUEST_TIMEOUT;
+        if !connection.has_asked.load(Relaxed) {
+            make_room(&lock(&self.connections), true, self.max_connections);
+            connection.has_asked.store(true, Relaxed);
+        }
+        *lock(&connection.deadline) = deadline;
+        UnderWay {
+            connection: Arc::clone(connection),
+            deadline,
+        }
+    }
+}
+
+/// Evicts a connection if all places of those that have sent a request, or have not, are taken.
+fn make_room(connections: &[Arc<Connection>], has_asked: bool, places: u64) {
+    let is_there = |known: &&Arc<Connection>| {
+        known.has_asked.load(Relaxed) == has_asked && !known.ended.is_cancelled()
+    };
+    let taken: Vec<_> = connections.iter().filter(is_there).collect();
+    if (taken.len() as u64) < places {
+        return;
+    }
+    let mut counts = BTreeMap::<_, usize>::new();
+    for known in &taken {
+        *counts.entry(known.network()).or_default() += 1;
+    }
+    let order = |known: &&Arc<Connection>| {
+        (
+            Reverse(counts.get(&known.network())),
+            *lock(&known.deadline),
+        )
+    };
+    if let Some(evicted) = taken.into_iter().min_by_key(order) {
+        tracing::debug!(peer = %evicted.peer, "evicting a connection of a busy address");
+        evicted.ended.cancel();
+    }
 }
 
 impl Connection {
-    fn address(&self) -> IpAddr {
-        self.peer.ip().to_canonical()
-    }
-
-    /// Begins a request, which lasts until the returned [`UnderWay`] is dropped. HTTP/1.1 has one
-    /// at a time.
-    pub fn begin(self: &Arc<Self>) -> UnderWay {
-        let deadline = Instant::now() + REQUEST_TIMEOUT;
-        *lock(&self.deadline) = deadline;
-        UnderWay {
-            connection: Arc::clone(self),
-            deadline,
+    /// Returns the address of the client, of IPv6 its /64.
+    fn network(&self) -> IpAddr {
+        match self.peer.ip().to_canonical() {
+            IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() >> 64 << 64).into(),
+            address @ IpAddr::V4(_) => address,
         }
     }
 
@@ -160,12 +193,17 @@ mod tests {
         ended.collect()
     }
 
+    /// Opens a connection that has sent its first request.
     fn open(supervisor: &Supervisor) -> Arc<Connection> {
-        supervisor.open(([192, 0, 2, 1], 1).into())
+        let connection = supervisor.open(([192, 0, 2, 1], 1).into());
+        drop(supervisor.begin(&connection));
+        connection
     }
 
-    fn single() -> Arc<Connection> {
-        open(&Supervisor::new(1))
+    fn single() -> (Supervisor, Arc<Connection>) {
+        let supervisor = Supervisor::new(1);
+        let connection = open(&supervisor);
+        (supervisor, connection)
     }
 
     #[tokio::test(start_paused = true)]
@@ -178,8 +216,8 @@ mod tests {
         }
         let all: Vec<_> = opened.iter().collect();
         // The first has made progress last, and the answer of the second is being made.
-        let _answering = opened[1].begin();
-        let sending = opened[0].begin();
+        let _answering = supervisor.begin(&opened[1]);
+        let sending = supervisor.begin(&opened[0]);
         sending.progressed();
         let mut more = Vec::new();
         for end in [
@@ -199,12 +237,15 @@ mod tests {
         let from = |last, port| supervisor.open(([192, 0, 2, last], port).into());
         // The server waits for these longest.
         let quiet = [from(2, 1), from(3, 1)];
+        for one in &quiet {
+            drop(supervisor.begin(one));
+        }
         let mut flood = Vec::new();
         let mut answers = Vec::new();
         for port in 1..100 {
             tokio::time::advance(Duration::from_millis(1)).await;
             flood.push(from(1, port));
-            answers.push(flood.last().unwrap().begin());
+            answers.push(supervisor.begin(flood.last().unwrap()));
         }
         assert!(quiet.iter().all(|one| !one.ended.is_cancelled()));
         let ended = flood.iter().map(|one| one.ended.is_cancelled());
@@ -213,10 +254,27 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
+    async fn clients_without_a_request_have_eight_places_for_each_of_the_others() {
+        let supervisor = Supervisor::new(2);
+        let from = |last, port| supervisor.open((Ipv6Addr::from_bits(last), port).into());
+        let asked = open(&supervisor);
+        let slow = from(1 << 64, 1);
+        let mut flood = Vec::new();
+        for port in 1..=100 {
+            tokio::time::advance(Duration::from_millis(1)).await;
+            // The addresses of one /64 count as one.
+            flood.push(from(port.into(), port));
+        }
+        assert_eq!(ended(&[&asked, &slow]), [false, false]);
+        let left = flood.iter().rposition(|one| one.ended.is_cancelled());
+        assert_eq!(left, Some(100 - 15 - 1));
+    }
+
+    #[tokio::test(start_paused = true)]
     async fn a_connection_whose_answer_is_being_made_makes_room_last() {
         let supervisor = Supervisor::new(2);
         let [first, second] = [(); 2].map(|()| open(&supervisor));
-        let answers = [first.begin(), second.begin()];
+        let answers = [&first, &second].map(|one| supervisor.begin(one));
         tokio::time::advance(Duration::from_secs(1)).await;
         answers[1].progressed();
         let third = open(&supervisor);
@@ -226,9 +284,9 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_response_may_take_5_minutes_and_35_seconds_without_progress() {
         for (pause, end) in [(10, 300), (34, 300), (36, 35)] {
-            let connection = single();
+            let (supervisor, connection) = single();
             let begin = Instant::now();
-            let under_way = connection.begin();
+            let under_way = supervisor.begin(&connection);
             let progress = async {
                 loop {
                     under_way.progressed();
@@ -245,9 +303,9 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_connection_is_idle_only_without_a_request() {
-        let connection = single();
+        let (supervisor, connection) = single();
         let begin = Instant::now();
-        let under_way = connection.begin();
+        let under_way = supervisor.begin(&connection);
         // The request waits, for example until its password is verified.
         tokio::time::sleep(Duration::from_secs(100)).await;
         under_way.progressed();

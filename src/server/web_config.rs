@@ -238,8 +238,7 @@ mod tests {
         ] {
             let file = folder.path().join(format!("{name}.yml"));
             let message = WebConfigFile::load(Some(&file)).err().unwrap().to_string();
-            let hint = "give a chain that begins with the certificate of the key, an ECDSA or RSA \
-                        key, and versions that fit together";
+            let hint = "P-256, P-384 or RSA of 2048 bits or more, and versions that fit together";
             assert!(message.ends_with(hint), "{message}");
         }
         for (path, why) in [

@@ -49,9 +49,34 @@ pub(crate) fn printable(text: &str) -> String {
     printable
 }
 
+/// Breaks a line that the log of a CI system would take for a command: `##` anywhere, and `::` at
+/// its start.
+pub(crate) fn inert(line: &str) -> String {
+    let line = line.replace("##", "#\u{fffd}");
+    match line.trim_start().strip_prefix("::") {
+        Some(rest) => format!(":\u{fffd}{rest}"),
+        None => line,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_line_is_a_command_for_a_forge() {
+        for (line, shown) in [
+            ("  ::error::x", ":\u{fffd}error::x"),
+            ("a::b # c", "a::b # c"),
+            (
+                "de of ##vso[task.complete]",
+                "de of #\u{fffd}vso[task.complete]",
+            ),
+            ("##teamcity[a]", "#\u{fffd}teamcity[a]"),
+        ] {
+            assert_eq!(inert(line), shown);
+        }
+    }
 
     #[test]
     fn invisible_characters_are_escaped_and_joiners_pass() {

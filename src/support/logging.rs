@@ -7,15 +7,17 @@
 //! Logging never blocks. A hung log driver, `less` or Ctrl-S can stall stderr, and writes then
 //! block. A thread does them; lines that find its queue full are dropped and counted.
 
-use crate::support::{escape::printable, lock::lock};
-use indicatif::ProgressBar;
+use crate::support::{
+    escape::{inert, printable},
+    lock::lock,
+};
 use serde_json::{Map, Value};
 use std::{
     backtrace::Backtrace,
     fmt,
     io::{self, Write},
     panic::PanicHookInfo,
-    sync::{LazyLock, Mutex, OnceLock, mpsc},
+    sync::{LazyLock, Mutex, mpsc},
     thread,
     time::Duration,
 };
@@ -40,30 +42,24 @@ const CAPACITY: usize = 4096;
 /// The queue of stderr, with the guard that empties it.
 static STDERR: LazyLock<(NonBlocking, Mutex<Option<WorkerGuard>>)> = LazyLock::new(|| {
     let queue = NonBlockingBuilder::default().buffered_lines_limit(CAPACITY);
-    let (queue, guard) = queue.finish(Stderr);
+    let (queue, guard) = queue.finish(io::stderr());
     (queue, Mutex::new(Some(guard)))
 });
-
-/// A progress bar on the same terminal, which makes room for each line.
-static BAR: OnceLock<ProgressBar> = OnceLock::new();
 
 const OURS: &str = env!("CARGO_CRATE_NAME");
 
 /// Starts to log to stderr from `level` on, panics included: as logfmt or, with `is_json`, as
-/// JSON. A `bar` on the same terminal makes room for each line. Only the first call in a process
-/// takes effect.
-pub fn init(level: Level, is_json: bool, bar: Option<ProgressBar>) {
-    if let Some(bar) = bar {
-        let _ = BAR.set(bar);
-    }
+/// JSON. Only the first call in a process takes effect.
+pub fn init(level: Level, is_json: bool) {
     let _ = tracing::subscriber::set_global_default(subscriber(level, is_json, STDERR.0.clone()));
     std::panic::set_hook(Box::new(log_panic));
 }
 
 /// Prints a message on stderr, after all queued log lines.
 pub fn print(message: &str) {
-    let message = printable(message.trim_end());
-    let line = format!("translation-exporter: {message}\n");
+    let message = format!("translation-exporter: {}", message.trim_end());
+    let lines: Vec<_> = message.lines().map(inert).collect();
+    let line = printable(&lines.join("\n")) + "\n";
     // The queue takes a line or counts it as dropped.
     let _ = STDERR.0.clone().write_all(line.as_bytes());
 }
@@ -83,19 +79,6 @@ pub fn end() {
 /// Returns the number of lines that were dropped because stderr stalled.
 pub fn lines_dropped() -> u64 {
     STDERR.0.error_counter().dropped_lines() as u64
-}
-
-struct Stderr;
-
-impl Write for Stderr {
-    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
-        let write = || io::stderr().write(line);
-        BAR.get().map_or_else(write, |bar| bar.suspend(write))
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
 }
 
 fn log_panic(panic: &PanicHookInfo<'_>) {
@@ -133,7 +116,7 @@ fn json_line(context: &Context<'_>, mut writer: Writer<'_>, event: &Event<'_>) -
 
 fn logfmt_line(context: &Context<'_>, mut writer: Writer<'_>, event: &Event<'_>) -> fmt::Result {
     let entries = serde_json::from_str(&json(context, event)?).map_err(|_| fmt::Error)?;
-    writeln!(writer, "{}", printable(&logfmt(entries)))
+    writeln!(writer, "{}", printable(&inert(&logfmt(entries))))
 }
 
 fn json(context: &Context<'_>, event: &Event<'_>) -> Result<String, fmt::Error> {

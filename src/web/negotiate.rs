@@ -9,14 +9,14 @@ use axum::http::{HeaderMap, HeaderName, header};
 /// first, and the value of `Content-Type`. No name of ours needs to be escaped.
 pub fn format(headers: &HeaderMap) -> (Format, &'static str) {
     let accept = value(headers, header::ACCEPT);
-    let mut known =
-        accept
-            .split(',')
-            .filter_map(|range| match (name(range), parameter(range, "version")) {
-                ("application/openmetrics-text", "" | "1.0.0") => Some(Format::OpenMetrics),
-                ("text/plain", "" | "0.0.4") => Some(Format::Text),
-                _ => None,
-            });
+    let mut known = accept
+        .split(',')
+        .filter(|range| is_accepted(range))
+        .filter_map(|range| match (name(range), parameter(range, "version")) {
+            ("application/openmetrics-text", "" | "1.0.0") => Some(Format::OpenMetrics),
+            ("text/plain", "" | "0.0.4") => Some(Format::Text),
+            _ => None,
+        });
     let format = known.next().unwrap_or(Format::Text);
     let content_type = match format {
         Format::OpenMetrics => {
@@ -31,7 +31,12 @@ pub fn format(headers: &HeaderMap) -> (Format, &'static str) {
 pub fn accepts_gzip(headers: &HeaderMap) -> bool {
     let codings = value(headers, header::ACCEPT_ENCODING);
     let mut codings = codings.split(',');
-    codings.any(|coding| name(coding) == "gzip" && parameter(coding, "q").parse() != Ok(0.0))
+    codings.any(|coding| name(coding) == "gzip" && is_accepted(coding))
+}
+
+/// Returns whether an item of a list is not refused.
+fn is_accepted(item: &str) -> bool {
+    parameter(item, "q").parse() != Ok(0.0)
 }
 
 /// Returns all values of a header, joined by commas and in lower case.
@@ -112,6 +117,7 @@ mod tests {
             "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8",
             "application/openmetrics-text;version=0.0.1",
             "application/openmetrics-text;version=2.0.0",
+            "application/openmetrics-text;q=0, */*",
             "image/png",
             ",;=/\"q=,\",,",
         ] {

@@ -262,19 +262,23 @@ fn once_beside_a_daemon_says_how_to_run_without_a_state_file() {
 }
 
 #[test]
-fn the_bar_shares_no_line_with_the_log() {
+fn the_bar_shares_no_line_with_a_message_and_messages_are_sentences() {
     let api = Api::of(4);
     api.fault(Target::Languages(2), Reply::status(500));
+    api.fault(Target::Languages(3), Reply::json(r#"[{"code":"de"},7]"#));
     let terminal = "exec script -qfec \"stty cols 60 rows 24; $0 $* >/dev/null\" /dev/null";
-    // The API is slow enough for each step to be drawn.
+    // The API is slow enough for the bar to be drawn.
     let setup = once(&api, "json")
         .set("api.requests_per_second", "10")
         .set("api.concurrency", "1");
     let output = setup.variable("TERM", "xterm").after(terminal).run().stdout;
     assert!(output.contains("/4 repositories"), "{output:?}");
-    let mut lines = output.match_indices("ts=").map(|(at, _)| &output[..at]);
+    assert!(!output.contains("ts="), "{output:?}");
+    let messages = output.match_indices("translation-exporter: ");
+    let mut before = messages.map(|(at, _)| &output[..at]);
     assert!(
-        lines.all(|before| before.is_empty() || before.ends_with(['K', '\n'])),
-        "a line of the log shares its line with the bar: {output:?}"
+        before.all(|before| before.is_empty() || before.ends_with(['K', '\n'])),
+        "a message shares its line with the bar: {output:?}"
     );
+    assert_eq!(output.matches("not_an_object").count(), 1, "{output:?}");
 }

@@ -116,7 +116,7 @@ pub fn each_kind() -> Vec<Case> {
                 defects.add(Defect::Completion, Some(1), "");
                 defects.add(Defect::DuplicateCode, None, "");
             }),
-            &["completions may be missing: o/1: completion: 1, the first in entry 1"],
+            &["completions may be missing: o/1: bad completion in 1 entry, first in entry 1"],
         ),
         (
             ProblemKind::ClockWrong,

@@ -37,7 +37,7 @@ async fn bad_entries_are_logged_when_their_kinds_change() {
         logged(&two).await,
         [
             "the response has bad entries or fields; the rest is used count=1 \
-             first=\"o/001: completion: 2, the first in entry 1 (\\\"de\\\")\""
+             first=\"o/001: bad completion in 2 entries, first in entry 1 (\\\"de\\\")\""
         ]
     );
     assert_eq!(logged(&two[..1]).await, [""; 0], "another count");

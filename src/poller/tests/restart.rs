@@ -10,7 +10,7 @@ use std::path::Path;
 async fn poll_and_save(api: &FakeApi, path: &Path, minutes: u64) {
     let (file, _) = StateFile::open(path, "https://api.example.com/", START).unwrap();
     let instruments = Instruments::new(Some("/metrics"));
-    let (saver, saving) = Saver::new(file, instruments);
+    let (saver, saving) = Saver::new(file, instruments, Clock::system());
     let setup = Setup {
         saver: Some(saver),
         ..Setup::of(api.clone())

@@ -50,7 +50,8 @@ pub fn acceptor(
         .map_err(|error| {
             anyhow!(
                 "tls_server_config cannot be used: {error}; give a chain that begins with the \
-                     certificate of the key, an ECDSA or RSA key, and versions that fit together"
+                     certificate of the key, is of version 3, and has a key of P-256, P-384 or RSA of \
+                     2048 bits or more, and versions that fit together"
             )
         })?;
     if section.client_auth_type.verifies() {
