@@ -150,7 +150,9 @@ fn location(url: &Url, headers: &HeaderMap) -> Option<String> {
 /// Returns the hint for a failure of the listing where it differs from that of a repository.
 pub fn hint_for_listing(reason: Reason) -> Option<&'static str> {
     match reason {
-        Reason::Forbidden => Some("give the key's account access, or use another account's key"),
+        Reason::Forbidden => {
+            Some("give the key's account access, or use the key of another account")
+        }
         Reason::NotFound => {
             Some("check the host of api.base_url, and its path, which ends before /v1")
         }

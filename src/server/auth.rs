@@ -1,9 +1,8 @@
 //! Basic authentication against bcrypt hashes.
 //!
 //! bcrypt is expensive on purpose: a verification runs off the runtime's threads, one at a time,
-//! and the last correct password of each user is remembered as a digest. Addresses take turns: a
-//! flood of wrong passwords from one costs a new user elsewhere a wait of two verifications. Users
-//! who were verified before do not wait.
+//! and the last correct password of each user is remembered as a digest. Users who were verified
+//! before do not wait; others wait for one verification of each connection at most.
 //!
 //! An unknown user costs as much as the first known one. If all hashes have the same cost,
 //! response times do not reveal which users exist.
@@ -15,8 +14,8 @@ use ring::digest::{SHA256, digest};
 use serde::Deserialize;
 use std::{
     collections::BTreeMap,
-    net::{IpAddr, SocketAddr},
-    sync::{Arc, Mutex, OnceLock, Weak},
+    net::SocketAddr,
+    sync::{Arc, Mutex, OnceLock},
 };
 use tokio::{sync, task::spawn_blocking};
 
@@ -28,12 +27,9 @@ pub struct Users {
     /// The digest of each user's last correct password, together with the secret hash.
     #[serde(skip)]
     verified: Mutex<BTreeMap<String, Vec<u8>>>,
-    /// Locked during a verification, after the lock of the address.
+    /// Locked during a verification.
     #[serde(skip)]
     verification: Arc<sync::Mutex<()>>,
-    /// A lock for each address, held by the request under verification, or the next.
-    #[serde(skip)]
-    turns: Mutex<BTreeMap<IpAddr, Weak<sync::Mutex<()>>>>,
     /// Done by the first refusal: a scraper with an outdated password would flood the log.
     #[serde(skip)]
     logged: OnceLock<()>,
@@ -82,12 +78,7 @@ impl Users {
         if is_verified() {
             return true;
         }
-        let of_address = self.turn_of(client.ip().to_canonical());
-        let of_address = of_address.lock_owned().await;
-        let turn = (
-            of_address,
-            Arc::clone(&self.verification).lock_owned().await,
-        );
+        let turn = Arc::clone(&self.verification).lock_owned().await;
         // Another request with the same credentials may have been verified in the meantime.
         if is_verified() {
             return true;
@@ -107,18 +98,6 @@ impl Users {
         }
         is_right
     }
-
-    /// Returns the lock of an address, which lives as long as a request holds or awaits it.
-    fn turn_of(&self, address: IpAddr) -> Arc<sync::Mutex<()>> {
-        let mut turns = lock(&self.turns);
-        turns.retain(|_, turn| turn.strong_count() > 0);
-        let known = turns.get(&address).and_then(Weak::upgrade);
-        known.unwrap_or_else(|| {
-            let turn = Arc::default();
-            turns.insert(address, Arc::downgrade(&turn));
-            turn
-        })
-    }
 }
 
 /// Returns user name and password of `Authorization: Basic` (RFC 7617).
@@ -136,11 +115,7 @@ fn credentials(headers: &HeaderMap) -> Option<(String, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use futures_util::future::join_all;
-    use std::{
-        sync::atomic::{AtomicUsize, Ordering},
-        time::Duration,
-    };
+    use std::time::Duration;
     use tokio::time::timeout;
 
     const HERE: SocketAddr =
@@ -235,28 +210,6 @@ mod tests {
         // Stands in for a verification that never ends.
         let _busy = users.verification.lock().await;
         assert!(users.ask("alice", "correct").await);
-    }
-
-    #[tokio::test]
-    async fn a_flood_from_one_address_hardly_delays_a_first_login() {
-        let users = users(&[("alice", hash_of("correct"))]);
-        let busy = users.verification.lock().await;
-        let refused = AtomicUsize::new(0);
-        let flood = join_all((0..100).map(|_| async {
-            let answer = users.ask("alice", "wrong").await;
-            refused.fetch_add(usize::from(!answer), Ordering::Relaxed);
-        }));
-        let login = async {
-            let elsewhere = SocketAddr::from(([192, 0, 2, 1], 1));
-            let login = users.ask_from(elsewhere, "alice", "correct");
-            drop(busy);
-            assert!(login.await);
-            let before = refused.load(Ordering::Relaxed);
-            // A busy machine may run some more before this task sees its own.
-            assert!(before <= 10, "after {before}");
-        };
-        tokio::join!(flood, login);
-        assert_eq!(refused.load(Ordering::Relaxed), 100);
     }
 
     #[test]

@@ -10,20 +10,14 @@ use axum::{
     extract::{ConnectInfo, Request},
     response::Response,
 };
-use futures_util::{StreamExt as _, TryStreamExt as _, stream};
+use futures_util::{TryStreamExt as _, stream};
 use hyper::{
     body::Incoming,
     server::conn::http1,
     service::{Service as _, service_fn},
 };
 use hyper_util::{rt::TokioIo, service::TowerToHyperService};
-use std::{
-    convert::Infallible,
-    iter,
-    pin::pin,
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{convert::Infallible, iter, pin::pin, sync::Arc};
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     net::TcpStream,
@@ -39,10 +33,6 @@ const BUFFER: usize = 16 * 1024;
 /// the next piece, so a client has to read this much within the supervisor's deadline. After the
 /// last piece the connection counts as idle.
 const PIECE: usize = 128 * 1024;
-
-/// The time after which a response gives way to other connections. A round of 128 then
-/// takes less than 0.1 s on half a core.
-const TURN: Duration = Duration::from_micros(100);
 
 /// Serves a connection until it ends, expires or is evicted.
 pub async fn handle(stream: TcpStream, server: Server, connection: Arc<Connection>) {
@@ -121,20 +111,13 @@ async fn respond(
     under_way.progressed();
     Ok(response.map(|body| {
         let pieces = body.into_data_stream().map_ok(in_pieces).try_flatten();
-        Body::from_stream(in_turns(pieces).inspect_ok(move |_| under_way.progressed()))
-    }))
-}
-
-/// Gives way to other tasks after each [`TURN`] in which items were made and written.
-fn in_turns<T>(stream: impl stream::Stream<Item = T> + Unpin) -> impl stream::Stream<Item = T> {
-    stream::unfold((stream, Instant::now()), async |(mut stream, mut began)| {
-        if began.elapsed() >= TURN {
+        // Other connections get a turn after each piece.
+        let pieces = pieces.and_then(async |piece| {
             yield_now().await;
-            began = Instant::now();
-        }
-        let item = stream.next().await?;
-        Some((item, (stream, began)))
-    })
+            Ok(piece)
+        });
+        Body::from_stream(pieces.inspect_ok(move |_| under_way.progressed()))
+    }))
 }
 
 fn in_pieces(mut data: Bytes) -> impl stream::Stream<Item = Result<Bytes, axum::Error>> {

@@ -78,7 +78,7 @@ fn an_api_that_refuses_or_fails_is_reported_with_a_hint() {
     ];
     let forbidden = [
         "403",
-        "give the key's account access, use the key of another account",
+        "give the key's account access, or use the key of another account",
     ];
     let failing = ["answered 503", "the API itself fails", "wait"];
     let many_headers = (0..300).fold(Reply::json("[]"), |reply, number| {
@@ -136,7 +136,7 @@ fn a_wrong_address_is_reported_with_a_hint() {
         ),
         (
             format!("http://{}", http::refusing_address()),
-            ["Connection refused", "check api.base_url and the network"],
+            ["Connection refused", "check host and port of api.base_url"],
         ),
     ] {
         each_place_says(|| Setup::for_url(&url), &words);
@@ -225,7 +225,7 @@ fn a_host_that_accepts_no_connection_costs_10_s_an_attempt() {
         .arguments(&["once", "--output=openmetrics"]);
     once.run().assert_failed(
         1,
-        &["no answer in time; check api.base_url and the network"],
+        &["no answer in time; check host and port of api.base_url"],
     );
 }
 

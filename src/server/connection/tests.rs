@@ -3,7 +3,10 @@
 use super::*;
 use crate::server::testing::Fixture;
 use axum::{Router, routing::get};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::{
+    sync::atomic::{AtomicUsize, Ordering},
+    time::Duration,
+};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex},
     time::{self, sleep},
