@@ -47,12 +47,18 @@ pub fn gain(document: &Document, translation: &Translation, since: Timestamp) ->
     gain.map_or_else(String::new, |gain| format!(" {gain:+}"))
 }
 
+/// Returns the day that a view is compared with: the first one if `since` is earlier, and none on
+/// that.
+pub fn compared(view: &View<'_>, since: Timestamp) -> Option<Timestamp> {
+    let first = view.first_date()?;
+    (first < view.document.taken_at.day_start()).then_some(since.max(first))
+}
+
 /// Counts the changes by kind, first those for the worse; `None` on the first day.
 pub fn changed(view: &View<'_>, since: Timestamp) -> Option<String> {
-    let now = view.document.taken_at;
-    let first = view.first_date().filter(|first| *first < now.day_start())?;
+    let from = date(compared(view, since)?, view.document.taken_at);
     let changes = view.changes(since).into_iter();
     let changes = counts(changes.map(|(change, count)| (count, change.words(), None)));
     let changes = changes.unwrap_or_else(|| "nothing changed for better or worse".to_owned());
-    Some(format!("Since {}: {changes}.", date(since.max(first), now)))
+    Some(format!("Since {from}: {changes}."))
 }

@@ -11,10 +11,7 @@ use super::{render::render, state::AppState};
 use crate::{
     diagnosis,
     domain::document::Selection,
-    report::{
-        a_week_ago,
-        html::{self, Page},
-    },
+    report::html::{self, Page},
 };
 use axum::{
     extract::{Query, State},
@@ -42,9 +39,10 @@ pub async fn show(
     Query(parameters): Query<Vec<(String, String)>>,
 ) -> Response {
     let query = html::Query(parameters.clone());
-    let page = render(parameters, move |selection: Selection| {
+    let now = state.clock.now();
+    let page = render(parameters, now, move |selection: Selection, since| {
         let current = state.current();
-        let (view, now) = (current.document.select(&selection), state.clock.now());
+        let view = current.document.select(&selection);
         let facts = state.instruments.facts().clone();
         let findings = diagnosis::findings(&view, &facts, now);
         let page = Page {
@@ -57,7 +55,7 @@ pub async fn show(
             } else {
                 &findings
             },
-            since: a_week_ago(now),
+            since,
             query: &query,
         };
         page.html()

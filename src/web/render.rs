@@ -2,7 +2,8 @@
 
 use crate::{
     domain::{document::Selection, targets::parse_due},
-    support::{blocking::off_the_runtime, glob::glob},
+    report::{a_week_ago, parse_since},
+    support::{blocking::off_the_runtime, clock::Timestamp, glob::glob},
 };
 use axum::{http::StatusCode, response::Result};
 use tokio::sync::Semaphore;
@@ -49,18 +50,26 @@ fn selection(parameters: &[(String, String)]) -> Result<Selection, String> {
 }
 
 /// Does the work on a thread for blocking work, once one of the [`RENDERERS`] is free, with the
-/// selection of a query. A client that leaves earlier drops this future, and nothing is rendered
+/// selection of a query and the day to compare with. A client that leaves earlier drops this future, and nothing is rendered
 /// for it.
 pub(super) async fn render<T: Send + 'static>(
     parameters: Vec<(String, String)>,
-    work: impl FnOnce(Selection) -> T + Send + 'static,
+    now: Timestamp,
+    work: impl FnOnce(Selection, Timestamp) -> T + Send + 'static,
 ) -> Result<T> {
     let permit = RENDERERS.acquire().await;
     let permit = permit.expect("nothing closes this semaphore");
     let rendering = off_the_runtime(move || {
         let _permit = permit;
-        selection(&parameters).map(work)
+        let since = parameters.iter().rev();
+        let mut since = since.filter(|(name, text)| name == "since" && !text.is_empty());
+        let since = since.next().map(|(_, text)| parse_since(text, now));
+        let since = since
+            .transpose()
+            .map_err(|hint| format!("since: {hint}\n"))?;
+        let since = since.unwrap_or_else(|| a_week_ago(now));
+        Ok(work(selection(&parameters)?, since))
     });
     let rendered = rendering.await;
-    Ok(rendered.map_err(|message| (StatusCode::BAD_REQUEST, message))?)
+    Ok(rendered.map_err(|message: String| (StatusCode::BAD_REQUEST, message))?)
 }

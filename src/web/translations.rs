@@ -14,8 +14,8 @@ use axum::{
 use futures_util::stream;
 use std::{convert::Infallible, sync::Arc};
 
-/// The parameters of a request: `repo` and `language` are globs, `due` is a day or `none`. They may
-/// be repeated; others are ignored.
+/// The parameters of a request: `repo` and `language` are globs, `due` is a day or `none`, and each
+/// may be repeated; `since` is a day. Others are ignored.
 type Parameters = Query<Vec<(String, String)>>;
 
 pub async fn json(
@@ -23,9 +23,9 @@ pub async fn json(
     Query(parameters): Parameters,
 ) -> Result<Response> {
     let document = Arc::clone(&state.current().document);
-    let since = report::a_week_ago(document.taken_at);
-    let json = move |selection| report::json(document, selection, since);
-    let pieces = render(parameters, json).await?;
+    let now = document.taken_at;
+    let json = move |selection, since| report::json(document, selection, since);
+    let pieces = render(parameters, now, json).await?;
     let content_type = [(header::CONTENT_TYPE, "application/json")];
     Ok((content_type, body(pieces)).into_response())
 }
@@ -35,9 +35,9 @@ pub async fn csv(
     Query(parameters): Parameters,
 ) -> Result<Response> {
     let document = Arc::clone(&state.current().document);
-    let since = report::a_week_ago(document.taken_at);
-    let csv = move |selection| report::csv(document, selection, since);
-    let pieces = render(parameters, csv).await?;
+    let now = document.taken_at;
+    let csv = move |selection, since| report::csv(document, selection, since);
+    let pieces = render(parameters, now, csv).await?;
     let headers = [
         (header::CONTENT_TYPE, "text/csv; charset=utf-8"),
         (

@@ -23,14 +23,20 @@ pub struct Grid<'a> {
 }
 
 impl<'a> Grid<'a> {
-    /// Selects and sorts `rows`, which come sorted by name, and keeps one page of at most `size`.
+    /// Selects `rows` with a translation that the list `shows`, sorts them, and keeps one page of at
+    /// most `size`.
     /// Stale repositories have the figures of their last read.
-    pub fn new(rows: impl Iterator<Item = &'a Row>, query: &Query, size: usize) -> Self {
+    pub fn new(
+        rows: impl Iterator<Item = &'a Row>,
+        query: &Query,
+        shows: impl Fn(&Translation) -> bool,
+        size: usize,
+    ) -> Self {
         let wanted = query.get("q").trim().to_lowercase();
         let found = rows.filter(|row| {
             let is_found = row.name().to_lowercase().contains(&wanted);
             let is_shown = row.known.is_empty() && query.get("only").is_empty();
-            is_found && (is_shown || row.known.iter().any(|one| query.shows(one)))
+            is_found && (is_shown || row.known.iter().any(&shows))
         });
         let found: Vec<_> = found.map(|row| (row, Totals::of(&*row.known))).collect();
         let count = found.len();

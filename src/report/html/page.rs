@@ -7,16 +7,20 @@ use super::{
 use crate::{
     diagnosis::{self, Finding, Severity},
     domain::{
-        Standing, State, TranslationProblem,
+        Change, Standing, State, TranslationProblem,
         document::{Document, Row, Tone, Totals, Translation, View, furthest_first, totals_by},
         polling::PollOutcome,
     },
     report::{
         answer::{UNREADY, answer, by_date, last_expected, scope},
-        since::{changed, gain},
+        since::{compared, gain},
         words::{self, date, day, fraction, missing, moment, of_target, percent, problems, way},
     },
-    support::{clock::Timestamp, escape::printable, humanize},
+    support::{
+        clock::{DAY, Timestamp},
+        escape::printable,
+        humanize,
+    },
 };
 use askama::Template;
 use std::collections::BTreeMap;
@@ -165,6 +169,20 @@ impl Page<'_> {
         first.is_some() && known.all(|translation| Some(translation.code()) == first)
     }
 
+    /// Returns whether the lists show a translation: by its state, a problem, any problem, or a
+    /// change.
+    fn shows(&self, translation: &Translation) -> bool {
+        let only = self.query.get("only");
+        let problems = translation.problems.keys().map(|kind| kind.label());
+        let any = problems.clone().next().map(|_| "problems");
+        let changes = self.document().changes(translation, self.since);
+        let mut labels = problems
+            .chain(any)
+            .chain([translation.standing().label()])
+            .chain(changes.map(Change::words));
+        only.is_empty() || labels.any(|label| label == only)
+    }
+
     /// Returns the translations to act on by date: of the whole, the first of each.
     fn actions(&self) -> Vec<Group<'_>> {
         let (is_all, is_list) = (self.query.get("only").is_empty(), self.is_list());
@@ -174,7 +192,7 @@ impl Page<'_> {
         let is_wanted = |translation: &Translation| match is_all {
             true if is_list => translation.is_unready(),
             true => translation.has_problem(),
-            false => self.query.shows(translation),
+            false => self.shows(translation),
         };
         let mut groups: Vec<Group<'_>> = Vec::new();
         for (row, translation) in self.view.actions(is_wanted) {
@@ -194,6 +212,12 @@ impl Page<'_> {
         groups
     }
 
+    /// Returns the last Monday.
+    fn monday(&self) -> String {
+        let days = self.now.strftime("%u").parse().unwrap_or(1) - 1;
+        self.now.saturating_sub(DAY * days).strftime("%F")
+    }
+
     /// Returns the link to the translations of a date, all or some of them.
     fn date_link(&self, day: Option<Timestamp>, only: &str) -> String {
         let due = day.map_or_else(|| "none".to_owned(), |day| day.strftime("%F"));
@@ -211,7 +235,7 @@ impl Page<'_> {
 
     fn grid(&self) -> Grid<'_> {
         let size = if self.is_static() { usize::MAX } else { ROWS };
-        Grid::new(self.view.listed(), self.query, size)
+        Grid::new(self.view.listed(), self.query, |one| self.shows(one), size)
     }
 
     /// Returns the languages that the search finds by code or name, the furthest behind first.

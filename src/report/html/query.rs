@@ -1,14 +1,15 @@
 //! The query of a page: `repo`, `language` and `due` select the part of the document that the whole
-//! page is about; `q`, `only` and `page` choose what its lists show. `print=1` opens all that is
-//! folded and shows all rows.
+//! page is about; `q`, `only` and `page` choose what its lists show, and `since` the day to compare
+//! with. `print=1` opens all that is folded and shows all rows.
 
-use crate::domain::document::Translation;
 use url::form_urlencoded::Serializer;
 
-/// The parameters that select a part of the document. Links to JSON and CSV carry them alone.
+/// The parameters that links carry on.
+const CARRIED: [&str; 6] = ["repo", "language", "due", "since", "only", "q"];
+/// The first of them, which JSON and CSV know.
+const KNOWN_TO_DATA: usize = 4;
+/// The parameters that select a part of the document.
 pub const SELECTING: [&str; 3] = ["repo", "language", "due"];
-/// The other parameters that links carry on.
-const CARRIED: [&str; 2] = ["only", "q"];
 
 /// The choices of a visitor. An empty text chooses nothing.
 #[derive(Debug, Default)]
@@ -32,14 +33,6 @@ impl Query {
         SELECTING.iter().all(|name| self.get(name).is_empty())
     }
 
-    /// Returns whether the lists show a translation: by its state, a problem or any problem.
-    pub fn shows(&self, translation: &Translation) -> bool {
-        let problems = translation.problems.keys().map(|kind| kind.label());
-        let any = problems.clone().next().map(|_| "problems");
-        let mut labels = problems.chain(any).chain([translation.standing().label()]);
-        self.get("only").is_empty() || labels.any(|label| label == self.get("only"))
-    }
-
     /// Returns the link to one repository or language, by the name of the parameter.
     pub fn to(parameter: &str, name: &str) -> String {
         Self::default().with(&[(parameter, &globset::escape(name))])
@@ -47,14 +40,14 @@ impl Query {
 
     /// Returns the link to what this query selects, relative to the page or to its data.
     pub fn selected(&self) -> String {
-        self.link(&SELECTING, &[])
+        self.link(&CARRIED[..KNOWN_TO_DATA], &[])
     }
 
     /// Returns the link to this query with other values of these parameters, relative to the page.
     pub fn with(&self, parameters: &[(&str, &str)]) -> String {
         let names: Vec<_> = parameters.iter().map(|(name, _)| *name).collect();
-        let kept = SELECTING.into_iter().chain(CARRIED);
-        let kept: Vec<_> = kept.filter(|name| !names.contains(name)).collect();
+        let kept = CARRIED.into_iter().filter(|name| !names.contains(name));
+        let kept: Vec<_> = kept.collect();
         self.link(&kept, parameters)
     }
 

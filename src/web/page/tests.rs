@@ -554,8 +554,11 @@ async fn the_changes_since_last_week_come_from_the_days_that_records_keep() {
     )]);
     snapshot.settings.targets = Targets(vec![entry(&[], &["it"], 1.0, "2026-11-22")]);
     let page = page_of(&snapshot, "/").await;
-    let line = "Since 16 November: 1 fell, 1 became overdue, 1 became ready.";
+    let line = "Since 16 November: 1 fell &middot; 1 became overdue &middot; 1 became ready (since Monday , 7 days , 14 days )";
     assert!(words(&page).contains(line), "{:.1500}", words(&page));
+    assert!(page.contains("href=\"?since=2026-11-23\">Monday"), "{page}");
+    let fell = page_of(&snapshot, "/?only=fell&since=2026-11-17").await;
+    assert_eq!(names(&fell), ["Name of fr"]);
     assert!(page.contains("47 of 100 <small> +7</small>"), "{page}");
 }
 
@@ -566,12 +569,14 @@ async fn no_page_is_made_for_a_client_that_has_left_the_queue() {
     // All threads are busy.
     let busy = [(); 2].map(|()| {
         let wait = Arc::clone(&wait);
-        tokio::spawn(render(Vec::new(), move |_| wait.lock().unwrap().recv()))
+        tokio::spawn(render(Vec::new(), NOW, move |_, _| {
+            wait.lock().unwrap().recv()
+        }))
     });
     let made = Arc::new(AtomicBool::new(false));
     let client = {
         let made = Arc::clone(&made);
-        tokio::spawn(render(Vec::new(), move |_| {
+        tokio::spawn(render(Vec::new(), NOW, move |_, _| {
             made.store(true, Ordering::Relaxed);
         }))
     };
@@ -582,6 +587,6 @@ async fn no_page_is_made_for_a_client_that_has_left_the_queue() {
     for one in busy {
         assert!(one.await.unwrap().unwrap().is_err());
     }
-    render(Vec::new(), |_| ()).await.unwrap();
+    render(Vec::new(), NOW, |_, _| ()).await.unwrap();
     assert!(!made.load(Ordering::Relaxed));
 }
