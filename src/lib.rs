@@ -51,6 +51,8 @@
 //! - **An operation of the API** crosses the modules in the order of "How one value travels", from
 //!   [`domain::Operation`] on. `state/format.rs` preserves it; `demo.rs` and the tests serve it.
 #![forbid(unsafe_code)]
+// Builds of tests see the dependencies of other targets as well, which would count as unused.
+#![cfg_attr(not(test), warn(unused_crate_dependencies))]
 
 pub mod api;
 pub mod cli;

@@ -4,7 +4,7 @@
 
 tools=${CARGO_TARGET_DIR:-$PWD/target}/tools
 mkdir -p "$tools"
-export PATH=$tools/python/bin:$tools/cargo/bin:$tools/bin:$PATH PYTHONDONTWRITEBYTECODE=1
+export PATH=$tools/python/bin:$tools/bin:$PATH PYTHONDONTWRITEBYTECODE=1
 
 # failed WHAT: says what could not be installed, and fails.
 failed() { echo "tests/install.sh: could not install $*; the messages above say why" >&2 && return 1; }
@@ -59,6 +59,4 @@ debian prometheus=prometheus promtool=prometheus amtool=prometheus-alertmanager 
     { { command -v helm && command -v kubectl; } >/dev/null || kubernetes_tools || failed "Helm and kubectl"; } &&
     { command -v rustfmt && command -v cargo-clippy || rustup component add rustfmt clippy || failed "rustfmt and clippy"; } >/dev/null &&
     { [ -d "$(rustc --print sysroot)/lib/rustlib/$(uname -m)-unknown-linux-musl" ] || rustup target add "$(uname -m)-unknown-linux-musl" ||
-        failed "the target of static programs"; } &&
-    { command -v cargo-machete >/dev/null || cargo install --quiet --locked --debug --root "$tools/cargo" cargo-machete@0.9.2 ||
-        failed cargo-machete; }
+        failed "the target of static programs"; }

@@ -50,7 +50,6 @@ mapfile -t scripts < <({ git ls-files '*.sh' && git grep -lE '^#!.*[/ ](ba)?sh$'
 check shellcheck --external-sources --severity=warning "${scripts[@]}"
 check python tests/links.py
 check cargo deny --locked check licenses bans sources
-check cargo machete
 check cargo clippy --locked --all-targets -- --deny warnings
 RUSTDOCFLAGS="--deny warnings --allow rustdoc::private-intra-doc-links" check cargo doc --locked --no-deps --document-private-items
 check cargo test --locked --no-run
