@@ -13,6 +13,9 @@ use std::{iter::successors, sync::Arc, time::Duration};
 /// The number of days of the record before the present one.
 pub const DAYS: u32 = 14;
 
+/// The number of days that are kept: the present one, [`DAYS`], and the one before them.
+pub const KEPT: usize = DAYS as usize + 2;
+
 /// The number of days for which a fall is shown, the present one among them.
 const FALL_SHOWN_FOR: u32 = 7;
 
@@ -45,9 +48,15 @@ pub struct Past {
     /// The completions that the translation had until a time of the last two days, the last ones
     /// of them.
     pub seen: Vec<Seen>,
-    /// The days on which the completion changed, of the last [`DAYS`] and the present one, and the
-    /// last one before them; at first the day of the first reading.
-    pub days: Vec<Day>,
+    /// The beginning of the day of the first reading.
+    pub first_date: Timestamp,
+    /// The beginning of the day of the last change.
+    pub date: Timestamp,
+    /// The last completions of that day and of those before it, the first one for days before the
+    /// first reading.
+    pub ends: [Completion; KEPT],
+    /// The gains by progress on these days, in the unit of completions.
+    pub gains: [f64; KEPT],
 }
 
 /// A completion, and the time at which another one followed it.
@@ -55,17 +64,6 @@ pub struct Past {
 pub struct Seen {
     pub completion: Completion,
     pub until: Timestamp,
-}
-
-/// A day on which the completion changed.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Day {
-    /// The beginning of the day.
-    pub date: Timestamp,
-    /// The last completion of the day.
-    pub completion: Completion,
-    /// The gain by progress on this day, in the unit of completions.
-    pub gained: f64,
 }
 
 impl History {
@@ -88,15 +86,14 @@ impl History {
         if completion == self.completion {
             return;
         }
-        let first = Day {
-            date: self.progress_at.day_start(),
-            completion: self.completion,
-            gained: 0.0,
-        };
         let past = self.past.get_or_insert_with(|| {
+            let first_date = self.progress_at.day_start();
             Arc::new(Past {
                 seen: Vec::new(),
-                days: vec![first],
+                first_date,
+                date: first_date,
+                ends: [self.completion; KEPT],
+                gains: [0.0; KEPT],
             })
         });
         let gained = Arc::make_mut(past).observe(self.completion, completion, now);
@@ -106,22 +103,26 @@ impl History {
         self.completion = completion;
     }
 
-    fn days(&self) -> &[Day] {
-        self.past.as_ref().map_or(&[], |past| &past.days)
-    }
-
     /// Returns the completion at the beginning of a day, or the first one if that is younger.
     pub fn before(&self, date: Timestamp) -> Completion {
-        let days = self.days();
-        let earlier = days.partition_point(|day| day.date < date);
-        let day = days[..earlier].last().or(days.first());
-        day.map_or(self.completion, |day| day.completion)
+        self.past.as_ref().map_or(self.completion, |past| {
+            let days = days_between(date, past.date.saturating_add(DAY));
+            past.ends[days.min(KEPT - 1)]
+        })
     }
 
-    /// Returns the beginning of the day of the first reading, or of an early day of the record.
+    /// Returns the beginning of the day of the first reading.
     pub fn first_date(&self) -> Timestamp {
-        let first = self.days().first();
-        first.map_or(self.progress_at.day_start(), |first| first.date)
+        let past = self.past.as_ref();
+        past.map_or(self.progress_at.day_start(), |past| past.first_date)
+    }
+
+    /// Returns the gain since the beginning of a day.
+    fn gained_since(&self, date: Timestamp) -> f64 {
+        self.past.as_ref().map_or(0.0, |past| {
+            let days = days_between(date, past.date.saturating_add(DAY));
+            past.gains[..days.min(KEPT)].iter().sum()
+        })
     }
 
     /// Returns the time since which the translation is unready and has made no progress; `None` if
@@ -132,7 +133,7 @@ impl History {
 
     /// Returns whether progress was seen within the record, or the completion known before a time.
     pub fn is_known_since(&self, time: Timestamp) -> bool {
-        self.progress_at <= time || self.days().iter().any(|day| day.gained > 0.0)
+        self.progress_at <= time || self.gained_since(self.first_date()) > 0.0
     }
 
     /// Returns the highest completion of the ends of the last 7 days and the last day on which it
@@ -160,8 +161,7 @@ impl History {
         let ends = ends.take_while(|end| *end <= today);
         let unready = ends.filter(|end| !is_ready(self.before(*end))).count();
         let unready = u32::try_from(unready).ok().filter(|days| *days > 0)?;
-        let gains = self.days().iter().filter(|day| day.date >= begin);
-        let gained: f64 = gains.map(|day| day.gained).sum();
+        let gained = self.gained_since(begin);
         let is_new = self
             .unready_since
             .is_none_or(|since| now.since(since) < DAY);
@@ -172,10 +172,15 @@ impl History {
     }
 }
 
+/// Counts the days from one beginning of a day to another; 0 if that is earlier.
+fn days_between(from: Timestamp, to: Timestamp) -> usize {
+    let days = to.since(from).as_secs() / DAY.as_secs();
+    usize::try_from(days).unwrap_or(usize::MAX)
+}
+
 impl Past {
     /// Takes in a completion that followed the one `before`. Returns the gain: the distance from
-    /// the next lower completion of two days; 0 if it is no progress. Forgets what no longer
-    /// matters.
+    /// the next lower completion of two days; 0 if it is no progress.
     fn observe(&mut self, before: Completion, completion: Completion, now: Timestamp) -> f64 {
         for seen in &mut self.seen {
             seen.until = seen.until.min(now);
@@ -199,19 +204,17 @@ impl Past {
         if self.seen.len() > MOST_SEEN {
             self.seen.remove(0);
         }
-        let mut today = Day {
-            date: now.day_start(),
-            completion,
-            gained,
-        };
-        let oldest = today.date.saturating_sub(DAY * DAYS);
-        let older = self.days.partition_point(|day| day.date < oldest);
-        self.days.drain(..older.saturating_sub(1));
-        // A clock that was ahead has dated days to the future.
-        while let Some(day) = self.days.pop_if(|day| day.date >= today.date) {
-            today.gained += day.gained;
-        }
-        self.days.push(today);
+        let date = now.day_start();
+        let days = days_between(self.date, date).min(KEPT);
+        self.ends.rotate_right(days);
+        self.ends[..days].fill(before);
+        self.gains.rotate_right(days);
+        self.gains[..days].fill(0.0);
+        self.ends[0] = completion;
+        self.gains[0] += gained;
+        // A clock that was ahead has dated them to the future.
+        self.first_date = self.first_date.min(date);
+        self.date = date;
         gained
     }
 }

@@ -6,7 +6,7 @@ use super::*;
 use crate::{
     domain::{
         Completion, Repository,
-        history::{Day, Past, Seen},
+        history::{KEPT, Past, Seen},
         record::{Languages, Record},
     },
     testing,
@@ -41,20 +41,15 @@ fn unreported(code: &str, name: &str, completion: f64, progress_at: i64) -> Reco
 fn fallen(mut record: Record) -> Record {
     let history = record.history.as_mut().unwrap();
     let higher = Completion::new(80.0).unwrap();
-    let day = |at, completion, gained| Day {
-        date: time(at),
-        completion,
-        gained,
-    };
     history.past = Some(Arc::new(Past {
         seen: vec![Seen {
             completion: higher,
             until: time(1_649_900_000_000),
         }],
-        days: vec![
-            day(1_649_808_000_000, higher, 7.5),
-            day(1_649_894_400_000, history.completion, 0.0),
-        ],
+        first_date: time(1_649_808_000_000),
+        date: time(1_649_894_400_000),
+        ends: [higher; KEPT],
+        gains: [7.5; KEPT],
     }));
     record
 }

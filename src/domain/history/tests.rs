@@ -37,7 +37,7 @@ fn clock(history: &History) -> u64 {
 }
 
 fn gained(history: &History) -> f64 {
-    history.days().iter().map(|day| day.gained).sum()
+    history.gained_since(history.first_date())
 }
 
 #[test]
@@ -97,11 +97,10 @@ fn the_time_unready_begins_with_the_first_reading_below_the_target() {
 }
 
 #[test]
-fn the_record_has_the_days_of_changes_and_the_last_one_before_14() {
+fn the_record_has_the_last_14_days_and_the_one_before_them() {
     assert_eq!(daily(&[20.0; 40]).past, None);
     let moves: Vec<_> = (0..60).map(f64::from).collect();
     let history = daily(&moves);
-    assert_eq!(history.days().len(), 16);
     let last = 59.0;
     for ago in 0..=14_u32 {
         let date = at(last).saturating_sub(DAY * ago).day_start();
@@ -109,10 +108,10 @@ fn the_record_has_the_days_of_changes_and_the_last_one_before_14() {
         assert_eq!(history.before(date), completion(before), "{ago} days ago");
     }
     let hourly = read((0..2000).map(|hour| (f64::from(hour) / 24.0, f64::from(hour))));
-    assert_eq!(hourly.days().len(), 16);
-    let last = format!("{:?}", hourly.days()[15]);
-    assert!(last.ends_with("gained: 16.0 }"), "{last}");
-    assert!(hourly.past.unwrap().seen.len() <= MOST_SEEN);
+    let past = hourly.past.unwrap();
+    let one_for_each_hour = format!("{:?}", past.gains);
+    assert!(one_for_each_hour.starts_with("[16.0, 24.0, "), "{past:?}");
+    assert!(past.seen.len() <= MOST_SEEN);
 }
 
 #[test]
@@ -182,12 +181,12 @@ fn a_clock_that_steps_by_years_blocks_nothing() {
         assert!(history.progress_at <= at(2.0) && history.unready_since <= Some(at(2.0)));
         history.observe(completion(49.0), false, at(5.0));
         assert_eq!(history.progress_at, at(5.0), "{years} days");
-        assert!(history.days().iter().all(|day| day.date <= at(5.0)));
+        assert!(history.first_date() <= at(5.0));
     }
 }
 
 #[test]
-fn a_history_has_at_most_48_bytes_and_a_day_24() {
+fn a_history_has_at_most_48_bytes_and_a_past_296() {
     assert!(size_of::<History>() <= 48, "{}", size_of::<History>());
-    assert_eq!(size_of::<Day>(), 24);
+    assert_eq!(size_of::<Past>(), 296);
 }

@@ -113,14 +113,15 @@ fn any_time() -> impl Strategy<Value = Timestamp> {
 fn any_past() -> impl Strategy<Value = Past> {
     let seen = (any_completion(), any_time());
     let seen = seen.prop_map(|(completion, until)| Seen { completion, until });
-    let day = (any_time(), any_completion(), any_completion());
-    let day = day.prop_map(|(date, completion, gained)| Day {
+    let ends = prop::array::uniform16(any_completion());
+    let seen = collection::vec(seen, 0..4);
+    (seen, any_time(), any_time(), ends).prop_map(|(seen, first_date, date, ends)| Past {
+        seen,
+        first_date,
         date,
-        completion,
-        gained: gained.get(),
-    });
-    (collection::vec(seen, 0..4), collection::vec(day, 1..16))
-        .prop_map(|(seen, days)| Past { seen, days })
+        ends,
+        gains: ends.map(Completion::get),
+    })
 }
 
 fn any_history() -> impl Strategy<Value = History> {
