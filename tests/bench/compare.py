@@ -336,24 +336,6 @@ def status_page():
     return [("status page at 100,000 series, ms", statistics.median(took) * 1e3, "below 50")]
 
 
-def first_answer():
-    say("first answer after exec")
-    took = []
-    for _ in range(10):
-        with socket.create_server(("127.0.0.1", 0)) as server:
-            port = server.getsockname()[1]
-        settings = environment("http://127.0.0.1:9", WEB__LISTEN_ADDRESSES=f"127.0.0.1:{port}", LOG__LEVEL="error")
-        began = time.monotonic()
-        with running([EXPORTER], os.devnull, env=settings):
-            while True:
-                with contextlib.suppress(OSError):
-                    get(f"http://127.0.0.1:{port}/metrics")
-                    break
-                time.sleep(0.0005)
-            took.append(time.monotonic() - began)
-    return [("first /metrics answer after exec, ms", statistics.median(took) * 1e3, "at most 50")]
-
-
 def main():
     sections = {
         "scrapes": compare_scrapes,
@@ -364,7 +346,6 @@ def main():
         "slow-clients": slow_clients,
         "large-responses": large_responses,
         "page": status_page,
-        "start": first_answer,
     }
     cores = os.cpu_count()
     print(
