@@ -27,7 +27,7 @@ pub use tls::check_ca_file;
 
 use crate::{
     config::{ApiConfig, read_key},
-    domain::{Failure, LanguageList, Page, PollFailure, RepositoryId, Stop},
+    domain::{Failure, LanguageList, ListingPage, PollFailure, RepositoryId, Stop},
     metrics::instruments::Instruments,
     support::{
         blocking::off_the_runtime,
@@ -61,7 +61,7 @@ pub trait Session: Send + Sync {
     fn list_repositories(
         &self,
         after: Option<RepositoryId>,
-    ) -> impl Future<Output = Result<Page, RequestFailure>> + Send;
+    ) -> impl Future<Output = Result<ListingPage, RequestFailure>> + Send;
 
     /// Requests the target languages of a repository.
     fn list_languages(
@@ -71,7 +71,7 @@ pub trait Session: Send + Sync {
 }
 
 /// Locked while a file is read, so that polls pile up no threads if its disk hangs.
-type Reading = Arc<Mutex<()>>;
+type FileLock = Arc<Mutex<()>>;
 
 /// A client of the API. Its pace, with the hold, outlives polls.
 #[derive(Debug, Clone)]
@@ -82,8 +82,8 @@ pub struct Client {
     pace: Arc<Pace>,
     clock: Clock,
     instruments: Arc<Instruments>,
-    key: Reading,
-    roots: Reading,
+    key: FileLock,
+    roots: FileLock,
 }
 
 impl Client {
@@ -114,15 +114,15 @@ impl Client {
             pace: Arc::new(Pace::new(config.requests_per_second())),
             clock,
             instruments,
-            key: Reading::default(),
-            roots: Reading::default(),
+            key: FileLock::default(),
+            roots: FileLock::default(),
         })
     }
 
     /// Reads files within `api.timeout`: a disk may hang.
     async fn read<T: Send + 'static>(
         &self,
-        reading: &Reading,
+        reading: &FileLock,
         name: &str,
         read: impl FnOnce(Self) -> Result<T, SetupError> + Send + 'static,
     ) -> Result<T, SetupError> {

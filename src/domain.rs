@@ -15,7 +15,7 @@ mod response;
 mod settings;
 pub mod targets;
 
-pub use response::{Defects, LanguageList, Listing, Next, Page, ReportedLanguage};
+pub use response::{Defects, LanguageList, Listing, ListingPage, Next, ReportedLanguage};
 pub use settings::{Scale, Settings, Thresholds};
 
 use crate::support::clock::Timestamp;

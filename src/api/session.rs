@@ -6,7 +6,7 @@ use super::{
     proxy, retry_after, tls, wire,
 };
 use crate::{
-    domain::{Failure, LanguageList, Operation, Page, Reason, RepositoryId},
+    domain::{Failure, LanguageList, ListingPage, Operation, Reason, RepositoryId},
     metrics::instruments::{OfOperation, OfReason, OfStatus},
     support::{hint::SetupError, lock::lock},
 };
@@ -213,7 +213,10 @@ fn inflated(
 }
 
 impl Session for PollSession {
-    async fn list_repositories(&self, after: Option<RepositoryId>) -> Result<Page, RequestFailure> {
+    async fn list_repositories(
+        &self,
+        after: Option<RepositoryId>,
+    ) -> Result<ListingPage, RequestFailure> {
         let mut url = self.client.repositories.clone();
         url.query_pairs_mut()
             .append_pair("limit", &self.client.config.page_size.to_string());

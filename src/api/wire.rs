@@ -17,7 +17,7 @@
 use super::RequestFailure;
 use crate::{
     domain::{
-        Completion, Defect, Language, LanguageList, Next, Page, Reason, ReportedLanguage,
+        Completion, Defect, Language, LanguageList, ListingPage, Next, Reason, ReportedLanguage,
         Repository, RepositoryId,
     },
     support::clock::Timestamp,
@@ -117,8 +117,8 @@ impl Field<String> {
 /// # Errors
 ///
 /// Fails if the body is not a JSON array, or has too many entries for a page.
-pub fn decode_page(body: &[u8], omits_zeros: bool) -> Result<Page, RequestFailure> {
-    let mut page = Page::default();
+pub fn decode_page(body: &[u8], omits_zeros: bool) -> Result<ListingPage, RequestFailure> {
+    let mut page = ListingPage::default();
     let listing = &mut page.listing;
     for (place, entry) in (1..).zip(entries(body, MAX_REPOSITORIES)?) {
         page.next = Next::Unreadable;

@@ -6,7 +6,7 @@ use crate::{
     diagnosis::Finding,
     domain::document::{Document, Selection},
     metrics::{
-        exposition::{Exposition, Format},
+        exposition::{Exposition, ExpositionFormat},
         instruments::Instruments,
     },
     report::{self, Report},
@@ -110,8 +110,8 @@ impl Results {
         let (document, selection) = (Arc::clone(&self.document), self.selection.clone());
         let since = self.since;
         match format {
-            Output::Text => self.exposition(Format::Text),
-            Output::Openmetrics => self.exposition(Format::OpenMetrics),
+            Output::Text => self.exposition(ExpositionFormat::Text),
+            Output::Openmetrics => self.exposition(ExpositionFormat::OpenMetrics),
             Output::Table if is_for_stdout => {
                 let size = Term::stdout().size_checked();
                 let width = size.map_or(NO_TERMINAL, |(_, width)| width.into());
@@ -128,7 +128,7 @@ impl Results {
         }
     }
 
-    fn exposition(&self, format: Format) -> String {
+    fn exposition(&self, format: ExpositionFormat) -> String {
         let exposition = Exposition::new(Arc::new(self.report().view.to_document()));
         let (_, parts) = exposition.uncompressed(format, &self.instruments);
         let bytes: Vec<_> = parts.flatten().collect();

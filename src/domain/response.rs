@@ -135,7 +135,7 @@ impl Listing {
 
 /// One page of the listing.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Page {
+pub struct ListingPage {
     pub listing: Listing,
     pub next: Next,
 }

@@ -38,7 +38,7 @@ const IN_MEMORY: &str = "compression and inflation in memory cannot fail";
 
 /// The text format of a scrape.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Format {
+pub enum ExpositionFormat {
     /// Prometheus' text format 0.0.4.
     Text,
     /// OpenMetrics 1.0.0.
@@ -101,8 +101,8 @@ impl Exposition {
 
     /// Returns the body of a scrape as one gzip member, in two parts to send in order.
     #[expect(clippy::missing_panics_doc, reason = "work in memory cannot fail")]
-    pub fn gzip(&self, format: Format, instruments: &Instruments) -> [Bytes; 2] {
-        let end = own(format, instruments);
+    pub fn gzip(&self, format: ExpositionFormat, instruments: &Instruments) -> [Bytes; 2] {
+        let end = instruments_in(format, instruments);
         let mut deflate = DeflateEncoder::new(Vec::with_capacity(4096), Compression::fast());
         deflate.write_all(end.as_bytes()).expect(IN_MEMORY);
         let mut member = deflate.finish().expect(IN_MEMORY);
@@ -121,10 +121,10 @@ impl Exposition {
     #[expect(clippy::missing_panics_doc, reason = "work in memory cannot fail")]
     pub fn uncompressed(
         &self,
-        format: Format,
+        format: ExpositionFormat,
         instruments: &Instruments,
     ) -> (u64, impl Iterator<Item = Bytes> + use<>) {
-        let end = Bytes::from(own(format, instruments));
+        let end = Bytes::from(instruments_in(format, instruments));
         let of_gauges = u64::from(self.checksum.amount());
         let length = of_gauges + end.len() as u64;
         let inflate = DeflateDecoder::new(self.member.slice(HEADER.len()..).reader());
@@ -140,9 +140,9 @@ impl Exposition {
 }
 
 /// Encodes the instruments, which end the exposition.
-fn own(format: Format, instruments: &Instruments) -> String {
+fn instruments_in(format: ExpositionFormat, instruments: &Instruments) -> String {
     let mut text = instruments.encode();
-    if format == Format::OpenMetrics {
+    if format == ExpositionFormat::OpenMetrics {
         return text + "# EOF\n";
     }
     // The lines HELP and TYPE of text 0.0.4 name a counter like its samples.

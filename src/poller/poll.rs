@@ -9,8 +9,8 @@ use super::{
 use crate::{
     api::{Api, CURSOR_HINT, RequestFailure, Session},
     domain::{
-        Defects, LanguageList, Listing, Next, Operation, Page, PollFailure, Reason, RepositoryId,
-        Settings, Stop, polling::PollOutcome,
+        Defects, LanguageList, Listing, ListingPage, Next, Operation, PollFailure, Reason,
+        RepositoryId, Settings, Stop, polling::PollOutcome,
     },
     metrics::instruments::{OfOperation, OfPoll, OfReason},
 };
@@ -213,7 +213,7 @@ impl<'a, A: Api> Poll<'a, A> {
         &mut self,
         session: &A::Session,
         after: Option<RepositoryId>,
-    ) -> Result<Page, RequestFailure> {
+    ) -> Result<ListingPage, RequestFailure> {
         let operation = Operation::ListRepositories;
         let mut attempt = 1;
         loop {

@@ -2,27 +2,27 @@
 //!
 //! No request is refused. As in every Prometheus exporter, the fallback is uncompressed text 0.0.4.
 
-use crate::metrics::exposition::Format;
+use crate::metrics::exposition::ExpositionFormat;
 use axum::http::{HeaderMap, HeaderName, header};
 
 /// Returns the first known format that `Accept` names, because scrapers name the preferred one
 /// first, and the value of `Content-Type`. No name of ours needs to be escaped.
-pub fn format(headers: &HeaderMap) -> (Format, &'static str) {
+pub fn format(headers: &HeaderMap) -> (ExpositionFormat, &'static str) {
     let accept = value(headers, header::ACCEPT);
     let mut known = accept
         .split(',')
         .filter(|range| is_accepted(range))
         .filter_map(|range| match (name(range), parameter(range, "version")) {
-            ("application/openmetrics-text", "" | "1.0.0") => Some(Format::OpenMetrics),
-            ("text/plain", "" | "0.0.4") => Some(Format::Text),
+            ("application/openmetrics-text", "" | "1.0.0") => Some(ExpositionFormat::OpenMetrics),
+            ("text/plain", "" | "0.0.4") => Some(ExpositionFormat::Text),
             _ => None,
         });
-    let format = known.next().unwrap_or(Format::Text);
+    let format = known.next().unwrap_or(ExpositionFormat::Text);
     let content_type = match format {
-        Format::OpenMetrics => {
+        ExpositionFormat::OpenMetrics => {
             "application/openmetrics-text; version=1.0.0; charset=utf-8; escaping=underscores"
         }
-        Format::Text => "text/plain; version=0.0.4; charset=utf-8; escaping=underscores",
+        ExpositionFormat::Text => "text/plain; version=0.0.4; charset=utf-8; escaping=underscores",
     };
     (format, content_type)
 }
@@ -67,13 +67,13 @@ mod tests {
     }
 
     fn is_open_metrics(accept: &str) -> bool {
-        format(&accepted(header::ACCEPT, accept)).0 == Format::OpenMetrics
+        format(&accepted(header::ACCEPT, accept)).0 == ExpositionFormat::OpenMetrics
     }
 
     #[test]
     fn a_request_without_accept_headers_gets_uncompressed_text() {
         let text = "text/plain; version=0.0.4; charset=utf-8; escaping=underscores";
-        assert_eq!(format(&HeaderMap::new()), (Format::Text, text));
+        assert_eq!(format(&HeaderMap::new()), (ExpositionFormat::Text, text));
         assert!(!accepts_gzip(&HeaderMap::new()));
     }
 

@@ -9,17 +9,17 @@ use proptest::{collection, option, prelude::*};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-fn page(body: &str) -> Page {
+fn page(body: &str) -> ListingPage {
     decode_page(body.as_bytes(), false).unwrap()
 }
 
-fn repository(fields: &str) -> Page {
+fn repository(fields: &str) -> ListingPage {
     page(&format!(
         r#"[{{"created_at":"2024-05-06T07:08:09Z",{fields}}}]"#
     ))
 }
 
-fn only(page: &Page) -> &Repository {
+fn only(page: &ListingPage) -> &Repository {
     page.listing.repositories.values().next().unwrap()
 }
 

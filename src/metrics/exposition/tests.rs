@@ -105,7 +105,11 @@ fn publication(snapshot: Snapshot, status: PollStatus) -> Arc<Exposition> {
 }
 
 /// Returns the body of an uncompressed scrape.
-fn text(publication: &Exposition, format: Format, instruments: &Arc<Instruments>) -> String {
+fn text(
+    publication: &Exposition,
+    format: ExpositionFormat,
+    instruments: &Arc<Instruments>,
+) -> String {
     String::from_utf8(
         publication
             .uncompressed(format, instruments)
@@ -126,7 +130,7 @@ fn fixed(text: &str) -> &str {
 fn fixed_text(publication: &Exposition) -> String {
     fixed(&text(
         publication,
-        Format::Text,
+        ExpositionFormat::Text,
         &Instruments::new(Some("/metrics")),
     ))
     .to_owned()

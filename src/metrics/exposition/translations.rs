@@ -33,7 +33,7 @@ fn shown(document: &Document) -> impl Iterator<Item = ([(&str, &str); 2], &Trans
 }
 
 fn encode_completions(document: &Document, to: &mut DescriptorEncoder<'_>) -> fmt::Result {
-    read(
+    gauges_of_api(
         to,
         "translation_completion_ratio",
         "Reported completion of a language divided by api.completion_scale; absent where it is \
@@ -41,7 +41,7 @@ fn encode_completions(document: &Document, to: &mut DescriptorEncoder<'_>) -> fm
         shown(document),
         |one| one.ratio,
     )?;
-    read(
+    gauges_of_api(
         to,
         "translation_ready",
         "1 if a language is at or above its target, 0 if it is below or its completion is unknown; \
@@ -49,7 +49,7 @@ fn encode_completions(document: &Document, to: &mut DescriptorEncoder<'_>) -> fm
         shown(document).filter(|(_, one)| !one.rests()),
         |one| Some(u64::from(one.is_ready())),
     )?;
-    read(
+    gauges_of_api(
         to,
         "translation_last_progress_timestamp_seconds",
         "Time at which completion last rose to one that was not seen in the two days before, or was \
@@ -57,7 +57,7 @@ fn encode_completions(document: &Document, to: &mut DescriptorEncoder<'_>) -> fm
         shown(document),
         |one| Some(one.last_progress?.as_seconds()),
     )?;
-    read(
+    gauges_of_api(
         to,
         "translation_fallen_from_ratio",
         "Highest completion ratio of the last 7 days, while it is above the present one; absent for \
@@ -76,7 +76,7 @@ fn encode_problems(document: &Document, to: &mut DescriptorEncoder<'_>) -> fmt::
             })
         })
     });
-    read(
+    gauges_of_api(
         to,
         "translation_problem_timestamp_seconds",
         "Time that belongs to a problem: the last progress or readiness (stalled), the last day on \
@@ -87,7 +87,7 @@ fn encode_problems(document: &Document, to: &mut DescriptorEncoder<'_>) -> fmt::
 }
 
 fn encode_targets(document: &Document, to: &mut DescriptorEncoder<'_>) -> fmt::Result {
-    read(
+    gauges_of_api(
         to,
         "translation_estimated_ready_timestamp_seconds",
         "Time at which a language that is not ready will be, at its pace of the last 14 days; absent \
@@ -95,7 +95,7 @@ fn encode_targets(document: &Document, to: &mut DescriptorEncoder<'_>) -> fmt::R
         shown(document),
         |one| Some(one.estimated_ready?.as_seconds()),
     )?;
-    read(
+    gauges_of_api(
         to,
         "translation_target_ratio",
         "Completion ratio at which a language is ready, from its entry of targets; absent without \
@@ -103,7 +103,7 @@ fn encode_targets(document: &Document, to: &mut DescriptorEncoder<'_>) -> fmt::R
         shown(document),
         |one| Some(one.entry.as_ref()?.target().ratio),
     )?;
-    read(
+    gauges_of_api(
         to,
         "translation_target_due_timestamp_seconds",
         "Time at which a language must be ready, from its entry of targets; absent without a date",
@@ -115,7 +115,7 @@ fn encode_targets(document: &Document, to: &mut DescriptorEncoder<'_>) -> fmt::R
 fn encode_names(document: &Document, to: &mut DescriptorEncoder<'_>) -> fmt::Result {
     let whole = document.whole();
     let names = whole.language_names().into_iter();
-    read(
+    gauges_of_api(
         to,
         "translation_language_info",
         "Name of a language in the first repository that has one, empty if none has; always 1",
@@ -131,7 +131,7 @@ fn encode_repositories(document: &Document, to: &mut DescriptorEncoder<'_>) -> f
             .iter()
             .map(|row| ([("repo", row.name())], row))
     };
-    read(
+    gauges_of_api(
         to,
         "translation_repository_info",
         "Id of a repository, private (true, false or unknown) and, with links.repository, url; \
@@ -149,21 +149,21 @@ fn encode_repositories(document: &Document, to: &mut DescriptorEncoder<'_>) -> f
         }),
         Some,
     )?;
-    read(
+    gauges_of_api(
         to,
         "translation_repository_created_timestamp_seconds",
         "Time at which a repository was created",
         rows(),
         |row| Some(row.repository.created_at?.as_seconds()),
     )?;
-    read(
+    gauges_of_api(
         to,
         "translation_repository_languages",
         "Target languages configured for a repository",
         rows(),
         Row::listed,
     )?;
-    read(
+    gauges_of_api(
         to,
         "translation_repository_last_success_timestamp_seconds",
         "Time at which the languages of a repository were last read in full",
@@ -173,7 +173,7 @@ fn encode_repositories(document: &Document, to: &mut DescriptorEncoder<'_>) -> f
 }
 
 /// Encodes a gauge that changes only with a read of the API.
-fn read<T, L: EncodeLabelSet, N: EncodeGaugeValue>(
+fn gauges_of_api<T, L: EncodeLabelSet, N: EncodeGaugeValue>(
     to: &mut DescriptorEncoder<'_>,
     name: &str,
     help: &str,

@@ -4,7 +4,7 @@ use super::*;
 use crate::{
     api::{Pace, RequestFailure, Session},
     domain::{
-        Completion, Defects, LanguageList, Listing, Next, Page, PollFailure, Reason,
+        Completion, Defects, LanguageList, Listing, ListingPage, Next, PollFailure, Reason,
         ReportedLanguage, RepositoryId, Stop, filter::Filter,
     },
     testing,
@@ -176,7 +176,10 @@ impl Api for FakeApi {
 }
 
 impl Session for FakeSession {
-    async fn list_repositories(&self, after: Option<RepositoryId>) -> Result<Page, RequestFailure> {
+    async fn list_repositories(
+        &self,
+        after: Option<RepositoryId>,
+    ) -> Result<ListingPage, RequestFailure> {
         self.api.pace.run(None, self.page(after)).await
     }
 
@@ -186,7 +189,7 @@ impl Session for FakeSession {
 }
 
 impl FakeSession {
-    async fn page(&self, after: Option<RepositoryId>) -> Result<Page, RequestFailure> {
+    async fn page(&self, after: Option<RepositoryId>) -> Result<ListingPage, RequestFailure> {
         self.api.scripted(None).await?;
         let page_takes = self.api.responses().page_takes;
         sleep(page_takes).await;
@@ -234,14 +237,14 @@ impl FakeSession {
 }
 
 /// Makes a page of the listing from ids and names.
-pub fn page<'a>(entries: impl Iterator<Item = (u64, &'a str)>) -> Page {
+pub fn page<'a>(entries: impl Iterator<Item = (u64, &'a str)>) -> ListingPage {
     let (mut listing, mut next) = (Listing::default(), Next::End);
     for (id, name) in entries {
         let repository = testing::repository(id, name);
         next = Next::After(repository.id);
         listing.add(repository);
     }
-    Page { listing, next }
+    ListingPage { listing, next }
 }
 
 /// Makes the languages of a repository from codes and completions.

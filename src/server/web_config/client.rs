@@ -27,7 +27,7 @@ use x509_parser::{
 
 /// The verifier of client certificates.
 #[derive(Debug)]
-pub struct Clients {
+pub struct ClientVerifier {
     policy: Policy,
     /// The accepted alternative names; if empty, any.
     allowed_sans: Vec<String>,
@@ -39,7 +39,7 @@ pub struct Clients {
     algorithms: WebPkiSupportedAlgorithms,
 }
 
-impl Clients {
+impl ClientVerifier {
     /// Returns the verifier that `section` configures. It trusts the authorities of the file or,
     /// as in Go, the system's if the file names none.
     pub fn new(section: &TlsSection, files: &mut Files) -> anyhow::Result<Self> {
@@ -109,7 +109,7 @@ fn is_authority(certificate: &CertificateDer<'_>) -> bool {
         .is_ok_and(|(_, one)| one.is_ca() || one.version() != X509Version::V3)
 }
 
-impl ClientCertVerifier for Clients {
+impl ClientCertVerifier for ClientVerifier {
     fn offer_client_auth(&self) -> bool {
         self.policy != Policy::NoClientCert
     }
@@ -202,7 +202,8 @@ mod tests {
             client_allowed_sans: allowed_sans.iter().map(ToString::to_string).collect(),
             ..TlsSection::default()
         };
-        let clients = Clients::new(&section, &mut Files::beside("web.yml".as_ref())).unwrap();
+        let clients =
+            ClientVerifier::new(&section, &mut Files::beside("web.yml".as_ref())).unwrap();
         let verified = clients.verify_client_cert(certificate.der(), &[], UnixTime::now());
         verified.map(drop)
     }
@@ -236,7 +237,8 @@ mod tests {
                 client_auth_type: Policy::RequireAndVerifyClientCert,
                 ..TlsSection::default()
             };
-            let clients = Clients::new(&section, &mut Files::beside("web.yml".as_ref())).unwrap();
+            let clients =
+                ClientVerifier::new(&section, &mut Files::beside("web.yml".as_ref())).unwrap();
             let mut parameters = CertificateParams::new(Vec::new()).unwrap();
             parameters.distinguished_name = rcgen::DistinguishedName::new();
             let signed = parameters.signed_by(&KeyPair::generate().unwrap(), &issuer);

@@ -1,7 +1,7 @@
 //! `tls_server_config`, translated to rustls.
 
 use super::{
-    client::Clients,
+    client::ClientVerifier,
     files::Files,
     section::{TlsSection, Version},
 };
@@ -28,7 +28,7 @@ pub fn acceptor(
         files.pem("cert", &section.cert, &section.cert_file)?;
     let mut keys: Vec<PrivateKeyDer<'static>> =
         files.pem("key", &section.key, &section.key_file)?;
-    let clients = Clients::new(section, files)?;
+    let clients = ClientVerifier::new(section, files)?;
     // ASN.1 times end with the year 9999, so milliseconds cannot overflow.
     let expires = X509Certificate::from_der(&chain[0])
         .ok()

@@ -22,7 +22,10 @@ fn bodies() -> [Arc<Exposition>; 2] {
 
 fn gzip(publication: &Exposition) -> Vec<u8> {
     publication
-        .gzip(Format::OpenMetrics, &Instruments::new(Some("/metrics")))
+        .gzip(
+            ExpositionFormat::OpenMetrics,
+            &Instruments::new(Some("/metrics")),
+        )
         .concat()
 }
 
@@ -50,8 +53,8 @@ fn the_body_is_one_gzip_member() {
 fn scrapes_share_the_bytes_of_a_publication() {
     let publication = publication(large(), polled());
     let instruments = Instruments::new(Some("/metrics"));
-    let first = publication.gzip(Format::Text, &instruments);
-    let second = publication.gzip(Format::OpenMetrics, &instruments);
+    let first = publication.gzip(ExpositionFormat::Text, &instruments);
+    let second = publication.gzip(ExpositionFormat::OpenMetrics, &instruments);
     assert_eq!(first[0].as_ptr(), second[0].as_ptr());
 }
 
@@ -62,12 +65,17 @@ fn each_scrape_of_one_publication_reads_the_counters() {
     let instruments = Instruments::new(Some("/metrics"));
     let retries = || {
         let mut unpacked = String::new();
-        let body = publication.gzip(Format::Text, &instruments).concat();
+        let body = publication
+            .gzip(ExpositionFormat::Text, &instruments)
+            .concat();
         GzDecoder::new(&body[..])
             .read_to_string(&mut unpacked)
             .unwrap();
-        [unpacked, text(&publication, Format::Text, &instruments)]
-            .map(|text| samples(&text, RETRIES).concat())
+        [
+            unpacked,
+            text(&publication, ExpositionFormat::Text, &instruments),
+        ]
+        .map(|text| samples(&text, RETRIES).concat())
     };
     assert_eq!(retries(), [0, 0].map(|count| format!("{RETRIES} {count}")));
     let operation = Operation::ListLanguages;
@@ -80,7 +88,7 @@ fn each_scrape_of_one_publication_reads_the_counters() {
 fn an_uncompressed_body_has_chunks_and_a_known_length() {
     for (publication, at_least) in bodies().into_iter().zip([10, 2]) {
         let instruments = Instruments::new(Some("/metrics"));
-        let (length, parts) = publication.uncompressed(Format::OpenMetrics, &instruments);
+        let (length, parts) = publication.uncompressed(ExpositionFormat::OpenMetrics, &instruments);
         let chunks: Vec<Bytes> = parts.collect();
         assert!(chunks.len() >= at_least, "{} chunks", chunks.len());
         assert!(

@@ -162,10 +162,18 @@ fn a_code_has_the_name_that_the_first_repository_gives_it() {
 fn openmetrics_names_a_counter_and_ends_with_eof_and_text_names_its_samples() {
     let instruments = Instruments::new(Some("/metrics"));
     for (format, name, end) in [
-        (Format::OpenMetrics, "translation_exporter_polls", "# EOF\n"),
-        (Format::Text, "translation_exporter_polls_total", ""),
+        (
+            ExpositionFormat::OpenMetrics,
+            "translation_exporter_polls",
+            "# EOF\n",
+        ),
+        (
+            ExpositionFormat::Text,
+            "translation_exporter_polls_total",
+            "",
+        ),
     ] {
-        let text = own(format, &instruments);
+        let text = instruments_in(format, &instruments);
         let family = format!(
             "# HELP {name} Polls of the API that have ended.\n# TYPE {name} counter\n\
              translation_exporter_polls_total 0\n"
@@ -202,7 +210,7 @@ fn assert_samples(file: &str, text: &str) {
 fn the_first_scrape_of_a_fresh_exporter() {
     let instruments = Instruments::new(Some("/metrics"));
     let publication = publication(snapshot(Vec::new()), starting());
-    let text = text(&publication, Format::Text, &instruments);
+    let text = text(&publication, ExpositionFormat::Text, &instruments);
     // The registry keeps no order.
     let mut lines: Vec<_> = text.split_inclusive('\n').collect();
     lines.sort_unstable();

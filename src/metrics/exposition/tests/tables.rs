@@ -102,7 +102,11 @@ fn everything() -> String {
     });
     let instruments = Instruments::new(Some("/metrics"));
     instruments.facts().certificate_expires_at = Some(at(0));
-    text(&publication(snapshot, status), Format::Text, &instruments)
+    text(
+        &publication(snapshot, status),
+        ExpositionFormat::Text,
+        &instruments,
+    )
 }
 
 fn exposed(text: &str) -> impl Iterator<Item = Exposed<'_>> {

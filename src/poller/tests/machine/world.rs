@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     api::{Pace, RequestFailure, Session},
-    domain::{Defect, LanguageList, Next, Page, Reason, RepositoryId, Stop},
+    domain::{Defect, LanguageList, ListingPage, Next, Reason, RepositoryId, Stop},
 };
 use reqwest::StatusCode;
 use std::{
@@ -265,7 +265,7 @@ impl World {
         })
     }
 
-    fn page(&mut self, after: Option<RepositoryId>) -> Page {
+    fn page(&mut self, after: Option<RepositoryId>) -> ListingPage {
         let after = after.map_or(0, RepositoryId::get);
         let entries = self.account.range(after + 1..).take(PAGE);
         let entries = entries.map(|(id, account)| (*id, account.name.as_str()));
@@ -413,7 +413,10 @@ impl Api for Seen {
 }
 
 impl Session for Seen {
-    async fn list_repositories(&self, after: Option<RepositoryId>) -> Result<Page, RequestFailure> {
+    async fn list_repositories(
+        &self,
+        after: Option<RepositoryId>,
+    ) -> Result<ListingPage, RequestFailure> {
         let page = self.request(None, after.is_some(), |world| Ok(world.page(after)));
         self.pace.run(None, page).await
     }
