@@ -128,7 +128,8 @@ pub fn decode_page(body: &[u8], omits_zeros: bool) -> Result<ListingPage, Reques
         };
         let written = entry.id.map_or("none", RawValue::get);
         let id = parse_id(written);
-        let name = entry.name.nonempty();
+        // Globs on owner/repo could not name any other.
+        let name = entry.name.nonempty().filter(|name| name.contains('/'));
         let created_at = entry.created_at.and_then(|text| Timestamp::parse(&text));
         for (defect, is_found) in [
             (Defect::Private, entry.private.is_bad()),
