@@ -6,7 +6,7 @@ import statistics
 from pathlib import Path
 
 import pytest
-from harness import ROOT, wait_for
+from harness import ROOT, fake_time, replace, wait_for
 
 DASHBOARDS = {file.stem: json.loads(file.read_text()) for file in sorted((ROOT / "grafana/dashboards").glob("*.json"))}
 CHOSEN = {"cluster": ".*", "namespace": ".*", "job": "acme", "repo": ".+", "language": ".+", "__rate_interval": "30s"}
@@ -84,20 +84,24 @@ def test_links_lead_to_dashboards_and_set_their_variables():
 @pytest.fixture
 def start(api, exporter, tmp_path):
     """Starts an exporter with a state file; `sections` replace sections of its configuration."""
+    clock = tmp_path / "clock"
+    clock.write_text("+0\n")
 
     def start(address="127.0.0.1:0", **sections):
         (tmp_path / "config.yaml").write_text(json.dumps(CONFIG | {"state": {"file": "state.json"}} | sections))
-        return exporter("--config.file=config.yaml", api=api, address=address)
+        return exporter("--config.file=config.yaml", api=api, address=address, environment=fake_time(clock))
 
     return start
 
 
 @pytest.fixture
-def account(api, start):
+def account(api, start, tmp_path):
     """An exporter whose API can fail, with one translation that has fallen and one that is overdue."""
     api.put(*ACCOUNT)
+    replace(tmp_path / "clock", "-25h\n")
     started = start()
     started.wait_for_poll()
+    replace(tmp_path / "clock", "+0\n")
     api.put(FALLEN)
     return started
 

@@ -165,6 +165,8 @@ def a_translation_that_nobody_works_on(driven):
 
 @situation("regressed", "TranslationRegressed")
 def a_translation_that_falls(driven):
+    driven.exporter.wait_for_poll()
+    driven.advance("25h")
     driven.api.put((1, "acme/r1", {"de": 10, "fr": 0}))
     yield
     driven.api.put(*REPOSITORIES)
