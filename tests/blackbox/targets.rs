@@ -72,7 +72,7 @@ fn a_suspect_scale_makes_everything_unknown_unless_it_is_set() {
     unknown.assert_failed(1, &[why]);
     let lines: Vec<_> = unknown.stdout.lines().skip(1).collect();
     assert!(
-        lines.iter().all(|line| line.ends_with(",unknown,,")),
+        lines.iter().all(|line| line.ends_with(",unknown,,,,")),
         "{lines:?}"
     );
     let printed = |output| Setup::for_api(&api).arguments(&["once", output]).run();
