@@ -110,6 +110,10 @@ fn a_required_translation_that_is_missing_uses_its_entry() {
     let unused = document.whole().unused_targets();
     let globs: Vec<_> = unused.iter().map(|entry| entry.globs()).collect();
     assert_eq!(globs, ["x* of acme/app"]);
+    snapshot.repositories.clear();
+    snapshot.settings.targets = Targets::everything_at(0.95);
+    let unused = judged(&snapshot).whole().unused_targets().len();
+    assert_eq!(unused, 0, "the target of --require");
 }
 
 #[test]

@@ -165,8 +165,10 @@ impl<'a> View<'a> {
         }
         let entries = self.document.settings.targets.0.iter();
         let unused = entries.map(Arc::as_ref).filter(|entry| {
+            // The target of `--require` is nobody's typo.
+            let is_of_all = entry.repositories.is_none() && entry.languages.is_none();
             let mut shown = self.translations();
-            !shown.any(|(_, one)| one.entry.as_deref() == Some(*entry))
+            !is_of_all && !shown.any(|(_, one)| one.entry.as_deref() == Some(*entry))
         });
         unused.collect()
     }
