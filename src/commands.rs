@@ -121,7 +121,10 @@ fn load(options: &Options, serves: bool) -> Result<(Config, WebConfigFile), Conf
             checks.push(("api.ca_file", check_ca_file(path).map_err(Into::into)));
         }
         if let Some(path) = sections.state.file.as_deref() {
-            checks.push(("state.file", StateFile::check(path).map_err(Into::into)));
+            checks.push((
+                "state.file",
+                StateFile::check(path, None).map_err(Into::into),
+            ));
         }
         if serves {
             let read = WebConfigFile::load(sections.web.config_file.as_deref());

@@ -68,10 +68,12 @@ impl Finding {
     /// Returns the finding as one line: trouble, error and next step.
     pub fn line(&self) -> String {
         let Self { what, hint, .. } = self;
-        match &self.detail {
+        let line = match &self.detail {
             Some(detail) => format!("{what}: {detail}; {hint}"),
             None => format!("{what}; {hint}"),
-        }
+        };
+        // A name may have any character.
+        line.replace('\n', " ")
     }
 }
 

@@ -8,10 +8,9 @@
 //!
 //! # Files that cannot be used
 //!
-//! A damaged file, a foreign file, the file of an older version and the state of another API are
-//! set aside under another name; the exporter never removes them. An unreadable
-//! file, an oversized file and the file of a newer version stay where they are, and the exporter
-//! does not start.
+//! A damaged file, a foreign file and the file of an older version are set aside under another name;
+//! the exporter never removes them. An unreadable file, an oversized file, the file of a newer
+//! version and the state of another API stay where they are, and the exporter does not start.
 //!
 //! # Names
 //!
@@ -82,8 +81,8 @@ pub struct StateFile {
 
 impl StateFile {
     /// Locks the state file at `path` and reads the state of the last process, if it left one.
-    /// Sets a damaged file, and the state of another API than `base_url`, aside under a name that
-    /// contains `now`, and returns the message about it in the place of the state.
+    /// Sets a damaged or outdated file aside under a name that contains `now`, and returns the
+    /// message about it in the place of the state.
     ///
     /// # Errors
     ///
@@ -92,8 +91,9 @@ impl StateFile {
     ///
     /// - `path` cannot name a file, or the file cannot be locked, read or set aside.
     /// - Another process holds the lock.
-    /// - The file is too large, or a newer version of the exporter wrote it.
-    /// - The file is not the state of a demo, and `base_url` is [`DEMO`].
+    /// - The file is too large, a newer version of the exporter wrote it, or it is the state of
+    ///   another API than `base_url`.
+    /// - The file cannot be used, and `base_url` is [`DEMO`].
     pub fn open(
         path: &Path,
         base_url: &str,
@@ -109,27 +109,26 @@ impl StateFile {
         // The lock proves that the writer of a temporary file is gone. The first write reports a
         // file that cannot be removed.
         let _ = fs::remove_file(sibling(path, ".tmp"));
-        let saved = match read(path, base_url)? {
+        let saved = match read(path, Some(base_url))? {
             Ok(saved) => Ok(saved),
             Err(why) => Err(set_aside(path, &why, now)?),
         };
         Ok((file, saved))
     }
 
-    /// Checks that [`Self::open`] can use the file at `path`, whoever holds its lock. Changes
-    /// nothing.
+    /// Checks that [`Self::open`] can use the file at `path`, of the API at `base_url` or of any,
+    /// whoever holds its lock. Changes nothing.
     ///
     /// # Errors
     ///
     /// Returns the errors of [`Self::open`], except those about the lock and about setting the
     /// file aside.
-    pub fn check(path: &Path) -> Result<(), SetupError> {
+    pub fn check(path: &Path, base_url: Option<&str>) -> Result<(), SetupError> {
         let path = locate(path)?;
         // The temporary file has no name, or loses it at once. Taking the lock instead could stop
         // an exporter that starts at the same time, or leave a lock that belongs to another user.
         tempfile::tempfile_in(path.with_file_name("")).map_err(|error| folder(&path, &error))?;
-        // A file of another API is set aside, so that its base_url does not matter.
-        read(&path, "").map(drop)
+        read(&path, base_url).map(drop)
     }
 
     /// Replaces the state file with one that holds `saved`, and returns once it is on the disk.
@@ -173,7 +172,7 @@ fn locate(path: &Path) -> Result<PathBuf, SetupError> {
 /// file aside.
 fn read(
     path: &Path,
-    base_url: &str,
+    base_url: Option<&str>,
 ) -> Result<Result<Option<SavedState>, FormatError>, SetupError> {
     let left_alone = |why: FormatError| {
         let what = format!("cannot use the state file {}: {why}", path.display());
@@ -188,7 +187,7 @@ fn read(
         Ok(bytes) if bytes.is_empty() => Ok(Ok(None)),
         Ok(bytes) => match format::decode(&bytes, base_url) {
             Ok(saved) => Ok(Ok(Some(saved))),
-            Err(why) if base_url == DEMO || why.is_newer() => left_alone(why),
+            Err(why) if base_url == Some(DEMO) || why.is_left_alone() => left_alone(why),
             Err(why) => Ok(Err(why)),
         },
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(Ok(None)),

@@ -5,11 +5,15 @@ use crate::{
     api::Client,
     config::Options,
     metrics::instruments::Instruments,
+    state::StateFile,
     support::{clock::Clock, escape::printable},
 };
 
 pub fn check(options: &Options, clock: Clock) -> Result<(), RunError> {
     let (config, _) = load(options, true)?;
+    if let Some(path) = &config.state_file {
+        StateFile::check(path, Some(config.api.base_url().as_str()))?;
+    }
     // This checks the certificates and the proxy.
     Client::new(&config.api, Instruments::new(None), clock)?;
     Ok(print(&printable(&config.yaml))?)

@@ -58,10 +58,15 @@ pub(super) fn failing(view: &View<'_>) -> Option<Finding> {
     if status.is_outage() {
         return None;
     }
-    let failures: Vec<_> = view.rows.iter().flat_map(|row| &row.failure).collect();
-    let longest = failures.iter().min_by_key(|failure| failure.since)?;
-    let (failing, all) = (grouped(failures.len()), repositories(view.rows.len()));
-    let what = format!("{failing} of {all} cannot be read");
+    let failing = view.rows.iter().filter(|row| row.failure.is_some());
+    let failures = failing.clone().flat_map(|row| &row.failure);
+    let longest = failures.min_by_key(|failure| failure.since)?;
+    let (all, names) = (
+        repositories(view.rows.len()),
+        failing.clone().map(Row::name),
+    );
+    let (count, names) = (grouped(failing.count()), named(names, SOME)?);
+    let what = format!("{count} of {all} cannot be read: {names}");
     let finding = Finding::of(ProblemKind::PollsFailing, what, longest);
     let is_few = status.last.as_ref().is_some_and(PollOutcome::is_well);
     Some(Finding {

@@ -89,6 +89,7 @@ fn log(finding: &Finding) {
     let error = finding.detail.as_deref();
     match finding.severity {
         Severity::Error => tracing::error!(error, hint = &**hint, "{what}"),
-        Severity::Warning | Severity::Info => tracing::warn!(error, hint = &**hint, "{what}"),
+        Severity::Warning => tracing::warn!(error, hint = &**hint, "{what}"),
+        Severity::Info => tracing::info!(error, hint = &**hint, "{what}"),
     }
 }

@@ -12,7 +12,7 @@ use super::{
     history::History,
     targets::{Target, Targets},
 };
-use crate::support::clock::Timestamp;
+use crate::support::clock::{DAY, Timestamp};
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
@@ -31,6 +31,9 @@ pub struct Record {
     /// back continues its record.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub left_at: Option<Timestamp>,
+    /// The time since which an entry without a readable code may be this language.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hidden_since: Option<Timestamp>,
 }
 
 impl Record {
@@ -40,13 +43,19 @@ impl Record {
             reported: None,
             history: None,
             left_at: None,
+            hidden_since: None,
         }
+    }
+
+    /// Returns the completion, unless a bad entry hides it.
+    pub fn completion(&self) -> Option<Completion> {
+        self.reported.filter(|_| self.hidden_since.is_none())
     }
 
     /// Returns the history, if the last response has its completion.
     pub fn current(&self) -> Option<&History> {
         let history = self.history.as_ref();
-        history.filter(|history| self.reported == Some(history.completion))
+        history.filter(|history| self.completion() == Some(history.completion))
     }
 
     /// Takes in a response of `now`. A language that comes back has its time anew.
@@ -57,7 +66,7 @@ impl Record {
         target: Target,
         now: Timestamp,
     ) {
-        self.reported = reported;
+        (self.reported, self.hidden_since) = (reported, None);
         if self.left_at.take().is_some()
             && let Some(history) = &mut self.history
         {
@@ -72,10 +81,23 @@ impl Record {
         }
     }
 
-    /// Returns whether the record is worth its memory once its language has left.
+    /// Returns whether the record is worth its memory, also once its language has left.
     pub fn is_kept(&self, now: Timestamp) -> bool {
-        let left_at = self.left_at.unwrap_or(now);
-        self.history.is_some() && now.since(left_at) < KEPT_FOR
+        let has_left = |at| self.history.is_some() && now.since(at) < KEPT_FOR;
+        self.left_at.is_none_or(has_left)
+    }
+
+    /// Returns the record of a language that a response of `now` lacks, while a bad entry of it may
+    /// be the language: it stays for a day at most.
+    fn hidden(&self, now: Timestamp) -> Self {
+        let since = self.hidden_since.unwrap_or(now);
+        if now.since(since) >= DAY {
+            return self.departed(now);
+        }
+        Self {
+            hidden_since: self.left_at.is_none().then_some(since),
+            ..self.clone()
+        }
     }
 
     /// Returns the record of a language that is gone at `now`.
@@ -114,10 +136,11 @@ impl Languages {
     }
 
     /// Returns the records of a repository after a response of `now`, as a continuation of
-    /// `before`. `targets` are those of the repository.
+    /// `before`. With a code in it that cannot be read, no language leaves for sure. `targets` are
+    /// those of the repository.
     pub fn after(
         before: Arc<[Record]>,
-        reported: Vec<ReportedLanguage>,
+        (reported, has_hidden): (Vec<ReportedLanguage>, bool),
         scale: Scale,
         targets: &Targets,
         now: Timestamp,
@@ -141,7 +164,14 @@ impl Languages {
             record.observe(completion, scale, target, now);
             records.push(record);
         }
-        records.extend(known.into_values().map(|gone| gone.departed(now)));
+        let lacked = known.into_values().map(|record| {
+            if has_hidden {
+                record.hidden(now)
+            } else {
+                record.departed(now)
+            }
+        });
+        records.extend(lacked.filter(|record| record.is_kept(now)));
         records.sort_unstable_by(|one, other| one.language.code.cmp(&other.language.code));
         Self {
             read_at: now,
@@ -188,7 +218,7 @@ impl SavedRepository {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{support::clock::DAY, testing};
+    use crate::testing;
 
     const START: Timestamp = Timestamp::from_millis(1_700_000_000_000);
 
@@ -221,6 +251,33 @@ mod tests {
     }
 
     #[test]
+    fn a_language_that_a_bad_entry_may_be_stays_unknown_for_a_day() {
+        let (scale, targets) = (Scale::PERCENT, Targets::default());
+        let mut read = Languages::after(
+            Arc::default(),
+            (vec![reported("de", 10.0), reported("fr", 20.0)], false),
+            scale,
+            &targets,
+            START,
+        );
+        for (minutes, has_hidden, expected) in [
+            (5, true, "de Some(10.0), fr None"),
+            (60 * 24 + 4, true, "de Some(10.0), fr None"),
+            (60 * 24 + 5, true, "de Some(10.0)"),
+            (60 * 24 + 9, true, "de Some(10.0)"),
+        ] {
+            let now = START.saturating_add(Duration::from_secs(minutes * 60));
+            let de = (vec![reported("de", 10.0)], has_hidden);
+            read = Languages::after(read.records, de, scale, &targets, now);
+            let shown = read.listed().map(|record| {
+                let completion = record.completion().map(Completion::get);
+                format!("{} {completion:?}", record.language.code)
+            });
+            assert_eq!(shown.collect::<Vec<_>>().join(", "), expected, "{minutes}");
+        }
+    }
+
+    #[test]
     fn a_language_that_comes_back_within_30_days_goes_on_where_it_left() {
         let both = || vec![reported("de", 10.0), reported("fr", 20.0)];
         for (days, is_kept) in [(27, true), (31, false)] {
@@ -231,7 +288,7 @@ mod tests {
                 at = at.saturating_add(after);
                 let after = Languages::after(
                     Arc::clone(&records),
-                    reported,
+                    (reported, false),
                     Scale::PERCENT,
                     &Targets::default(),
                     at,

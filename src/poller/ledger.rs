@@ -11,7 +11,7 @@ mod listing;
 use super::log::PollLog;
 use crate::{
     domain::{
-        Completion, Defects, Failure, LanguageList, RepositoryId, Settings, State,
+        Completion, Defect, Defects, Failure, LanguageList, RepositoryId, Settings, State,
         document::{Document, Judge, Row, Totals, row_of},
         filter::LeftOut,
         polling::PollStatus,
@@ -142,7 +142,7 @@ impl Ledger {
         self.translations + languages <= MOST_TRANSLATIONS + known.unwrap_or_default()
     }
 
-    /// Records the languages read from a repository. Logs the end of its failure.
+    /// Records the languages read from a repository.
     pub fn succeeded(
         &mut self,
         id: RepositoryId,
@@ -161,10 +161,9 @@ impl Ledger {
         } = list;
         let repo = &known.kept.repository.name;
         log.defects(repo, &known.defects, &bad);
-        if known.kept.failing_since.take().is_some() {
-            log.good("languages can be read again", repo);
-        }
-        known.failure = None;
+        let codes = [Defect::NotAnObject, Defect::Code];
+        let has_hidden = codes.iter().any(|defect| bad.0.contains_key(defect));
+        (known.kept.failing_since, known.failure) = (None, None);
         known.defects = bad;
         known.absent_completions = absent;
         let before = known.kept.languages.take();
@@ -172,7 +171,8 @@ impl Ledger {
         let before = before.map_or_else(Arc::default, |before| Arc::clone(&before.records));
         let targets = settings.targets.of_repository(repo);
         let scale = settings.scale;
-        let languages = Languages::after(Arc::clone(&before), languages, scale, &targets, now);
+        let response = (languages, has_hidden);
+        let languages = Languages::after(Arc::clone(&before), response, scale, &targets, now);
         log.lost(repo, &before, &languages.records);
         let mut earlier = before.iter().filter_map(|record| record.reported);
         self.has_zeros |= earlier.any(|one| one == Completion::ZERO);
@@ -183,23 +183,11 @@ impl Ledger {
     }
 
     /// Records that a poll could not read a repository, so that the next poll requests it last.
-    /// Logs a failure when it begins, unless it belongs to an outage.
-    pub fn failed(
-        &mut self,
-        id: RepositoryId,
-        failure: Failure,
-        is_outage: bool,
-        log: &mut PollLog,
-    ) {
+    pub fn failed(&mut self, id: RepositoryId, failure: Failure, is_outage: bool) {
         let Some(known) = self.polled.get_mut(&id) else {
             return;
         };
         let told = known.failure.as_ref().and_then(|before| before.reason);
-        if !is_outage && told != failure.reason {
-            let Failure { what, hint, .. } = &failure;
-            let repo = &known.kept.repository.name;
-            log.bad("cannot read languages", format!("{repo}: {what}; {hint}"));
-        }
         // The failures of an outage are not those of the repository.
         let reason = if is_outage { told } else { failure.reason };
         let since = *known.kept.failing_since.get_or_insert(failure.since);

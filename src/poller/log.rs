@@ -1,13 +1,18 @@
 //! The log of a poll: one line for each kind of news.
 
 use crate::domain::{Defects, polling::PollOutcome, record::Record};
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
+
+/// The maximum number of names in a line.
+const MOST_NAMES: usize = 50;
 
 /// The news of a poll: how often each message applies, and the first example.
 #[derive(Debug, Default)]
 pub struct PollLog {
     bad: BTreeMap<&'static str, (usize, String)>,
     good: BTreeMap<&'static str, (usize, String)>,
+    /// The names of removed repositories, which are all logged.
+    pub removed: Vec<Arc<str>>,
 }
 
 impl PollLog {
@@ -18,6 +23,10 @@ impl PollLog {
         }
         for (what, (count, first)) in self.good {
             tracing::info!(count, first, "{what}");
+        }
+        for names in self.removed.chunks(MOST_NAMES) {
+            let names = names.join(", ");
+            tracing::warn!(names, "repositories removed");
         }
     }
 

@@ -93,7 +93,7 @@ impl<'a, A: Api> Poll<'a, A> {
     }
 
     /// Records, counts and logs the outcome of the poll.
-    fn conclude(mut self, began: Instant, stop: Option<Stop>, is_interrupted: bool) -> PollOutcome {
+    fn conclude(self, began: Instant, stop: Option<Stop>, is_interrupted: bool) -> PollOutcome {
         let poller = self.poller;
         let now = poller.clock.now();
         let has_overrun = began.elapsed() > self.settings.interval;
@@ -107,8 +107,7 @@ impl<'a, A: Api> Poll<'a, A> {
         // In an outage they say nothing about the repositories.
         let is_outage = outcome.is_outage();
         for (id, failure) in self.failures {
-            let (ledger, log) = (&mut poller.ledger, &mut self.log);
-            ledger.failed(id, failure.dated(now), is_outage, log);
+            (poller.ledger).failed(id, failure.dated(now), is_outage);
         }
         // A poll of a few chosen repositories has not read everything, and a signal fails no poll.
         if poller.only.is_empty() && !is_interrupted && outcome.is_well() {

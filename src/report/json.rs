@@ -38,6 +38,10 @@ pub fn json(
 fn head(view: &View<'_>) -> String {
     let document = view.document;
     let poll = document.last_poll();
+    let mut failures = document.rows.iter().flat_map(|row| &row.failure);
+    let left = view.departed().map(
+        |left| json!({"code": left.language, "repository": left.repository, "ready": left.was_met}),
+    );
     let head = json!({
         "version": 1,
         "taken_at": document.taken_at.to_string(),
@@ -50,7 +54,7 @@ fn head(view: &View<'_>) -> String {
         },
         "poll": poll.map(|poll| json!({
             "duration_seconds": (poll.duration.as_secs_f64() * 1e3).round() / 1e3,
-            "error": poll.cut_short().filter(|_| poll.is_outage()).map(failure),
+            "error": poll.cut_short().or_else(|| failures.next()).map(failure),
             "failed": poll.failed,
             "postponed": if poll.is_outage() { 0 } else { poll.left() },
             "read": poll.read,
@@ -61,6 +65,7 @@ fn head(view: &View<'_>) -> String {
         "readiness": view.readiness().label(),
         "summary": summary(&view.totals),
         "dates": view.dates().map(|(day, totals)| date(day, &totals)).collect::<Value>(),
+        "left": left.collect::<Value>(),
         "repositories": [],
     });
     format!("{head:#}").trim_end_matches("]\n}").to_owned()

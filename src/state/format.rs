@@ -27,24 +27,33 @@ pub enum FormatError {
     Damaged(#[from] serde_json::Error),
     #[error("it has version {0} of the format, and this program reads version {VERSION}")]
     OtherVersion(u64),
-    #[error("it is the state of {0}")]
+    #[error("it is the state of {0}, not of api.base_url")]
     OtherApi(String),
     #[error("it has {0} bytes, more than any state")]
     TooLarge(u64),
 }
 
 impl FormatError {
-    /// Returns whether a newer version of the exporter wrote the file.
-    pub fn is_newer(&self) -> bool {
-        matches!(self, Self::OtherVersion(version) if *version > VERSION)
+    /// Returns whether the file stays where it is, because another exporter may use it.
+    pub fn is_left_alone(&self) -> bool {
+        match self {
+            Self::OtherVersion(version) => *version > VERSION,
+            Self::OtherApi(_) => true,
+            Self::Damaged(_) | Self::TooLarge(_) => false,
+        }
     }
 
     pub fn hint(&self) -> &'static str {
-        if self.is_newer() {
-            "run the newer version of the exporter, or move the file away, which restarts all \
-             progress clocks"
-        } else {
-            "set state.file to another file"
+        match self {
+            Self::OtherVersion(version) if *version > VERSION => {
+                "run the newer version of the exporter, or move the file away, which restarts all \
+                 progress clocks"
+            }
+            Self::OtherApi(_) => {
+                "set state.file to another file; if this is the same API by another name, correct \
+                 the base_url at the beginning of the file"
+            }
+            _ => "set state.file to another file",
         }
     }
 }
@@ -61,13 +70,13 @@ pub fn encode(state: &SavedState, base_url: &str, out: impl Write) -> io::Result
     out.flush()
 }
 
-/// Reads the state of the API at `base_url`.
-pub fn decode(bytes: &[u8], base_url: &str) -> Result<SavedState, FormatError> {
+/// Reads the state of the API at `base_url`, or of any.
+pub fn decode(bytes: &[u8], base_url: Option<&str>) -> Result<SavedState, FormatError> {
     let any: StateDocument<Option<IgnoredAny>> = serde_json::from_slice(bytes)?;
     if any.version != VERSION {
         return Err(FormatError::OtherVersion(any.version));
     }
-    if any.base_url != base_url {
+    if base_url.is_some_and(|base_url| any.base_url != base_url) {
         return Err(FormatError::OtherApi(any.base_url));
     }
     let document: StateDocument<SavedState> = serde_json::from_slice(bytes)?;

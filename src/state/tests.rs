@@ -180,8 +180,6 @@ fn only_the_user_of_the_exporter_may_read_its_files() {
 
 #[test]
 fn an_unusable_file_is_set_aside_and_never_overwritten() {
-    let mut other_api = Vec::new();
-    format::encode(&small(), "https://other.example.com/", &mut other_api).unwrap();
     let older = br#"{"format":"translation-exporter state","version":2,"base_url":""}"#;
     for (bytes, reason) in [
         (
@@ -191,7 +189,6 @@ fn an_unusable_file_is_set_aside_and_never_overwritten() {
         (br#"{"version":"6"}"#, "not a state file"),
         (&encoded(&small())[..100], "it is damaged"),
         (b"[1, 2, 3]", "not a state file"),
-        (&other_api, "it is the state of https://other.example.com/"),
     ] {
         let folder = Folder::new();
         fs::write(folder.path("state"), bytes).unwrap();
@@ -210,18 +207,30 @@ fn an_unusable_file_is_set_aside_and_never_overwritten() {
 }
 
 #[test]
-fn a_file_of_a_newer_version_stays_where_it_is() {
-    let folder = Folder::new();
+fn a_file_of_a_newer_version_or_another_api_stays_where_it_is() {
+    let mut other_api = Vec::new();
+    format::encode(&small(), "https://other.example.com/", &mut other_api).unwrap();
     let newer = br#"{"format":"translation-exporter state","version":8,"more":[{}]}"#;
-    fs::write(folder.path("state"), newer).unwrap();
-    let error = open(&folder.path("state")).unwrap_err().to_string();
-    assert!(
-        error.contains("it has version 8 of the format, and this program reads version 7")
-            && error.contains("run the newer version"),
-        "{error}"
-    );
-    assert_eq!(folder.content("state"), newer);
-    assert_eq!(folder.names(), ["state", "state.lock"]);
+    for (bytes, reason, remedy) in [
+        (
+            &newer[..],
+            "it has version 8 of the format, and this program reads version 7",
+            "run the newer version",
+        ),
+        (
+            &other_api,
+            "it is the state of https://other.example.com/, not of api.base_url",
+            "correct the base_url at the beginning of the file",
+        ),
+    ] {
+        let folder = Folder::new();
+        fs::write(folder.path("state"), bytes).unwrap();
+        let error = open(&folder.path("state")).unwrap_err().to_string();
+        let is_told = error.contains(reason) && error.contains(remedy);
+        assert!(is_told, "{error}");
+        assert_eq!(folder.content("state"), bytes);
+        assert_eq!(folder.names(), ["state", "state.lock"]);
+    }
 }
 
 #[test]

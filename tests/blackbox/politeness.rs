@@ -1,6 +1,10 @@
 //! Requests to the API: no more in flight than allowed, each with the key, a count and a log line.
 
-use crate::support::{Api, Reply, Setup, Target, api::KEY, eventually, until};
+use crate::support::{
+    Api, Reply, Setup, Target,
+    api::{KEY, Request},
+    eventually, until,
+};
 use std::{
     sync::{
         Arc,
@@ -78,4 +82,25 @@ fn each_request_has_the_key_a_count_and_a_debug_line_without_the_key() {
     let failed = lines.iter().find(|line| line.contains("status=503"));
     assert!(failed.unwrap().contains("duration="), "{failed:?}");
     assert!(!exporter.log().to_lowercase().contains("bearer"));
+}
+
+#[test]
+fn requests_after_a_timeout_use_new_connections() {
+    let api = Api::of(6);
+    api.script(Target::Languages(3), |request| {
+        (request.nth == 0).then(Reply::never)
+    });
+    // The second connection is idle when the first one times out.
+    let output = Setup::for_api(&api)
+        .set("api.timeout", "1s")
+        .set("api.concurrency", "2")
+        .arguments(&["once"])
+        .run();
+    assert_eq!(output.code, Some(0), "{}", output.stderr);
+    let requests = api.requests(Target::Everything);
+    let is_retry = |request: &Request| request.repository() == Some("3") && request.nth == 1;
+    let retry = requests.iter().position(is_retry).unwrap();
+    let (before, after) = requests.split_at(retry);
+    let is_reused = |request: &Request| before.iter().any(|old| old.port == request.port);
+    assert!(!after.iter().any(is_reused), "{requests:?}");
 }

@@ -255,7 +255,7 @@ fn once_that_is_stopped_saves_and_prints_what_it_has_read() {
         let once = || setup().arguments(&["once", "--output=openmetrics"]);
         let mut process = once().spawn();
         until("what was read is in the state", || {
-            fs::read_to_string(&kept.path).is_ok_and(|state| state.contains("\"known\":{"))
+            fs::read_to_string(&kept.path).is_ok_and(|state| state.contains("\"history\":{"))
         });
         process.end_with(signal, 1);
         let printed = process.log();
@@ -352,13 +352,20 @@ fn check_config_and_serve_refuse_the_same_states_and_change_nothing() {
     assert_eq!(run("check-config").code, Some(0), "no state yet");
     fs::write(&kept.path, "{").unwrap();
     assert_eq!(run("check-config").code, Some(0), "it would be set aside");
-    let newer = r#"{"format":"translation-exporter state","version":7,"more":[]}"#;
+    let newer = r#"{"format":"translation-exporter state","version":99,"more":[]}"#;
     fs::write(&kept.path, newer).unwrap();
     for command in ["check-config", "serve"] {
         let path = kept.path.to_str().unwrap();
-        run(command).assert_failed(2, &[path, "version 7", "run the newer version"]);
+        run(command).assert_failed(2, &[path, "version 99", "run the newer version"]);
         assert_eq!(fs::read_to_string(&kept.path).unwrap(), newer);
         assert_eq!(kept.names(), ["state.json"]);
+    }
+    let other = r#"{"version":7,"base_url":"http://localhost:1/","state":null}"#;
+    fs::write(&kept.path, other).unwrap();
+    for command in ["check-config", "serve"] {
+        let whose = "it is the state of http://localhost:1/";
+        run(command).assert_failed(2, &[whose, "another file; if this is the same API"]);
+        assert_eq!(fs::read_to_string(&kept.path).unwrap(), other);
     }
     fs::remove_file(&kept.path).unwrap();
     fs::create_dir(&kept.path).unwrap();

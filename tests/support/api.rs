@@ -79,6 +79,8 @@ pub struct Request {
     /// The path with the query, as sent.
     pub target: String,
     pub authorization: Option<String>,
+    /// The port of the client, by which its connections differ.
+    pub port: u16,
     /// The number of earlier requests for the same endpoint of the same repository.
     pub nth: usize,
 }
@@ -297,13 +299,16 @@ impl Shared {
     /// Serves one connection. The client notices errors.
     fn serve(&self, stream: &TcpStream) {
         let _ = stream.set_nodelay(true);
+        let port = stream.peer_addr().map_or(0, |peer| peer.port());
         let mut plain = stream;
         let tls = lock(&self.tls).clone();
         let end = match tls {
-            None => self.answer_all(&mut plain),
+            None => self.answer_all(&mut plain, port),
             Some(config) => ServerConnection::new(config)
                 .map_err(io::Error::other)
-                .and_then(|connection| self.answer_all(&mut StreamOwned::new(connection, plain))),
+                .and_then(|connection| {
+                    self.answer_all(&mut StreamOwned::new(connection, plain), port)
+                }),
         };
         if let Ok(End::Reset) = end {
             // A socket without lingering is closed with a reset.
@@ -312,7 +317,7 @@ impl Shared {
     }
 
     /// Answers requests until one peer ends the connection, and returns how it ends.
-    fn answer_all(&self, stream: &mut (impl Read + Write)) -> io::Result<End> {
+    fn answer_all(&self, stream: &mut (impl Read + Write), port: u16) -> io::Result<End> {
         loop {
             let Some(head) = read_head(stream)? else {
                 stream.write_all(
@@ -320,7 +325,7 @@ impl Shared {
                 )?;
                 return Ok(End::Close);
             };
-            let reply = self.reply_to(&head);
+            let reply = self.reply_to(&head, port);
             reply.send(stream)?;
             match reply.end() {
                 End::Keep
@@ -334,8 +339,9 @@ impl Shared {
     }
 
     /// Records the request and chooses its reply.
-    fn reply_to(&self, head: &str) -> Reply {
+    fn reply_to(&self, head: &str, port: u16) -> Reply {
         let mut request = Request::parse(head);
+        request.port = port;
         {
             let mut log = lock(&self.log);
             let count = log.counts.entry(request.path().to_owned()).or_default();
@@ -416,6 +422,7 @@ impl Request {
             method: words.next().unwrap_or_default(),
             target: words.next().unwrap_or_default(),
             authorization: header("authorization"),
+            port: 0,
             nth: 0,
         }
     }

@@ -136,7 +136,7 @@ impl<'a> Judge<'a> {
         read_at: Timestamp,
     ) -> Translation {
         let target = entry.map(|entry| entry.target()).unwrap_or_default();
-        let completion = record.reported;
+        let completion = record.completion();
         let ratio = completion.and_then(|completion| self.ratio(completion));
         let readiness = readiness(ratio, target);
         let as_of = read_at.min(self.now);

@@ -97,7 +97,7 @@ impl Ledger {
             self.polled.insert(id, known);
         }
         for (id, Polled { mut kept, .. }) in before {
-            log.good("repositories removed", &kept.repository.name);
+            log.removed.push(Arc::clone(&kept.repository.name));
             // The filters leave out what the API still lists: it has not left lately.
             let is_listed = repositories.contains_key(&id);
             let left_ago = if is_listed { DAYS + 1 } else { 0 };

@@ -115,6 +115,8 @@ pub struct Model {
     pub polled: BTreeMap<u64, Known>,
     pub records: BTreeMap<Key, Record>,
     pub excluded: Option<&'static str>,
+    /// The languages that a bad entry may be, each with the time since which.
+    hidden: BTreeMap<Key, Timestamp>,
 }
 
 impl Model {
@@ -193,13 +195,33 @@ impl Model {
     }
 
     /// Notes the languages of a repository; `scale` is the completion that means finished.
-    pub fn said(&mut self, id: u64, languages: Languages, scale: f64, time: Timestamp) {
+    /// With a code that cannot be read, no language leaves within a day.
+    pub fn said(
+        &mut self,
+        id: u64,
+        (mut languages, has_hidden): (Languages, bool),
+        scale: f64,
+        time: Timestamp,
+    ) {
         for (code, completion) in &languages {
             if let Some(completion) = *completion {
                 self.completed((id, code), completion, scale, time);
             }
         }
+        for code in languages.keys() {
+            self.hidden.remove(&(id, code));
+        }
         if let Some(known) = self.polled.get_mut(&id) {
+            let before = known.said.last().map(|said| said.languages.keys());
+            for code in before.into_iter().flatten().filter(|_| has_hidden) {
+                if languages.contains_key(code) {
+                    continue;
+                }
+                let since = *self.hidden.entry((id, code)).or_insert(time);
+                if time.since(since) < DAY {
+                    languages.insert(code, None);
+                }
+            }
             known.said.push(Said {
                 at: Instant::now(),
                 time,

@@ -312,13 +312,15 @@ impl World {
         let said = account.languages.clone();
         let mut list = api::languages(said.iter().map(|(code, completion)| (*code, *completion)));
         self.bad_said.remove(&id.get());
-        if let Some(defect) = account.bad {
+        let account_bad = account.bad;
+        if let Some(defect) = account_bad {
             list.bad.add(defect, Some(1), "");
             self.bad_said.insert(id.get());
         }
         *self.poll.reads.entry(id.get()).or_default() += 1;
         let (scale, now) = (self.poll.scale, self.now());
-        self.model.said(id.get(), said, scale, now);
+        let has_hidden = account_bad.is_some();
+        (self.model).said(id.get(), (said, has_hidden), scale, now);
         Ok(list)
     }
 }

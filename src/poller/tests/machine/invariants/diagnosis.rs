@@ -32,7 +32,7 @@ impl Diagnosis {
     /// Returns the number of repositories that are said to fail, as in `3 of 40`.
     fn failing(&self) -> usize {
         let mut findings = self.findings.iter();
-        let failing = findings.find(|finding| finding.what.ends_with("cannot be read"));
+        let failing = findings.find(|finding| finding.what.contains("cannot be read: "));
         let count = failing.and_then(|finding| finding.what.split(' ').next());
         count.map_or(0, |count| count.parse().unwrap())
     }
