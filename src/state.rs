@@ -176,7 +176,8 @@ fn read(
 ) -> Result<Result<Option<SavedState>, FormatError>, SetupError> {
     let left_alone = |why: FormatError| {
         let what = format!("cannot use the state file {}: {why}", path.display());
-        Err(SetupError::new(what, why.hint()))
+        let remedy = why.remedy().unwrap_or("set state.file to another file");
+        Err(SetupError::new(what, remedy))
     };
     if let Ok(found) = fs::metadata(path)
         && found.len() > MAX_BYTES
@@ -187,7 +188,7 @@ fn read(
         Ok(bytes) if bytes.is_empty() => Ok(Ok(None)),
         Ok(bytes) => match format::decode(&bytes, base_url) {
             Ok(saved) => Ok(Ok(Some(saved))),
-            Err(why) if base_url == Some(DEMO) || why.is_left_alone() => left_alone(why),
+            Err(why) if base_url == Some(DEMO) || why.remedy().is_some() => left_alone(why),
             Err(why) => Ok(Err(why)),
         },
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(Ok(None)),

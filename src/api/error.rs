@@ -2,7 +2,7 @@
 
 use super::retry_after;
 use crate::{
-    domain::{Failure, Operation, Reason},
+    domain::{Failure, Reason},
     support::clock::Timestamp,
 };
 use reqwest::{
@@ -85,9 +85,8 @@ impl RequestFailure {
     }
 
     /// Returns the hold of all requests that Retry-After demands: that of a 429, or of the listing.
-    pub fn hold(&self, operation: Operation) -> Option<Duration> {
-        let is_of_all = self.reason == Reason::RateLimited;
-        let is_of_all = is_of_all || operation == Operation::ListRepositories;
+    pub fn hold(&self, is_of_listing: bool) -> Option<Duration> {
+        let is_of_all = is_of_listing || self.reason == Reason::RateLimited;
         self.retry_after.filter(|_| is_of_all)
     }
 

@@ -6,10 +6,7 @@
 //! refusals therefore slow nothing down, and neither does a repository that is always refused.
 
 use super::error::RequestFailure;
-use crate::{
-    domain::{Operation, RepositoryId},
-    support::lock::lock,
-};
+use crate::{domain::RepositoryId, support::lock::lock};
 use std::{
     collections::BTreeSet,
     sync::{Mutex, MutexGuard},
@@ -141,11 +138,8 @@ impl Pace {
                 if failure.status.is_some() {
                     state.answered(repository, failure.is_refusal());
                 }
-                let operation = match repository {
-                    Some(_) => Operation::ListLanguages,
-                    None => Operation::ListRepositories,
-                };
-                let hold = failure.hold(operation).map(|hold| Instant::now() + hold);
+                let hold = failure.hold(repository.is_none());
+                let hold = hold.map(|hold| Instant::now() + hold);
                 // A hold can be extended, not shortened.
                 state.held_until = state.held_until.max(hold);
             }

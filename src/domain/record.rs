@@ -31,7 +31,7 @@ pub struct Record {
     /// back continues its record.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub left_at: Option<Timestamp>,
-    /// The time since which an entry without a readable code may be this language.
+    /// The time since which responses lack the language, which a bad entry may be at first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hidden_since: Option<Timestamp>,
 }
@@ -47,7 +47,7 @@ impl Record {
         }
     }
 
-    /// Returns the completion, unless a bad entry hides it.
+    /// Returns the completion, if the last response has it.
     pub fn completion(&self) -> Option<Completion> {
         self.reported.filter(|_| self.hidden_since.is_none())
     }
@@ -87,26 +87,15 @@ impl Record {
         self.left_at.is_none_or(has_left)
     }
 
-    /// Returns the record of a language that a response of `now` lacks, while a bad entry of it may
-    /// be the language: it stays for a day at most.
-    fn hidden(&self, now: Timestamp) -> Self {
-        let since = self.hidden_since.unwrap_or(now);
-        if now.since(since) >= DAY {
-            return self.departed(now);
+    /// Returns the record of a language that a response of `now` lacks. It has left, unless a bad
+    /// entry `may_be` the language, which then stays for a day at most.
+    fn lacked(&self, may_be: bool, now: Timestamp) -> Self {
+        let mut record = self.clone();
+        let since = *record.hidden_since.get_or_insert(now);
+        if !may_be || now.since(since) >= DAY {
+            record.left_at.get_or_insert(now);
         }
-        Self {
-            hidden_since: self.left_at.is_none().then_some(since),
-            ..self.clone()
-        }
-    }
-
-    /// Returns the record of a language that is gone at `now`.
-    #[must_use]
-    pub fn departed(&self, now: Timestamp) -> Self {
-        Self {
-            left_at: self.left_at.or(Some(now)),
-            ..self.clone()
-        }
+        record
     }
 }
 
@@ -128,7 +117,7 @@ impl Languages {
 
     /// Returns the languages of a repository that left at `now`.
     pub fn departed(&self, now: Timestamp) -> Self {
-        let records = self.records.iter().map(|record| record.departed(now));
+        let records = self.records.iter().map(|record| record.lacked(false, now));
         Self {
             records: records.collect(),
             ..*self
@@ -164,13 +153,8 @@ impl Languages {
             record.observe(completion, scale, target, now);
             records.push(record);
         }
-        let lacked = known.into_values().map(|record| {
-            if has_hidden {
-                record.hidden(now)
-            } else {
-                record.departed(now)
-            }
-        });
+        let lacked = known.into_values();
+        let lacked = lacked.map(|record| record.lacked(has_hidden, now));
         records.extend(lacked.filter(|record| record.is_kept(now)));
         records.sort_unstable_by(|one, other| one.language.code.cmp(&other.language.code));
         Self {

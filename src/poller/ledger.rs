@@ -207,10 +207,20 @@ impl Ledger {
         previous: Option<&Document>,
     ) -> Document {
         let languages = self.polled.values().flat_map(|known| &known.kept.languages);
-        let records = languages.flat_map(Languages::listed);
+        let records = languages.clone().flat_map(Languages::listed);
         let completions = records.filter_map(|record| record.reported);
         let has_zeros = self.has_zeros || completions.clone().any(|one| one == Completion::ZERO);
-        let judge = Judge::new(settings, now, completions, previous);
+        let mut judge = Judge::new(settings, now, completions, previous);
+        // While a poll meets another scale, most records still have the one before.
+        judge.is_scale_suspect |= status.running.as_ref().is_some_and(|running| {
+            let read = languages.filter(|languages| languages.read_at >= running.since);
+            let records = read.flat_map(Languages::listed);
+            let mut histories = records.clone().filter_map(|record| record.history.as_ref());
+            settings
+                .scale
+                .is_suspect(records.filter_map(|record| record.reported))
+                && histories.any(|history| history.fall(now).is_some())
+        });
         let polled = self.polled.values();
         let mut rows: Vec<_> = polled
             .map(|known| self.row(known, &judge, settings.stale_after, now))

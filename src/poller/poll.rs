@@ -335,7 +335,9 @@ impl<'a, A: Api> Poll<'a, A> {
             (Reason::Unauthorized, _) | (Reason::Forbidden, Operation::ListRepositories) => {
                 PollFailure::Unauthorized
             }
-            _ if failure.hold(operation) > Some(LONGEST_HOLD) => PollFailure::Held,
+            _ if failure.hold(operation == Operation::ListRepositories) > Some(LONGEST_HOLD) => {
+                PollFailure::Held
+            }
             _ => return Ok(()),
         };
         let failure = failure.dated(self.poller.clock.now());

@@ -15,7 +15,7 @@ use crate::{
         humanize::{SOME, counted, grouped, named, repositories},
     },
 };
-use std::{collections::BTreeSet, fmt::Display};
+use std::collections::BTreeSet;
 
 /// The states of what is not ready, in the order of *By date*.
 pub const UNREADY: [Standing; 5] = [
@@ -79,12 +79,10 @@ fn words_of(doubt: Doubt<'_>) -> String {
             let entries = counted(count, "entry", "entries");
             format!("{entries} of the API's responses could not be used")
         }
-        Doubt::Unlisted(by, names) => targeted(&names, by),
+        Doubt::Unlisted(by, names) => targeted(names, by),
         Doubt::Missing(missing) => {
-            let missing = missing
-                .iter()
-                .map(|(row, translation)| whose(row, translation));
-            targeted(&missing.collect::<Vec<_>>(), None)
+            let missing = missing.into_iter();
+            targeted(missing.map(|(row, missing)| whose(row, missing)), None)
         }
         Doubt::Scale(count) => format!("the scale of {} is in doubt", translations(count)),
         Doubt::Unknown(count) => format!("{} without a known completion", translations(count)),
@@ -92,7 +90,11 @@ fn words_of(doubt: Doubt<'_>) -> String {
 }
 
 /// Says why something with a target is not shown: it is not listed, or `by` leaves it out.
-fn targeted(names: &[impl Display], by: Option<&str>) -> String {
+fn targeted(
+    names: impl IntoIterator<Item: ToString, IntoIter: ExactSizeIterator>,
+    by: Option<&str>,
+) -> String {
+    let names = names.into_iter();
     let are = if names.len() == 1 { "is" } else { "are" };
     let why = by.map_or("not listed".to_owned(), |by| format!("left out by {by}"));
     let names = named(names, SOME).unwrap_or_default();

@@ -34,26 +34,19 @@ pub enum FormatError {
 }
 
 impl FormatError {
-    /// Returns whether the file stays where it is, because another exporter may use it.
-    pub fn is_left_alone(&self) -> bool {
+    /// Returns the remedy for a file that stays where it is, because another exporter may use it;
+    /// `None` for one that can be set aside.
+    pub fn remedy(&self) -> Option<&'static str> {
         match self {
-            Self::OtherVersion(version) => *version > VERSION,
-            Self::OtherApi(_) => true,
-            Self::Damaged(_) | Self::TooLarge(_) => false,
-        }
-    }
-
-    pub fn hint(&self) -> &'static str {
-        match self {
-            Self::OtherVersion(version) if *version > VERSION => {
+            Self::OtherVersion(version) if *version > VERSION => Some(
                 "run the newer version of the exporter, or move the file away, which restarts all \
-                 progress clocks"
-            }
-            Self::OtherApi(_) => {
+                 progress clocks",
+            ),
+            Self::OtherApi(_) => Some(
                 "set state.file to another file; if this is the same API by another name, correct \
-                 the base_url at the beginning of the file"
-            }
-            _ => "set state.file to another file",
+                 the base_url at the beginning of the file",
+            ),
+            _ => None,
         }
     }
 }

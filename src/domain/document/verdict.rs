@@ -3,7 +3,7 @@
 
 use super::{Readiness, Row, Translation, View, row_of};
 use crate::domain::TranslationProblem;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A reason why more may be behind than is known.
 #[derive(Debug, Clone)]
@@ -16,7 +16,7 @@ pub enum Doubt<'a> {
     Removal(usize),
     /// There are targets for repositories that are not listed, or that the filter with this key
     /// leaves out.
-    Unlisted(Option<&'static str>, Vec<&'a str>),
+    Unlisted(Option<&'static str>, BTreeSet<&'a str>),
     /// The last poll did not read this number of repositories.
     Unread(usize),
     /// This number of entries of the API's responses could not be used.
@@ -55,8 +55,9 @@ impl View<'_> {
     pub fn readiness(&self) -> Readiness {
         match () {
             () if self.totals.behind() > 0 => Readiness::Behind,
-            () if self.totals.with_resting() == 0 => Readiness::Unknown,
-            () if !self.doubts().is_empty() => Readiness::Unknown,
+            () if self.totals.with_resting() == 0 || !self.doubts().is_empty() => {
+                Readiness::Unknown
+            }
             () if self.totals.counted() == 0 => Readiness::Resting,
             () => Readiness::Ready,
         }
@@ -112,20 +113,16 @@ impl View<'_> {
 
     /// Returns the chosen repositories that `targets` requires and that the document lacks, by the
     /// key of the filter that leaves them out.
-    fn unlisted(&self) -> BTreeMap<Option<&'static str>, Vec<&str>> {
+    fn unlisted(&self) -> BTreeMap<Option<&'static str>, BTreeSet<&str>> {
         let document = self.document;
-        let mut required: Vec<_> = document.settings.targets.required_repositories().collect();
-        required.sort_unstable();
-        required.dedup();
-        required.retain(|name| {
-            row_of(&document.rows, name).is_none() && self.selection.has_repository(name)
-        });
-        let mut unlisted: BTreeMap<_, Vec<_>> = BTreeMap::new();
-        for name in required {
-            let mut filtered = document.filtered.iter();
-            let left_out = filtered.find(|left_out| *left_out.repository.name == *name);
-            let by = left_out.and_then(|left_out| left_out.by);
-            unlisted.entry(by).or_default().push(name);
+        let mut unlisted: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
+        for name in document.settings.targets.required_repositories() {
+            if row_of(&document.rows, name).is_none() && self.selection.has_repository(name) {
+                let mut filtered = document.filtered.iter();
+                let left_out = filtered.find(|left_out| *left_out.repository.name == *name);
+                let by = left_out.and_then(|left_out| left_out.by);
+                unlisted.entry(by).or_default().insert(name);
+            }
         }
         unlisted
     }

@@ -87,8 +87,8 @@ impl World {
         let mut shown = shown.filter_map(|one| one.completion);
         let is_suspect = is_suspect || shown.any(|it| !is_within(it.get(), scale));
         let is_found = diagnosis.of(CompletionScale).is_some();
-        // An excluded language shows the scale, too.
-        let is_clear = self.model.excluded.is_none();
+        // An excluded language shows the scale, too, and so does a poll under way.
+        let is_clear = self.model.excluded.is_none() && document.status.running.is_none();
         diagnosis.expect("the scale is judged", !is_clear || is_found == is_suspect);
     }
 
