@@ -67,8 +67,8 @@ parse! {
             let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte);
             let is_other = ["/", "/translations.json", "/translations.csv"].contains(&path)
                 || path.starts_with("/-/");
-            let is_path = path.starts_with('/') && path.bytes().all(is_allowed);
-            (is_path && !is_other).then(|| path.to_owned())
+            let is_path = path.starts_with('/') && !path.contains("//");
+            (is_path && path.bytes().all(is_allowed) && !is_other).then(|| path.to_owned())
         };
 }
 

@@ -4,17 +4,24 @@ use crate::support::parsed::Parsed;
 use crate::testing::{Condition, Shown, Snapshot};
 use crate::{
     domain::{
-        Defect, Failure, PollFailure, Stop,
+        Defect, Failure, PollFailure, Standing, Stop,
         document::{Departed, Document, Selection},
         links::Links,
         polling::{PollOutcome, PollStatus},
         record::Languages,
         targets::{Targets, tests::entry},
     },
+    metrics::{
+        exposition::{Exposition, Format},
+        instruments::Instruments,
+    },
     testing::{
-        NOW, failed, in_condition, poll, read, record, record_of, repository, snapshot, status,
+        NOW, cases, failed, in_condition, poll, read, record, record_of, repository, snapshot,
+        status,
     },
 };
+use answer::by_date;
+use proptest::prelude::*;
 use serde_json::Value;
 use std::{sync::Arc, time::Duration};
 
@@ -555,4 +562,59 @@ fn the_schema_describes_the_json() {
     let schema: Value = serde_json::from_str(schema).unwrap();
     let document = serde_json::from_str(include_str!("tests/version_1.json")).unwrap();
     assert_described(&document, &schema, &schema["$defs"]);
+}
+
+proptest! {
+    #![proptest_config(cases(50))]
+
+    /// The lines by date sum up to the verdict, and JSON, sentences and metrics say the same.
+    #[test]
+    fn figures_by_date_agree_in_every_output(
+        completions in proptest::collection::vec(proptest::option::of(0..=100_u8), 24),
+        days in proptest::collection::vec(1..28_u8, 3),
+        ratio in 0.0..=1.0_f64,
+    ) {
+        let codes = ["ar", "bg", "cs", "da", "de", "el"];
+        let repositories = completions.chunks(codes.len()).zip(1..).map(|(chunk, id)| {
+            let known = chunk.iter().map(|completion| completion.map(f64::from));
+            let languages: Vec<_> = codes.into_iter().zip(known).collect();
+            read(id, &format!("acme/{id}"), &languages)
+        });
+        let mut snapshot = snapshot(repositories.collect());
+        let due = |at: usize| format!("2023-11-{:02}", days[at]);
+        snapshot.settings.targets = Targets(vec![
+            entry(&["acme/1"], &[], ratio, &due(0)),
+            entry(&["acme/2"], &["d*"], 0.0, &due(1)),
+            entry(&["acme/3"], &[], 0.5, &due(2)),
+            entry(&[], &["el"], 0.9, &due(0)),
+        ]);
+        let report = report(&snapshot, &poll(0));
+        let (view, totals) = (&report.view, &report.view.totals);
+        let json: Value = serde_json::from_str(&json_of(&report)).unwrap();
+        let (dates, others) = by_date(view);
+        let text = markdown(&report);
+        let document = Arc::new(view.document.clone());
+        let (_, parts) = Exposition::new(document).uncompressed(Format::Text, &Instruments::new(None));
+        let metrics: Vec<_> = parts.flatten().collect();
+        let metrics = String::from_utf8(metrics).unwrap();
+        for standing in Standing::ALL {
+            let of_json = json["dates"].as_array().unwrap().iter();
+            let sum: u64 = of_json.map(|date| date[standing.label()].as_u64().unwrap()).sum();
+            prop_assert_eq!(sum, totals.standing(*standing) as u64);
+            let label = format!("translation_exporter_translations{{state=\"{}\"", standing.label());
+            let samples = metrics.lines().filter(|line| line.starts_with(&label));
+            let counts = samples.map(|line| line.rsplit(' ').next().unwrap().parse::<u64>().unwrap());
+            prop_assert_eq!(counts.sum::<u64>(), sum);
+        }
+        let shown: usize = dates.iter().map(|(_, totals)| totals.counted()).sum();
+        prop_assert_eq!(shown + others, totals.counted());
+        let answer = answer(view);
+        prop_assert!(text.contains(&answer), "{}", text);
+        let overdue = totals.standing(Standing::Overdue);
+        prop_assert_eq!(answer.contains(&format!(", {overdue} overdue")), overdue > 0);
+        for (day, totals) in &dates {
+            let line = format!("{}: {}", words::day(*day, NOW), words::ready(totals));
+            prop_assert!(dates.len() == 1 || text.contains(&line), "{line}: {text}");
+        }
+    }
 }

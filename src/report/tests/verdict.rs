@@ -6,7 +6,6 @@ use crate::{
     domain::{document::Readiness, filter::LeftOut},
     support::glob::glob,
 };
-use proptest::prelude::*;
 use std::collections::BTreeSet;
 
 const NAMES: [&str; 3] = ["a/a", "a/b", "b/a"];
