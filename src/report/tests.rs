@@ -12,7 +12,7 @@ use crate::{
         targets::{Targets, tests::entry},
     },
     metrics::{
-        exposition::{Exposition, Format},
+        exposition::{Exposition, ExpositionFormat},
         instruments::Instruments,
     },
     testing::{
@@ -594,7 +594,7 @@ proptest! {
         let (dates, others) = by_date(view);
         let text = markdown(&report);
         let document = Arc::new(view.document.clone());
-        let (_, parts) = Exposition::new(document).uncompressed(Format::Text, &Instruments::new(None));
+        let (_, parts) = Exposition::new(document).uncompressed(ExpositionFormat::Text, &Instruments::new(None));
         let metrics: Vec<_> = parts.flatten().collect();
         let metrics = String::from_utf8(metrics).unwrap();
         for standing in Standing::ALL {
