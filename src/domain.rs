@@ -20,21 +20,29 @@ pub use settings::{Scale, Settings, Thresholds};
 
 use crate::support::clock::Timestamp;
 use serde::{Deserialize, Serialize};
-use std::{fmt, num::NonZeroU64, sync::Arc};
+use std::{
+    fmt,
+    num::{NonZeroU64, TryFromIntError},
+    sync::Arc,
+};
 
 /// The id of a repository: a positive 64-bit signed integer (API specification 2.1, 4.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "u64")]
 pub struct RepositoryId(NonZeroU64);
 
-impl RepositoryId {
-    /// The largest id: 2^63 - 1.
-    pub const MAX: u64 = i64::MAX.unsigned_abs();
+impl TryFrom<u64> for RepositoryId {
+    type Error = TryFromIntError;
 
-    /// Creates an id. Returns `None` if `id` is 0 or above [`Self::MAX`].
+    fn try_from(id: u64) -> Result<Self, Self::Error> {
+        i64::try_from(id)?;
+        id.try_into().map(Self)
+    }
+}
+
+impl RepositoryId {
     pub fn new(id: u64) -> Option<Self> {
-        NonZeroU64::new(id)
-            .filter(|id| id.get() <= Self::MAX)
-            .map(Self)
+        id.try_into().ok()
     }
 
     pub fn get(self) -> u64 {

@@ -52,6 +52,10 @@ pub fn assert_generated(path: &str, text: &str) {
 /// 2023-11-14T22:13:20Z.
 pub const NOW: Timestamp = Timestamp::from_millis(1_700_000_000_000);
 
+impl RepositoryId {
+    pub const MAX: u64 = i64::MAX.unsigned_abs();
+}
+
 /// Makes a repository: private if its id is even, of unknown visibility otherwise. Only id 1 has a
 /// time of creation.
 pub fn repository(id: u64, name: &str) -> Arc<Repository> {
