@@ -1,4 +1,4 @@
-//! The state file of a process that lacks permissions.
+//! A process without permissions: its state file, and its memory, which nobody may dump.
 
 use crate::support::{Api, Setup};
 use std::{
@@ -90,4 +90,17 @@ fn missing_permissions_are_refused_with_a_hint_and_no_change() {
         fs::remove_file(once.lock()).ok();
         assert_eq!(fs::read_dir(&once.folder).unwrap().count(), 1);
     }
+}
+
+#[test]
+fn no_core_dump_and_no_other_program_shows_the_key() {
+    let exporter = Setup::for_api(&Api::of(1)).after(AS_NOBODY).start();
+    let file = format!("/proc/{}/status", exporter.id());
+    let owner = fs::metadata(file).unwrap().uid();
+    assert_eq!(
+        owner, 0,
+        "the user owns the files of a process that may be dumped"
+    );
+    let opened = exporter.metrics().value("process_open_fds", &[]);
+    assert!(opened > Some(0.0), "its own metrics stay");
 }

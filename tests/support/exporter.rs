@@ -315,12 +315,6 @@ impl Exporter {
             .parse()
             .unwrap()
     }
-
-    pub fn open_files(&self) -> usize {
-        fs::read_dir(format!("/proc/{}/fd", self.child.id()))
-            .unwrap()
-            .count()
-    }
 }
 
 impl Drop for Exporter {
