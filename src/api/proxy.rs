@@ -28,18 +28,24 @@ pub fn of_environment(api: &Url) -> Result<Option<String>, SetupError> {
         return Err(SetupError::new(
             format!("{name} is not the URL of a proxy; its value is not shown"),
             "set it to http://host:port or http://user:password@host:port, without quotes or \
-             blanks, or leave it out",
+             blanks and with %40 for an @ of the password, or leave it out",
         ));
     }
     let proxy = intercept(&Matcher::from_env(), api.as_str());
     Ok(proxy.map(|proxy| format!("{} of {name}", proxy.uri())))
 }
 
+/// Returns true for a URL that ends with its host and port, which messages show: elsewhere
+/// hyper-util takes a piece of a password that contains an `@` or a slash for the host.
 fn is_proxy(value: &str) -> bool {
     let matcher = Matcher::builder().all(value).build();
     intercept(&matcher, "https://api.example.com").is_some_and(|proxy| {
-        let scheme = proxy.uri().scheme_str();
-        matches!(scheme, Some("http" | "https"))
+        let (uri, value) = (proxy.uri(), value.trim_end_matches('/'));
+        matches!(uri.scheme_str(), Some("http" | "https"))
+            && uri
+                .authority()
+                .is_some_and(|address| value.ends_with(address.as_str()))
+            && Url::parse(&uri.to_string()).is_ok_and(|url| url.username().is_empty())
     })
 }
 
@@ -69,6 +75,7 @@ mod tests {
             "http://proxy:3128",
             "proxy:3128",
             "https://user:secret@proxy",
+            "user:se%40cret@proxy:3128",
             "http://[::1]:3128/",
         ] {
             assert!(is_proxy(value), "{value}");
@@ -84,6 +91,14 @@ mod tests {
             "socks5://proxy:3128",
             "::",
             "http://",
+            "http://user:s3@cret@proxy:3128",
+            "http://user:s3/cret@proxy:3128",
+            "http://user:1/cret@proxy:3128",
+            "http://user:s3cret",
+            "http://user:s3cret@",
+            "http://proxy:3128/path",
+            "http://proxy:99999",
+            "http://proxy?s3cret",
         ] {
             assert!(!is_proxy(value), "{value}");
         }

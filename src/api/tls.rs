@@ -9,11 +9,8 @@ use crate::{
     support::{files::read_file, hint::SetupError},
 };
 use reqwest::redirect::Policy;
-use rustls::{
-    ClientConfig, RootCertStore,
-    pki_types::{CertificateDer, pem::PemObject},
-};
-use std::{error::Error, path::Path, time::Duration};
+use rustls::{ClientConfig, RootCertStore, pki_types::pem::ReadIter};
+use std::{env, error::Error, io::BufRead as _, path::Path, time::Duration};
 
 /// The time for which an idle connection is kept: less than the 5 s after which some servers close
 /// theirs.
@@ -65,9 +62,15 @@ pub fn check_ca_file(path: &Path) -> Result<(), SetupError> {
 fn trust(path: &Path, roots: &mut RootCertStore) -> Result<(), SetupError> {
     let before = roots.len();
     let mut read = || -> Result<(), Box<dyn Error>> {
-        for certificate in CertificateDer::pem_slice_iter(&read_file(path)?) {
-            roots.add(certificate?)?;
-        }
+        let text = read_file(path, 16)?;
+        let mut rest = &text[..];
+        let added = ReadIter::new(&mut rest).try_for_each(|certificate| {
+            // The parser's error quotes the text, which may be a private key.
+            let certificate = certificate.map_err(|_| "the PEM text that ends here is damaged")?;
+            Ok::<_, Box<dyn Error>>(roots.add(certificate)?)
+        });
+        let line = text[..text.len() - rest.len()].lines().count();
+        added.map_err(|problem| format!("line {line}: {problem}"))?;
         if roots.len() == before {
             return Err("it holds none".into());
         }
@@ -84,17 +87,18 @@ fn trust(path: &Path, roots: &mut RootCertStore) -> Result<(), SetupError> {
 /// Reads the certificates to trust, from the system and `api.ca_file`.
 pub fn read_roots(config: &ApiConfig) -> Result<ClientConfig, SetupError> {
     let mut roots = RootCertStore::empty();
-    let system = rustls_native_certs::load_native_certs();
-    roots.add_parsable_certificates(system.certs);
+    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
     if let Some(path) = config.ca_file.as_deref() {
         trust(path, &mut roots)?;
     }
     if roots.is_empty() && is_https(config) {
-        let errors = system.errors.iter().map(ToString::to_string);
-        let errors = errors.collect::<Vec<_>>().join(", ");
-        let what = format!("no trusted certificates were found on this system: {errors}");
-        let hint = "install them (Debian: ca-certificates), correct SSL_CERT_FILE or SSL_CERT_DIR \
-                    if it is set, or set api.ca_file";
+        let [file, folders] = ["SSL_CERT_FILE", "SSL_CERT_DIR"].map(env::var_os);
+        let what = format!(
+            "no trusted certificates were found on this system (SSL_CERT_FILE: {file:?}, \
+             SSL_CERT_DIR: {folders:?})"
+        );
+        let hint = "install them (Debian: ca-certificates), correct or unset these variables, or \
+                    set api.ca_file";
         return Err(SetupError::new(what, hint));
     }
     let mut tls = ClientConfig::builder()

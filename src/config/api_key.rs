@@ -21,7 +21,7 @@ pub fn read_key(api: &ApiConfig) -> Result<SecretString, SetupError> {
 /// Reads the key from a file.
 fn key_of(path: &Path) -> Result<SecretString, SetupError> {
     let what = format!("the API key file {} ", path.display());
-    let bytes = read_file(path).map_err(|error| {
+    let bytes = read_file(path, 1).map_err(|error| {
         let hint = "give api.key_file the path of a file that exists and that this user can read";
         SetupError::new(format!("{what}cannot be read: {error}"), hint)
     })?;

@@ -3,19 +3,24 @@
 use rustix::fs::{AtFlags, CWD, StatxAttributes, StatxFlags, statx};
 use std::{
     fs::{self, File, Permissions},
-    io::{self, ErrorKind, Write},
+    io::{self, ErrorKind, Read as _, Write},
     os::unix::fs::PermissionsExt as _,
     path::Path,
 };
 use tempfile::Builder;
 
-/// Reads a file. A pipe is an error: it could block for ever.
-pub fn read_file(path: &Path) -> io::Result<Vec<u8>> {
-    if fs::metadata(path)?.is_file() {
-        fs::read(path)
-    } else {
-        Err(io::Error::other("it is not a regular file"))
+/// Reads a file of at most `mib` MiB; those of `/proc` hide their size. A pipe is an error: it could
+/// block for ever.
+pub fn read_file(path: &Path, mib: u64) -> io::Result<Vec<u8>> {
+    if !fs::metadata(path)?.is_file() {
+        return Err(io::Error::other("it is not a regular file"));
     }
+    let (limit, mut bytes) = (mib << 20, Vec::new());
+    let mut file = File::open(path)?.take(limit + 1);
+    if file.read_to_end(&mut bytes)? as u64 > limit {
+        return Err(io::Error::other(format!("it is larger than {mib} MiB")));
+    }
+    Ok(bytes)
 }
 
 /// Replaces the file at `path` with the text that `write` writes: a reader sees the whole old text

@@ -29,7 +29,7 @@ impl Files {
     }
 
     pub fn read(&mut self, path: &Path) -> io::Result<Vec<u8>> {
-        let content = read_file(path)?;
+        let content = read_file(path, 1)?;
         self.read.update(&content);
         Ok(content)
     }
