@@ -16,7 +16,7 @@ mod stop;
 use crate::{
     api::{Client, check_ca_file},
     cli::{Cli, Command},
-    config::{self, Config, ConfigError, Options},
+    config::{self, CONFIG_FILE, Config, ConfigError, Options},
     domain::{Failure, Settings},
     metrics::instruments::Instruments,
     poller::{Poller, Saver},
@@ -24,13 +24,17 @@ use crate::{
     state::{DEMO, SavedState, StateFile},
     support::{
         clock::{Clock, Timestamp},
+        files::{UsedFiles, claim},
         hint::SetupError,
         logging,
     },
 };
 use anyhow::Context as _;
 use globset::GlobSet;
-use std::sync::Arc;
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 use tokio::runtime::Builder;
 use url::Position;
 
@@ -112,19 +116,17 @@ fn environment() -> Vec<(String, String)> {
 }
 
 /// Loads the configuration and, for a command that `serves`, its web configuration file. Checks the
-/// files and addresses that the command uses, so that one run shows every mistake.
-fn load(options: &Options, serves: bool) -> Result<(Config, WebConfigFile), ConfigError> {
-    let mut web_file = WebConfigFile::default();
+/// files and addresses that the command uses, so that one run shows every mistake. Returns the
+/// files, too.
+fn load(
+    options: &Options,
+    serves: bool,
+) -> Result<(Config, WebConfigFile, UsedFiles), ConfigError> {
+    let (mut web_file, mut used) = (WebConfigFile::default(), UsedFiles::new());
     let config = config::load(options, &environment(), |sections| {
         let mut checks: config::Checks = Vec::new();
         if let Some(path) = sections.api.ca_file.as_deref() {
             checks.push(("api.ca_file", check_ca_file(path).map_err(Into::into)));
-        }
-        if let Some(path) = sections.state.file.as_deref() {
-            checks.push((
-                "state.file",
-                StateFile::check(path, None).map_err(Into::into),
-            ));
         }
         if serves {
             let read = WebConfigFile::load(sections.web.config_file.as_deref());
@@ -135,9 +137,24 @@ fn load(options: &Options, serves: bool) -> Result<(Config, WebConfigFile), Conf
                 listen::check(addresses).map_err(Into::into),
             ));
         }
+        let (api, file) = (&sections.api, options.get(CONFIG_FILE));
+        let read = [
+            file.map(Path::new),
+            api.key_file.as_deref(),
+            api.ca_file.as_deref(),
+        ];
+        let of_web = web_file.paths.iter().map(PathBuf::as_path);
+        for path in read.into_iter().flatten().chain(of_web) {
+            // The run reads them only: two may be one, such as a certificate with its key.
+            let _ = claim(&mut used, path);
+        }
+        if let Some(path) = sections.state.file.as_deref() {
+            let checked = StateFile::check(path, &mut used);
+            checks.push(("state.file", checked.map_err(Into::into)));
+        }
         checks
     })?;
-    Ok((config, web_file))
+    Ok((config, web_file, used))
 }
 
 /// Opens the state file and reads its content, if `state.file` is set.
@@ -161,8 +178,7 @@ fn open_state(
     };
     let (file, saved) = StateFile::open(path, base_url, now)?;
     let saved = saved.unwrap_or_else(|set_aside| {
-        let hint =
-            "if api.base_url is wrong, correct it and move the file back; delete a damaged file";
+        let hint = "restore the state from a backup, or delete the file that was set aside";
         instruments.facts().state_discarded = Some(Failure::new(set_aside, hint, now));
         None
     });

@@ -41,10 +41,6 @@ impl TryFrom<u64> for RepositoryId {
 }
 
 impl RepositoryId {
-    pub fn new(id: u64) -> Option<Self> {
-        id.try_into().ok()
-    }
-
     pub fn get(self) -> u64 {
         self.0.get()
     }

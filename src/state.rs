@@ -8,9 +8,9 @@
 //!
 //! # Files that cannot be used
 //!
-//! A damaged file, a foreign file and the file of an older version are set aside under another name;
-//! the exporter never removes them. An unreadable file, an oversized file, the file of a newer
-//! version and the state of another API stay where they are, and the exporter does not start.
+//! A damaged state file and one of an older version are set aside under another name; the exporter
+//! never removes them. Any other file, such as the state of another API, stays where it is, and the
+//! exporter does not start.
 //!
 //! # Names
 //!
@@ -33,14 +33,18 @@ pub use format::FormatError;
 
 use crate::{
     domain::{RepositoryId, record::SavedRepository},
-    support::{clock::Timestamp, files::replace_by_way_of, hint::SetupError},
+    support::{
+        clock::Timestamp,
+        files::{UsedFiles, claim, follow, read_file, replace_by_way_of},
+        hint::SetupError,
+    },
 };
 use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 use std::{
     collections::{BTreeMap, BTreeSet},
     ffi::OsString,
-    fs::{self, File, OpenOptions, Permissions},
+    fs::{self, File, OpenOptions, Permissions, TryLockError},
     io::{self, ErrorKind},
     os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _},
     path::{Path, PathBuf},
@@ -50,8 +54,8 @@ use tempfile::Builder;
 /// The mode of new files: only the user that runs the exporter can read them.
 const MODE: u32 = 0o600;
 
-/// The size limit of a state file to read, in bytes: a million languages take about 250 MiB.
-const MAX_BYTES: u64 = 512 * 1024 * 1024;
+/// The size limit of a state file: a million languages take about 250 MiB.
+const MAX_MIB: u64 = 256;
 
 /// Everything that survives a restart.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -81,8 +85,8 @@ pub struct StateFile {
 
 impl StateFile {
     /// Locks the state file at `path` and reads the state of the last process, if it left one.
-    /// Sets a damaged or outdated file aside under a name that contains `now`, and returns the
-    /// message about it in the place of the state.
+    /// Sets a damaged file, and one of an older version, aside under a name that contains `now`,
+    /// and returns the message about it in the place of the state.
     ///
     /// # Errors
     ///
@@ -91,44 +95,62 @@ impl StateFile {
     ///
     /// - `path` cannot name a file, or the file cannot be locked, read or set aside.
     /// - Another process holds the lock.
-    /// - The file is too large, a newer version of the exporter wrote it, or it is the state of
-    ///   another API than `base_url`.
-    /// - The file cannot be used, and `base_url` is [`DEMO`].
+    /// - The file is too large, of a newer version or of another API, or no state file.
     pub fn open(
         path: &Path,
         base_url: &str,
         now: Timestamp,
     ) -> Result<(Self, Result<Option<SavedState>, String>), SetupError> {
-        let path = locate(path)?;
+        let [path, lock, temporary] = Self::names(path)?;
         let file = Self {
-            _lock: take_lock(&path)?,
+            _lock: take_lock(&lock)?,
             path,
             base_url: base_url.into(),
         };
         let path = &file.path;
         // The lock proves that the writer of a temporary file is gone. The first write reports a
         // file that cannot be removed.
-        let _ = fs::remove_file(sibling(path, ".tmp"));
-        let saved = match read(path, Some(base_url))? {
+        let _ = fs::remove_file(temporary);
+        let saved = match read(path, base_url)? {
             Ok(saved) => Ok(saved),
             Err(why) => Err(set_aside(path, &why, now)?),
         };
         Ok((file, saved))
     }
 
-    /// Checks that [`Self::open`] can use the file at `path`, of the API at `base_url` or of any,
-    /// whoever holds its lock. Changes nothing.
-    ///
-    /// # Errors
-    ///
-    /// Returns the errors of [`Self::open`], except those about the lock and about setting the
-    /// file aside.
-    pub fn check(path: &Path, base_url: Option<&str>) -> Result<(), SetupError> {
-        let path = locate(path)?;
-        // The temporary file has no name, or loses it at once. Taking the lock instead could stop
-        // an exporter that starts at the same time, or leave a lock that belongs to another user.
-        tempfile::tempfile_in(path.with_file_name("")).map_err(|error| folder(&path, &error))?;
-        read(&path, base_url).map(drop)
+    /// Returns the absolute paths of the state file, its lock and its temporary file.
+    fn names(path: &Path) -> Result<[PathBuf; 3], SetupError> {
+        // Opening a pipe could block forever, and reading a device could do anything.
+        let located = follow(path).and_then(|path| match fs::metadata(&path) {
+            Ok(found) if !found.is_file() => Err(io::Error::other("it is not a file")),
+            _ => Ok(path),
+        });
+        let path = located.map_err(|error| failed("use the state file", path, &error))?;
+        let [lock, temporary] = [".lock", ".tmp"].map(|suffix| sibling(&path, suffix));
+        Ok([path, lock, temporary])
+    }
+
+    /// Checks that a state can be kept at `path`, whoever holds its lock, and that its names have no
+    /// other use. Changes nothing.
+    pub fn check(path: &Path, used: &mut UsedFiles) -> Result<(), SetupError> {
+        let names = Self::names(path)?;
+        let [path, lock, _] = &names;
+        let mut check = || {
+            names.iter().try_for_each(|name| claim(used, name))?;
+            // The temporary file has no name, or loses it at once. Taking the lock instead could
+            // stop an exporter that starts at the same time.
+            Ok(tempfile::tempfile_in(path.with_file_name(""))?.try_lock()?)
+        };
+        check().map_err(|error| failed("use the state file", path, &error))?;
+        if fs::symlink_metadata(lock).is_ok() {
+            open_lock(lock)?;
+        }
+        Ok(())
+    }
+
+    /// Checks that [`Self::open`] would take the content of the file at `path`, or set it aside.
+    pub fn check_content(path: &Path, base_url: &str) -> Result<(), SetupError> {
+        read(path, base_url).map(drop)
     }
 
     /// Replaces the state file with one that holds `saved`, and returns once it is on the disk.
@@ -146,53 +168,36 @@ impl StateFile {
             .prefix(temporary.file_name().unwrap_or_default())
             .rand_bytes(0)
             .permissions(Permissions::from_mode(MODE));
-        let write = |file: &mut File| format::encode(saved, &self.base_url, file);
+        let write = |file: &mut File| {
+            format::encode(saved, &self.base_url, &mut *file)?;
+            let is_small = file.metadata()?.len() <= MAX_MIB << 20;
+            is_small.then_some(()).ok_or(ErrorKind::FileTooLarge.into())
+        };
         replace_by_way_of(&builder, &self.path, write)
             .map_err(|error| failed("write the state file", &self.path, &error))
     }
-}
-
-/// Returns the absolute path of the state file. Writes replace the target of a symbolic link, so
-/// that the link stays.
-fn locate(path: &Path) -> Result<PathBuf, SetupError> {
-    let path = fs::canonicalize(path)
-        .or_else(|_| std::path::absolute(path))
-        .unwrap_or_default();
-    // Opening a pipe could block forever, and reading a device could do anything.
-    if path.file_name().is_none() || fs::metadata(&path).is_ok_and(|found| !found.is_file()) {
-        return Err(SetupError::new(
-            format!("state.file {} is not a file", path.display()),
-            "name a file in a folder that the exporter may write to",
-        ));
-    }
-    Ok(path)
 }
 
 /// Reads the state file at `path`; `None` without a file. The inner error is the reason to set the
 /// file aside.
 fn read(
     path: &Path,
-    base_url: Option<&str>,
+    base_url: &str,
 ) -> Result<Result<Option<SavedState>, FormatError>, SetupError> {
-    let left_alone = |why: FormatError| {
-        let what = format!("cannot use the state file {}: {why}", path.display());
-        let remedy = why.remedy().unwrap_or("set state.file to another file");
-        Err(SetupError::new(what, remedy))
+    let bytes = match read_file(path, MAX_MIB) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
+        read => read.map_err(|error| failed("read the state file", path, &error))?,
     };
-    if let Ok(found) = fs::metadata(path)
-        && found.len() > MAX_BYTES
-    {
-        return left_alone(FormatError::TooLarge(found.len()));
+    if bytes.is_empty() {
+        return Ok(Ok(None));
     }
-    match fs::read(path) {
-        Ok(bytes) if bytes.is_empty() => Ok(Ok(None)),
-        Ok(bytes) => match format::decode(&bytes, base_url) {
-            Ok(saved) => Ok(Ok(Some(saved))),
-            Err(why) if base_url == Some(DEMO) || why.remedy().is_some() => left_alone(why),
-            Err(why) => Ok(Err(why)),
-        },
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(Ok(None)),
-        Err(error) => Err(failed("read the state file", path, &error)),
+    match format::decode(&bytes, base_url) {
+        Ok(saved) => Ok(Ok(Some(saved))),
+        Err(why) if why.is_lost() && base_url != DEMO => Ok(Err(why)),
+        Err(why) => {
+            let what = format!("cannot use the state file {}: {why}", path.display());
+            Err(SetupError::new(what, why.hint()))
+        }
     }
 }
 
@@ -209,44 +214,35 @@ fn set_aside(path: &Path, why: &FormatError, now: Timestamp) -> Result<String, S
     ))
 }
 
-/// Locks the state file at `path`. The kernel releases the lock with the returned file, however
-/// the process ends.
-fn take_lock(path: &Path) -> Result<File, SetupError> {
-    let lock = sibling(path, ".lock");
-    // A link could lead anywhere, and a pipe would block.
-    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
-    let take = || {
-        // Network filesystems grant an exclusive lock only on files opened for writing.
-        let file = OpenOptions::new()
-            .append(true)
-            .create(true)
-            .mode(MODE)
-            .custom_flags(flags.bits().cast_signed())
-            .open(&lock)?;
-        file.try_lock()?;
-        Ok(file)
-    };
-    take().map_err(|error: io::Error| match error.kind() {
-        ErrorKind::WouldBlock => SetupError::new(
+/// Takes the lock of a state file. The kernel releases it with the returned file, however the
+/// process ends.
+fn take_lock(lock: &Path) -> Result<File, SetupError> {
+    let file = open_lock(lock)?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => Err(SetupError::new(
             format!(
-                "state.file {path} is in use by another process, which holds the lock {path}.lock",
-                path = path.display()
+                "state.file is in use by another process, which holds the lock {}",
+                lock.display()
             ),
             "stop that process, or set state.file to another file; `once --state.file=` runs \
              without a state file",
-        ),
-        _ if fs::symlink_metadata(&lock).is_ok() => {
-            failed("lock the state file with", &lock, &error)
-        }
-        _ => folder(path, &error),
-    })
+        )),
+        Err(TryLockError::Error(error)) => Err(failed("lock the state file with", lock, &error)),
+    }
 }
 
-/// Returns the error of a folder in which no file can be made. It shows only the folder: the name
-/// of a file that does not exist might be the API key, pasted there by mistake.
-fn folder(file: &Path, error: &io::Error) -> SetupError {
-    let folder = file.with_file_name("");
-    failed("write the state file into", &folder, error)
+fn open_lock(lock: &Path) -> Result<File, SetupError> {
+    // A link could lead anywhere, and a pipe would block.
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    // Network filesystems grant an exclusive lock only on files opened for writing.
+    let opened = OpenOptions::new()
+        .append(true)
+        .create(true)
+        .mode(MODE)
+        .custom_flags(flags.bits().cast_signed())
+        .open(lock);
+    opened.map_err(|error| failed("lock the state file with", lock, &error))
 }
 
 /// Returns the error of an action on a file.

@@ -54,6 +54,10 @@ pub const NOW: Timestamp = Timestamp::from_millis(1_700_000_000_000);
 
 impl RepositoryId {
     pub const MAX: u64 = i64::MAX.unsigned_abs();
+
+    pub fn new(id: u64) -> Option<Self> {
+        id.try_into().ok()
+    }
 }
 
 /// Makes a repository: private if its id is even, of unknown visibility otherwise. Only id 1 has a

@@ -226,7 +226,7 @@ fn parse<'a, T: Deserialize<'a>>(entry: &'a [u8]) -> Option<T> {
 
 /// Parses an id: an integer, or a string with one (API specification 2.1).
 fn parse_id(json: &str) -> Option<RepositoryId> {
-    RepositoryId::new(json.trim_matches('"').parse().ok()?)
+    json.trim_matches('"').parse::<u64>().ok()?.try_into().ok()
 }
 
 /// Separates the entries of a JSON array, before anybody judges their bytes: a broken entry, or

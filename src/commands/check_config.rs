@@ -10,9 +10,9 @@ use crate::{
 };
 
 pub fn check(options: &Options, clock: Clock) -> Result<(), RunError> {
-    let (config, _) = load(options, true)?;
+    let (config, ..) = load(options, true)?;
     if let Some(path) = &config.state_file {
-        StateFile::check(path, Some(config.api.base_url().as_str()))?;
+        StateFile::check_content(path, config.api.base_url().as_str())?;
     }
     // This checks the certificates and the proxy.
     Client::new(&config.api, Instruments::new(None), clock)?;

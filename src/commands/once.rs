@@ -10,7 +10,7 @@ use super::{
 use crate::{
     api::Client,
     cli::Once,
-    config::{CONFIG_FILE, Config, Options, Parsed},
+    config::{Config, Options, Parsed},
     diagnosis::{self, Finding, ProblemKind},
     domain::{
         document::{Document, Selection, View},
@@ -29,7 +29,7 @@ use crate::{
 use anyhow::{Context as _, anyhow, bail};
 use futures_util::future::OptionFuture;
 use globset::GlobSet;
-use std::{path::Path, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 use tokio::{task::spawn, time::sleep};
 use tracing::Level;
 
@@ -37,8 +37,8 @@ use tracing::Level;
 const SHUTDOWN: Duration = Duration::from_secs(3);
 
 pub async fn once(options: &Options, arguments: Once, clock: Clock) -> Result<(), RunError> {
-    let (config, _) = load(options, false)?;
-    output::check(&arguments.outputs, &used(options, &config))?;
+    let (config, _, mut used) = load(options, false)?;
+    output::check(&arguments.outputs, &mut used)?;
     let selection = Selection::new(&arguments.repositories, &arguments.languages)
         .map_err(|error| anyhow!("cannot use the globs of the command line: {error}"))?;
     let since = since(&config, arguments.since.as_deref(), clock.now())?;
@@ -137,17 +137,6 @@ fn since(config: &Config, chosen: Option<&str>, now: Timestamp) -> Result<Timest
         return Err(bad("without state.file nothing is known of the past", hint));
     }
     parse_since(chosen, now).map_err(|hint| bad("is no day of the last 14", &hint))
-}
-
-/// Returns the files that the run reads or writes, apart from its outputs.
-fn used<'a>(options: &'a Options, config: &'a Config) -> Vec<&'a Path> {
-    let files = [
-        options.get(CONFIG_FILE).map(Path::new),
-        config.api.key_file.as_deref(),
-        config.api.ca_file.as_deref(),
-        config.state_file.as_deref(),
-    ];
-    files.into_iter().flatten().collect()
 }
 
 /// Starts to log errors only, because the result and its findings say the rest.

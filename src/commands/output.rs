@@ -13,7 +13,7 @@ use crate::{
     support::{
         clock::Timestamp,
         escape::printable,
-        files::{check_replace, is_same_file, replace_file},
+        files::{UsedFiles, check_replace, claim, replace_file},
         hint::SetupError,
     },
 };
@@ -47,18 +47,13 @@ pub struct Results {
 
 /// Checks that each output can be written, before anything is read for it. None may be one of the
 /// files that the run uses, or another output.
-pub fn check(outputs: &[(Output, Option<PathBuf>)], used: &[&Path]) -> Result<(), SetupError> {
-    let mut taken = used.to_vec();
+pub fn check(
+    outputs: &[(Output, Option<PathBuf>)],
+    used: &mut UsedFiles,
+) -> Result<(), SetupError> {
     for path in outputs.iter().filter_map(|(_, path)| path.as_deref()) {
-        let checked = if taken.iter().any(|taken| is_same_file(taken, path)) {
-            Err(io::Error::other(
-                "the run itself uses this file, or writes another output to it",
-            ))
-        } else {
-            check_replace(path)
-        };
-        taken.push(path);
-        checked.map_err(|error| {
+        let claimed = claim(used, path).and_then(|()| check_replace(path));
+        claimed.map_err(|error| {
             let what = format!("--output to {}: cannot be written: {error}", path.display());
             SetupError::new(
                 what,
@@ -101,7 +96,7 @@ impl Results {
             return print(&text);
         };
         let text = self.render(format, false);
-        replace_file(path, |file| file.write_all(text.as_bytes()))
+        replace_file(path, text.as_bytes())
             .with_context(|| format!("cannot write the result to {}", path.display()))
     }
 

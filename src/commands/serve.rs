@@ -62,7 +62,7 @@ fn start(
     is_demo: bool,
     clock: Clock,
 ) -> Result<(CancellationToken, JoinSet<()>), RunError> {
-    let (mut config, web_file) = load(options, true)?;
+    let (mut config, web_file, _) = load(options, true)?;
     if is_demo && config.settings.targets.0.is_empty() {
         config.settings.targets = demo::targets(clock.now());
     }

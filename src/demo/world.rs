@@ -3,7 +3,7 @@
 
 use crate::{
     domain::{
-        Completion, Language, Repository, RepositoryId, Scale,
+        Completion, Language, Repository, Scale,
         record::{Languages, Record, SavedRepository},
         targets::{TargetEntry, Targets},
     },
@@ -124,7 +124,7 @@ impl DemoRepository {
         }
         records.sort_by(|one, other| one.language.code.cmp(&other.language.code));
         let repository = Repository {
-            id: RepositoryId::new(self.id)?,
+            id: self.id.try_into().ok()?,
             name: self.name.as_str().into(),
             private: Some(self.private),
             created_at: None,

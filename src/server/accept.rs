@@ -22,7 +22,7 @@ const LOG_EVERY: Duration = Duration::from_secs(60);
 /// Connections that are still open after that end with the runtime.
 pub async fn run(listeners: Vec<TcpListener>, server: Server) {
     let tasks = TaskTracker::new();
-    if let Some(path) = server.file().path.clone() {
+    if let Some(path) = server.file().paths.first().cloned() {
         let following = follow(path, server.clone());
         tasks.spawn(server.stop.clone().run_until_cancelled_owned(following));
     }

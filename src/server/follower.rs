@@ -61,7 +61,7 @@ mod tests {
     /// A server that follows its file, which sets a limit of 1000.
     fn followed() -> Fixture {
         let fixture = Fixture::with(&limit(1000));
-        let path = fixture.server.file().path.clone().unwrap();
+        let path = fixture.server.file().paths[0].clone();
         tokio::spawn(follow(path, fixture.server.clone()));
         fixture
     }
@@ -165,8 +165,8 @@ mod tests {
             let fixture = Fixture::with(&text);
             let credentials = "Basic YWxpY2U6Y29ycmVjdA==";
             assert_eq!(fixture.status(credentials).await, 200);
-            let path = fixture.server.file().path.clone();
-            let same = WebConfigFile::load(path.as_deref()).unwrap();
+            let path = fixture.server.file().paths[0].clone();
+            let same = WebConfigFile::load(Some(&path)).unwrap();
             fixture.server.replace(same).unwrap();
             // Occupies the only thread that could verify the password.
             let (release, held) = std::sync::mpsc::channel::<()>();

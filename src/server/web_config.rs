@@ -44,7 +44,8 @@ const HEADERS: [(&str, &[&str]); 5] = [
 /// for no file and protects nothing.
 #[derive(Default)]
 pub struct WebConfigFile {
-    pub path: Option<PathBuf>,
+    /// The path of the file and of each that it names; empty if there is no file.
+    pub paths: Vec<PathBuf>,
     /// Tells whether the file, or one that it names, has changed.
     pub digest: Digest,
     pub is_empty: bool,
@@ -89,7 +90,7 @@ impl WebConfigFile {
         let digest = files.digest();
         let read = match read {
             Ok(file) => Ok(Self {
-                path: Some(path.to_owned()),
+                paths: files.paths,
                 digest: digest.clone(),
                 ..file
             }),
@@ -131,8 +132,6 @@ impl WebConfigFile {
         let tls = tls.map(|section| tls::acceptor(section, files));
         let (tls, expires) = tls.transpose()?.unzip();
         Ok(Self {
-            path: None,
-            digest: Digest::default(),
             is_empty,
             tls,
             expires: expires.flatten(),
@@ -144,6 +143,7 @@ impl WebConfigFile {
             })?,
             users: sections.basic_auth_users,
             rate_limit: sections.rate_limit,
+            ..Self::default()
         })
     }
 }

@@ -9,6 +9,9 @@ use std::io::{self, BufWriter, Write};
 
 pub const VERSION: u64 = 7;
 
+/// The beginning of a file of any version, which tells a damaged one from the file of others.
+const START: &[u8] = b"{\"version\":";
+
 /// The document. Every version of it has a number, by which the file of a newer program is
 /// recognized.
 #[derive(Serialize, Deserialize)]
@@ -23,30 +26,34 @@ struct StateDocument<S> {
 /// The reason why a file cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum FormatError {
-    #[error("it is damaged, or not a state file: {0}")]
+    // The parser's error would quote the file.
+    #[error("it is damaged at line {}, column {}", .0.line(), .0.column())]
     Damaged(#[from] serde_json::Error),
     #[error("it has version {0} of the format, and this program reads version {VERSION}")]
     OtherVersion(u64),
     #[error("it is the state of {0}, not of api.base_url")]
     OtherApi(String),
-    #[error("it has {0} bytes, more than any state")]
-    TooLarge(u64),
+    #[error("it is no state file")]
+    Foreign,
 }
 
 impl FormatError {
-    /// Returns the remedy for a file that stays where it is, because another exporter may use it;
-    /// `None` for one that can be set aside.
-    pub fn remedy(&self) -> Option<&'static str> {
+    /// Returns true for a state that is damaged or outdated, and therefore lost.
+    pub fn is_lost(&self) -> bool {
+        matches!(self, Self::Damaged(_) | Self::OtherVersion(..VERSION))
+    }
+
+    /// Returns the remedy for a file that stays where it is.
+    pub fn hint(&self) -> &'static str {
         match self {
-            Self::OtherVersion(version) if *version > VERSION => Some(
-                "run the newer version of the exporter, or move the file away, which restarts all \
-                 progress clocks",
-            ),
-            Self::OtherApi(_) => Some(
+            Self::OtherVersion(_) => {
+                "run the newer version of the exporter, or set state.file to another file"
+            }
+            Self::OtherApi(_) => {
                 "set state.file to another file; if this is the same API by another name, correct \
-                 the base_url at the beginning of the file",
-            ),
-            _ => None,
+                 the base_url at the beginning of the file"
+            }
+            _ => "set state.file to another file",
         }
     }
 }
@@ -63,13 +70,17 @@ pub fn encode(state: &SavedState, base_url: &str, out: impl Write) -> io::Result
     out.flush()
 }
 
-/// Reads the state of the API at `base_url`, or of any.
-pub fn decode(bytes: &[u8], base_url: Option<&str>) -> Result<SavedState, FormatError> {
+/// Reads the state of the API at `base_url`.
+pub fn decode(bytes: &[u8], base_url: &str) -> Result<SavedState, FormatError> {
+    // A disk that failed can leave nothing but NUL bytes.
+    if !bytes.starts_with(START) && bytes.iter().any(|byte| *byte != 0) {
+        return Err(FormatError::Foreign);
+    }
     let any: StateDocument<Option<IgnoredAny>> = serde_json::from_slice(bytes)?;
     if any.version != VERSION {
         return Err(FormatError::OtherVersion(any.version));
     }
-    if base_url.is_some_and(|base_url| any.base_url != base_url) {
+    if any.base_url != base_url {
         return Err(FormatError::OtherApi(any.base_url));
     }
     let document: StateDocument<SavedState> = serde_json::from_slice(bytes)?;

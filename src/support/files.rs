@@ -2,10 +2,12 @@
 
 use rustix::fs::{AtFlags, CWD, StatxAttributes, StatxFlags, statx};
 use std::{
+    collections::HashSet,
+    ffi::OsString,
     fs::{self, File, Permissions},
     io::{self, ErrorKind, Read as _, Write},
-    os::unix::fs::PermissionsExt as _,
-    path::Path,
+    os::unix::fs::{MetadataExt as _, PermissionsExt as _},
+    path::{Path, PathBuf, absolute},
 };
 use tempfile::Builder;
 
@@ -23,19 +25,16 @@ pub fn read_file(path: &Path, mib: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Replaces the file at `path` with the text that `write` writes: a reader sees the whole old text
-/// or the whole new one. Pipes and devices, such as `/dev/stdout`, are written to directly.
+/// Replaces the content of the file at `path`: a reader sees the whole old one or the whole new one.
+/// The file keeps its mode. Pipes and devices, such as `/dev/stdout`, are written to directly.
 ///
 /// # Errors
-/// Returns the errors of the disk and of `write`. The old file then stays.
-pub fn replace_file(
-    path: &Path,
-    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
-) -> io::Result<()> {
-    // A symbolic link stays one: only its target is replaced.
-    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    if fs::metadata(&path).is_ok_and(|found| !found.is_file()) {
-        return write(&mut File::options().write(true).open(path)?);
+/// Returns the errors of the disk. The old file then stays.
+pub fn replace_file(path: &Path, content: &[u8]) -> io::Result<()> {
+    let path = follow(path)?;
+    let found = fs::metadata(&path);
+    if found.as_ref().is_ok_and(|found| !found.is_file()) {
+        return File::options().write(true).open(path)?.write_all(content);
     }
     // The textfile collector may run as another user. The umask can still forbid reading.
     let others_may_read = Permissions::from_mode(0o666);
@@ -44,21 +43,39 @@ pub fn replace_file(
         .prefix(".translation-exporter-")
         .permissions(others_may_read);
     replace_by_way_of(&temporary, &path, |file| {
-        let mut buffered = io::BufWriter::new(file);
-        write(&mut buffered)?;
-        buffered.flush()
+        if let Ok(found) = found {
+            file.set_permissions(found.permissions())?;
+        }
+        file.write_all(content)
     })
 }
 
-/// Returns whether two paths lead to one file, which need not exist, however they are spelt.
-pub fn is_same_file(one: &Path, other: &Path) -> bool {
-    let located = |path: &Path| {
-        let folder = fs::canonicalize(folder_of(path)).ok()?;
-        fs::canonicalize(path)
-            .ok()
-            .or(Some(folder.join(path.file_name()?)))
+/// Returns the absolute path of a file to write. A symbolic link stays one: its target, which has
+/// to exist, is replaced.
+pub fn follow(path: &Path) -> io::Result<PathBuf> {
+    match fs::canonicalize(path) {
+        Err(_) if path.is_symlink() => Err(io::Error::other("the symbolic link leads to no file")),
+        Err(_) => absolute(path),
+        found => found,
+    }
+}
+
+/// The files of a run: each by its device and inode, or by those of its folder and its name if it
+/// does not exist yet.
+pub type UsedFiles = HashSet<(u64, u64, Option<OsString>)>;
+
+/// Adds a file. Fails if it is there already, however the two paths are spelt.
+pub fn claim(used: &mut UsedFiles, path: &Path) -> io::Result<()> {
+    let path = follow(path)?;
+    let (found, name) = match fs::metadata(&path) {
+        Ok(found) => (found, None),
+        Err(_) => (fs::metadata(path.with_file_name(""))?, path.file_name()),
     };
-    located(one).is_some_and(|one| Some(one) == located(other))
+    if used.insert((found.dev(), found.ino(), name.map(OsString::from))) {
+        return Ok(());
+    }
+    let what = format!("another key or option names {}, too", path.display());
+    Err(io::Error::other(what))
 }
 
 /// Checks that [`replace_file`] can write a file, and leaves none.
@@ -66,7 +83,7 @@ pub fn is_same_file(one: &Path, other: &Path) -> bool {
 /// # Errors
 /// Returns the error of the disk.
 pub fn check_replace(path: &Path) -> io::Result<()> {
-    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let path = follow(path)?;
     match fs::metadata(&path) {
         Ok(found) if found.is_dir() => Err(ErrorKind::IsADirectory.into()),
         Ok(found) if !found.is_file() => Ok(()),
@@ -75,7 +92,7 @@ pub fn check_replace(path: &Path) -> io::Result<()> {
             ErrorKind::ResourceBusy,
             "the file is mounted alone; mount its folder",
         )),
-        _ => tempfile::tempfile_in(folder_of(&path)).map(drop),
+        _ => tempfile::tempfile_in(path.with_file_name("")).map(drop),
     }
 }
 
@@ -90,25 +107,19 @@ pub fn replace_by_way_of(
     path: &Path,
     write: impl FnOnce(&mut File) -> io::Result<()>,
 ) -> io::Result<()> {
-    let mut file = temporary.tempfile_in(folder_of(path))?;
+    let folder = path.with_file_name("");
+    let mut file = temporary.tempfile_in(&folder)?;
     write(file.as_file_mut())?;
     file.as_file().sync_all()?;
     file.persist(path)?;
     // Some network and user-space filesystems cannot sync folders.
-    let _ = File::open(folder_of(path)).and_then(|folder| folder.sync_all());
+    let _ = File::open(folder).and_then(|folder| folder.sync_all());
     Ok(())
 }
 
 fn is_mounted(path: &Path) -> bool {
     let found = statx(CWD, path, AtFlags::empty(), StatxFlags::empty());
     found.is_ok_and(|found| found.stx_attributes.contains(StatxAttributes::MOUNT_ROOT))
-}
-
-fn folder_of(path: &Path) -> &Path {
-    match path.parent() {
-        Some(folder) if folder != Path::new("") => folder,
-        _ => Path::new("."),
-    }
 }
 
 #[cfg(test)]
@@ -119,8 +130,8 @@ mod tests {
     fn a_write_that_fails_leaves_the_old_file() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("out.prom");
-        replace_file(&path, |file| file.write_all(b"old")).unwrap();
-        let failed = replace_file(&path, |file| {
+        replace_file(&path, b"old").unwrap();
+        let failed = replace_by_way_of(&Builder::new(), &path, |file| {
             file.write_all(b"new")?;
             Err(io::Error::other("the disk is full"))
         });
@@ -130,13 +141,58 @@ mod tests {
     }
 
     #[test]
-    fn a_link_stays_a_link_and_its_target_is_replaced() {
+    fn files_without_an_end_are_refused_whatever_size_they_claim() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("sparse");
+        File::create(&path).unwrap().set_len(8 << 30).unwrap();
+        for (path, why) in [
+            (&*path, "it is larger than 1 MiB"),
+            // It is larger than all memory, and says that it is empty.
+            (Path::new("/proc/self/pagemap"), ""),
+            (Path::new("/dev/zero"), "it is not a regular file"),
+        ] {
+            let error = read_file(path, 1).unwrap_err().to_string();
+            assert!(error.contains(why), "{path:?}: {error}");
+        }
+        File::create(&path).unwrap().set_len(1 << 20).unwrap();
+        assert_eq!(read_file(&path, 1).unwrap().len(), 1 << 20);
+    }
+
+    #[test]
+    fn a_link_and_a_mode_stay_and_a_link_without_a_target_is_an_error() {
         let folder = tempfile::tempdir().unwrap();
         let (path, link) = (folder.path().join("out"), folder.path().join("link"));
-        fs::write(&path, "old").unwrap();
         std::os::unix::fs::symlink(&path, &link).unwrap();
-        replace_file(&link, |file| file.write_all(b"new")).unwrap();
+        for write in [check_replace, |path: &Path| replace_file(path, b"new")] {
+            let error = write(&link).unwrap_err().to_string();
+            assert_eq!(error, "the symbolic link leads to no file");
+        }
+        fs::write(&path, "old").unwrap();
+        fs::set_permissions(&path, Permissions::from_mode(0o602)).unwrap();
+        replace_file(&link, b"new").unwrap();
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
         assert_eq!(fs::read_to_string(&path).unwrap(), "new");
+        assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o602);
+    }
+
+    #[test]
+    fn a_file_is_known_by_each_of_its_paths_before_it_exists_too() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        fs::write(at("old"), "").unwrap();
+        fs::hard_link(at("old"), at("other name")).unwrap();
+        std::os::unix::fs::symlink(at("old"), at("link")).unwrap();
+        std::os::unix::fs::symlink(folder.path(), at("folder")).unwrap();
+        for paths in [
+            &["old", "./old", "folder/old", "other name", "link"][..],
+            &["new", "./new", "folder/new"],
+        ] {
+            let mut used = UsedFiles::new();
+            claim(&mut used, &at(paths[0])).unwrap();
+            claim(&mut used, &at("third")).unwrap();
+            for path in paths {
+                assert!(claim(&mut used, &at(path)).is_err(), "{path}");
+            }
+        }
     }
 }

@@ -140,7 +140,7 @@ fn an_output_with_no_place_is_refused_before_the_poll() {
         ),
         (
             [&*to_state, &*format!("--state.file={state}")],
-            "the run itself uses this file",
+            "another key or option names ",
         ),
     ] {
         once(&api, "table")

@@ -54,12 +54,7 @@ fn set_mode(path: &Path, mode: u32) {
 fn missing_permissions_are_refused_with_a_hint_and_no_change() {
     let api = Api::of(1);
     for (folder, file, lock, said) in [
-        (
-            0o555,
-            0o600,
-            None,
-            ["cannot write the state file", "/state/"],
-        ),
+        (0o555, 0o600, None, ["cannot use the state file", "/state/"]),
         (
             0o755,
             0o000,

@@ -1,9 +1,17 @@
 //! The state file: progress clock and last good data survive every kind of end.
 
-use crate::support::{Api, Exporter, Exposition, Reply, Repo, Setup, Target, repo, until};
+use crate::support::{
+    Api, Exporter, Exposition, Reply, Repo, Setup, Target,
+    api::KEY,
+    repo,
+    tls::{Certificate, identity},
+    until,
+};
 use serde_json::Value;
 use std::{
+    collections::BTreeSet,
     fs,
+    os::unix::fs::symlink,
     path::PathBuf,
     sync::{
         Arc,
@@ -350,31 +358,118 @@ fn check_config_and_serve_refuse_the_same_states_and_change_nothing() {
     let kept = Kept::new();
     let run = |command: &str| kept.setup(&api).arguments(&[command]).run();
     assert_eq!(run("check-config").code, Some(0), "no state yet");
-    fs::write(&kept.path, "{").unwrap();
+    fs::write(&kept.path, [0]).unwrap();
     assert_eq!(run("check-config").code, Some(0), "it would be set aside");
-    let newer = r#"{"format":"translation-exporter state","version":99,"more":[]}"#;
-    fs::write(&kept.path, newer).unwrap();
-    for command in ["check-config", "serve"] {
-        let path = kept.path.to_str().unwrap();
-        run(command).assert_failed(2, &[path, "version 99", "run the newer version"]);
-        assert_eq!(fs::read_to_string(&kept.path).unwrap(), newer);
-        assert_eq!(kept.names(), ["state.json"]);
+    for (content, words) in [
+        (r#"{"version":8,"more":[]}"#, "run the newer version"),
+        (
+            r#"{"version":7,"base_url":"https://other/","state":{}}"#,
+            "the state of https://other/",
+        ),
+        (
+            "api: {key: s3cret}",
+            "it is no state file; set state.file to another file",
+        ),
+    ] {
+        fs::write(&kept.path, content).unwrap();
+        for command in ["check-config", "serve"] {
+            let path = kept.path.to_str().unwrap();
+            run(command).assert_failed(2, &[path, words]);
+            assert_eq!(fs::read_to_string(&kept.path).unwrap(), content);
+        }
     }
-    let other = r#"{"version":7,"base_url":"http://localhost:1/","state":null}"#;
-    fs::write(&kept.path, other).unwrap();
-    for command in ["check-config", "serve"] {
-        let whose = "it is the state of http://localhost:1/";
-        run(command).assert_failed(2, &[whose, "another file; if this is the same API"]);
-        assert_eq!(fs::read_to_string(&kept.path).unwrap(), other);
+    let nowhere = kept.folder.path().join("link");
+    symlink("absent/state.json", &nowhere).unwrap();
+    for path in [
+        "/nonexistent/state.json",
+        "/dev/null",
+        nowhere.to_str().unwrap(),
+    ] {
+        for command in ["check-config", "serve"] {
+            let setup = kept.setup(&api).set("state.file", path);
+            setup
+                .arguments(&[command])
+                .run()
+                .assert_failed(2, &["cannot use the state file ", path]);
+        }
     }
-    fs::remove_file(&kept.path).unwrap();
-    fs::create_dir(&kept.path).unwrap();
-    let nowhere = "/nonexistent/state.json";
-    for command in ["check-config", "serve"] {
-        assert_eq!(run(command).code, Some(2));
-        let setup = kept.setup(&api).set("state.file", nowhere);
-        let output = setup.arguments(&[command]).run();
-        output.assert_failed(2, &["into /nonexistent/: No such file or directory"]);
+}
+
+const KEYS: [&str; 4] = ["config", "key", "ca", "web"];
+
+/// Returns each pair of the files of a run of which one is written, or each is named by a key.
+fn pairs() -> Vec<(&'static str, &'static str)> {
+    let read = [&KEYS[..], &["cert", "cert.key"]].concat();
+    let mut pairs: Vec<_> = read.iter().map(|file| (*file, "state")).collect();
+    for (at, second) in KEYS.iter().enumerate() {
+        pairs.extend(KEYS[..at].iter().map(|first| (*first, *second)));
+    }
+    let own = ["state", "state.lock", "state.tmp"];
+    for name in &own[1..] {
+        pairs.extend(read.iter().map(|file| (*name, *file)));
+    }
+    let of_once = KEYS[..3].iter().chain(&own).chain(&["output"]);
+    pairs.extend(of_once.map(|file| (*file, "another output")));
+    pairs
+}
+
+/// The second of each pair has the path of the first, in another spelling.
+#[test]
+fn no_file_of_a_run_has_two_uses() {
+    let (_, [certificate, key]) = identity(Certificate::Good, "localhost");
+    for (first, second) in pairs() {
+        let path = |file: &str| match file {
+            _ if file == second => format!("./folder/../{first}"),
+            _ => file.to_owned(),
+        };
+        let (served, served_key) = (path("cert"), path("cert.key"));
+        let web = format!("tls_server_config: {{cert_file: {served}, key_file: {served_key}}}");
+        let contents = [
+            ("config", "log: {level: warn}"),
+            ("key", KEY),
+            ("ca", &certificate),
+        ];
+        let contents = [
+            &contents[..],
+            &[("web", &web), ("cert", &certificate), ("cert.key", &key)],
+        ];
+        let setup = || {
+            let setup = Setup::for_url("https://127.0.0.1:1").set("api.key", "");
+            fs::create_dir(setup.folder.path().join("folder")).unwrap();
+            for (file, content) in contents.concat() {
+                setup.file(&path(file), content);
+            }
+            let setup = setup
+                .set("api.key_file", &path("key"))
+                .set("api.ca_file", &path("ca"));
+            setup
+                .set("web.config_file", &path("web"))
+                .set("state.file", &path("state"))
+        };
+        let config = format!("--config.file={}", path("config"));
+        let outputs =
+            ["output", "another output"].map(|file| format!("--output=json={}", path(file)));
+        let once = ["once", &config, &outputs[0], &outputs[1]];
+        let serving = [["serve", &config], ["check-config", &config]];
+        let commands: Vec<&[&str]> = match second {
+            "another output" => vec![&once],
+            _ => serving.iter().map(|words| &words[..]).collect(),
+        };
+        for command in commands {
+            let setup = setup().arguments(command);
+            let files = || {
+                let names = fs::read_dir(setup.folder.path()).unwrap();
+                let files = names
+                    .map(|name| name.unwrap().path())
+                    .filter(|path| path.is_file());
+                files
+                    .map(|path| (fs::read(&path).unwrap(), path))
+                    .collect::<BTreeSet<_>>()
+            };
+            let (before, output) = (files(), setup.run());
+            assert_eq!(output.code, Some(2), "{first}, {second}: {}", output.stderr);
+            assert_eq!(files(), before, "{first}, {second}");
+        }
     }
 }
 

@@ -1,26 +1,46 @@
 """Machines that lack something, made by seccomp and leases on files. Needs root."""
 
 import ctypes
+import errno
 import fcntl
 import os
 import signal
+import socket
 import struct
 import subprocess
 
 from harness import FakeApi, address, get, running, wait_for
 
 
-def forbid_ipv6():
-    """Makes each socket of IPv6 fail with EAFNOSUPPORT in this process, as a kernel without IPv6 does: a filter of seccomp in bytes."""
-    number = {"x86_64": 41, "aarch64": 198}[os.uname().machine]
-    load, equals, returns, error, allow = 0x20, 0x15, 0x06, 0x00050000 | 97, 0x7FFF0000
-    lines = [(load, 0, 0, 0), (equals, 0, 3, number), (load, 0, 0, 16), (equals, 0, 1, 10), (returns, 0, 0, error), (returns, 0, 0, allow)]
+def forbid(call, first_argument, error):
+    """Makes a system call with this argument (any, if none) fail in this process: a filter of seccomp in bytes."""
+    number = {"x86_64": {"socket": 41, "flock": 73}, "aarch64": {"socket": 198, "flock": 32}}[os.uname().machine][call]
+    load, equals, returns, refuse, allow = 0x20, 0x15, 0x06, 0x00050000 | error, 0x7FFF0000
+    argument = [] if first_argument is None else [(load, 0, 0, 16), (equals, 0, 1, first_argument)]
+    lines = [(load, 0, 0, 0), (equals, 0, 1 + len(argument), number), *argument, (returns, 0, 0, refuse), (returns, 0, 0, allow)]
     code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *line) for line in lines))
     filter_program = struct.pack("HxxxxxxP", len(lines), ctypes.addressof(code))
     prctl = ctypes.CDLL(None, use_errno=True).prctl
     no_new_privileges, seccomp, by_filter = 38, 22, 2
     if prctl(no_new_privileges, 1, 0, 0, 0) or prctl(seccomp, by_filter, ctypes.c_char_p(filter_program)):
         raise OSError(ctypes.get_errno(), "the filter is refused")
+
+
+def forbid_ipv6():
+    forbid("socket", socket.AF_INET6, errno.EAFNOSUPPORT)
+
+
+def forbid_locks():
+    forbid("flock", None, errno.ENOLCK)
+
+
+def test_a_folder_without_locks_is_refused_by_every_command(program, tmp_path):
+    options = ["--api.base-url=https://127.0.0.1:1", "--state.file=state.json"]
+    environment = {**os.environ, "TRANSLATION_EXPORTER_API__KEY": FakeApi.KEY}
+    for command in ("check-config", "serve", "once"):
+        arguments = [program, command, *options]
+        ended = subprocess.run(arguments, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=20, preexec_fn=forbid_locks)
+        assert ended.returncode == 2 and "state.json: No locks available" in ended.stderr and "with locks" in ended.stderr
 
 
 def test_without_ipv6_and_proc_only_the_metrics_of_the_process_are_missing(api, program, tmp_path):

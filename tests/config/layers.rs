@@ -35,7 +35,7 @@ fn files_and_addresses_are_checked_together_with_values() {
     let both = [
         "api.timeout (exporter.yml:4): is \"0s\"; give",
         "api.ca_file (exporter.yml:5): cannot read certificates from ./ca.pem: ",
-        "state.file (exporter.yml:10): cannot write the state file into ",
+        "state.file (exporter.yml:10): cannot use the state file ",
     ];
     let listen = format!("web.listen_addresses (exporter.yml:8): cannot listen on \"{host}:1\": ");
     let serving = [
@@ -43,7 +43,7 @@ fn files_and_addresses_are_checked_together_with_values() {
         &*listen,
     ];
     for (command, expected) in [
-        ("check-config", [&both[..], &serving].concat()),
+        ("check-config", [&both[..2], &serving, &both[2..]].concat()),
         ("once", both.to_vec()),
     ] {
         let output = run(command, Some(&file), &[], &[]);
@@ -65,7 +65,7 @@ fn check_config_refuses_a_folder_and_an_address_that_serve_cannot_use() {
     for (flag, words) in [
         (
             "--state.file=/proc/state.json",
-            "cannot write the state file into /proc/: ",
+            "cannot use the state file /proc/state.json: ",
         ),
         (&*format!("--web.listen-address={host}:1"), &*host),
     ] {

@@ -17,6 +17,8 @@ pub type Digest = Vec<u8>;
 pub struct Files {
     folder: PathBuf,
     read: Context,
+    /// The paths of the files.
+    pub paths: Vec<PathBuf>,
 }
 
 impl Files {
@@ -25,17 +27,19 @@ impl Files {
         Self {
             folder: path.parent().unwrap_or(path).to_owned(),
             read: Context::new(&SHA256),
+            paths: Vec::new(),
         }
     }
 
     pub fn read(&mut self, path: &Path) -> io::Result<Vec<u8>> {
+        self.paths.push(path.to_owned());
         let content = read_file(path, 1)?;
         self.read.update(&content);
         Ok(content)
     }
 
-    pub fn digest(self) -> Digest {
-        self.read.finish().as_ref().to_vec()
+    pub fn digest(&self) -> Digest {
+        self.read.clone().finish().as_ref().to_vec()
     }
 
     /// Returns what the PEM text of `key` holds, at least one: of the `inline` text, or of `file`.
