@@ -45,12 +45,11 @@ impl Record {
         Some(self.log.last()?.1)
     }
 
-    /// Returns the completion at the beginning of a day, or that of the end of the first day.
+    /// Returns the completion at the beginning of a day, or the first one.
     fn before(&self, date: Timestamp) -> f64 {
-        let first_day = self.log[0].0.day_start();
         let mut log = self.log.iter().rev();
-        let known = log.find(|(at, _)| *at < date || at.day_start() == first_day);
-        known.unwrap().1
+        let known = log.find(|(at, _)| *at < date);
+        known.unwrap_or(&self.log[0]).1
     }
 
     /// Returns the highest completion of the ends of the last seven days, if it is above the last.
