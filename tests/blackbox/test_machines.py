@@ -39,7 +39,9 @@ def test_a_folder_without_locks_is_refused_by_every_command(program, tmp_path):
     environment = {**os.environ, "TRANSLATION_EXPORTER_API__KEY": FakeApi.KEY}
     for command in ("check-config", "serve", "once"):
         arguments = [program, command, *options]
-        ended = subprocess.run(arguments, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=20, preexec_fn=forbid_locks)
+        ended = subprocess.run(
+            arguments, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=20, preexec_fn=forbid_locks
+        )
         assert ended.returncode == 2 and "state.json: No locks available" in ended.stderr and "with locks" in ended.stderr
 
 

@@ -27,6 +27,8 @@ SITUATIONS = {
         {0: 100} | {7 * week + day: value for week in range(5) for day, value in {0.5: 80, 1.5: 85, 2.5: 90, 3.5: 95, 4.5: 100}.items()},
         [(29, ["regressed"], 33), (30, [], 33), (31, [], 33)],
     ),
+    # Expected after the next two years: not told.
+    "long": ({0: 10, 3: 10.05}, [(9, [], None)]),
     # At risk: its date is near, and it is expected after it, or does not move.
     "slow": ({day: 40 + day / 2 for day in range(40)}, [(14, [], 120), (16, ["at_risk"], 113), (30, ["overdue"], 114)]),
     "fast": ({day: 40 + 2.5 * day for day in range(25)}, [(16, [], 23)]),
