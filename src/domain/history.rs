@@ -146,7 +146,9 @@ impl History {
         let highest = ends.reduce(|one, other| if other > one { other } else { one })?;
         let mut days = days;
         let fell_on = days.find(|date| self.before(date.saturating_add(DAY)) < self.before(*date));
-        Some((highest, fell_on?)).filter(|_| highest > self.completion)
+        // A clock that was set back since shows no day of the fall.
+        let fell_on = fell_on.unwrap_or(today);
+        Some((highest, fell_on)).filter(|_| highest > self.completion)
     }
 
     /// Returns the gain per day of work, in the unit of completions: the gain of the last [`DAYS`]

@@ -63,6 +63,8 @@ impl Record {
     fn observe(&mut self, completion: f64, now: Timestamp) {
         self.progress_at = self.progress_at.min(now);
         for (at, _) in &mut self.log {
+            // The days of a clock that was set back over midnight are one day off.
+            self.is_certain &= at.day_start() <= now.day_start();
             *at = now.min(*at);
         }
         let before = self.completion().unwrap_or_default();
