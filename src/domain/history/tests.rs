@@ -46,7 +46,7 @@ fn progress_is_a_rise_to_a_completion_that_two_days_have_not_seen() {
         (&[50.0, 50.0, 48.0, 46.0][..], 0, 0.0),
         (&[50.0, 51.0], 1, 1.0),
         (&[100.0, 80.0, 83.0], 2, 3.0),
-        // A text that is taken back, within two days and later.
+        // New text is taken back, within two days and later.
         (&[50.0, 49.0, 50.0], 0, 0.0),
         (&[50.0, 49.0, 49.0, 49.0, 50.0], 4, 1.0),
         // The gain is the distance from the next lower completion.

@@ -409,7 +409,7 @@ fn each_kind_of_change_is_counted_by_itself() {
         (&[(-9.0, 0.9), (-2.0, 1.0)], false, None, &["ready"]),
         (&[(-9.0, 1.0)], true, None, &["unready"]),
         (&[(-9.0, 0.5)], false, Some(-9.0), &[]),
-        // What is younger is compared with its first reading.
+        // A younger translation is compared with its first reading.
         (&[(-3.0, 0.5), (-1.0, 1.0)], false, None, &["ready"]),
     ] {
         let given = Given {
