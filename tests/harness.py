@@ -123,7 +123,7 @@ class Prometheus:
     """A Prometheus that is ready for queries."""
 
     def __init__(self, process, url):
-        self.process, self.url, self.started = process, url, time.time()
+        self.process, self.url = process, url
         wait_for("Prometheus is ready", lambda: get(f"{url}/-/ready"))
 
     @classmethod
@@ -146,11 +146,6 @@ class Prometheus:
         """Labels and value of each series at a time."""
         found = self.ask("query", query=expr, time=at or time.time())["result"]
         return [(series["metric"], float(series["value"][1])) for series in found]
-
-    def range(self, expr):
-        """Labels and values of each series since the start, one a second."""
-        found = self.ask("query_range", query=expr, start=self.started, end=time.time(), step=1)["result"]
-        return [(series["metric"], [float(value) for _, value in series["values"]]) for series in found]
 
 
 class FakeApi:

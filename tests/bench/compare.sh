@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Compares the exporter with a Python exporter of the same series and with a bare loop of requests. Prints the figures
-# as tables; takes some minutes on an idle machine.
+# Measures the exporter, and compares its polls with a bare loop of requests. Prints the figures as tables; takes some minutes on an idle
+# machine.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 # shellcheck source=tests/install.sh

@@ -15,20 +15,6 @@ fn once(api: &Api, output: &str) -> Setup {
 }
 
 #[test]
-fn a_whole_poll_is_printed_and_ends_with_0() {
-    let api = two();
-    for name in ["openmetrics", "text"] {
-        let output = once(&api, name).run();
-        assert_eq!(output.code, Some(0), "{}", output.stderr);
-        let metrics = Exposition::parse(&output.stdout);
-        assert_eq!(metrics.ratio("owner/one", "de"), Some(0.5));
-        assert_eq!(metrics.ratio("owner/two \"\\\n", "fr"), Some(0.125));
-        assert_eq!((metrics.up(), metrics.polls()), (Some(1.0), 1.0));
-        assert_eq!(metrics.repositories("fresh"), 2.0);
-    }
-}
-
-#[test]
 fn a_stdout_that_nobody_reads_any_more_is_no_error_and_a_full_one_is() {
     let api = two();
     let closed = "mkfifo pipe; : < pipe & exec > pipe; wait";

@@ -1,7 +1,7 @@
 //! Requests to the API: no more in flight than allowed, each with the key, a count and a log line.
 
 use crate::support::{
-    Api, Reply, Setup, Target,
+    Api, Reply, Repo, Setup, Target,
     api::{KEY, Request},
     eventually, until,
 };
@@ -103,4 +103,25 @@ fn requests_after_a_timeout_use_new_connections() {
     let (before, after) = requests.split_at(retry);
     let is_reused = |request: &Request| before.iter().any(|old| old.port == request.port);
     assert!(!after.iter().any(is_reused), "{requests:?}");
+}
+
+#[test]
+fn the_path_prefix_of_the_base_url_is_kept() {
+    let api = Api::start([]);
+    api.script(Target::Everything, |request| {
+        Some(match &*request.target {
+            "/translation/v1/repositories?limit=1000" => {
+                Reply::json(format!("[{}]", Repo::new(1, "owner/repo").entry))
+            }
+            "/translation/v1/repositories?limit=1000&after=1" => Reply::json("[]"),
+            "/translation/v1/repositories/1/languages" => {
+                Reply::json(r#"[{"code":"de","completion":25}]"#)
+            }
+            _ => return None,
+        })
+    });
+    let exporter = Setup::for_url(&format!("{}/translation", api.base_url())).start();
+    exporter.wait_for("the repository", |metrics| {
+        metrics.ratio("owner/repo", "de") == Some(0.25)
+    });
 }

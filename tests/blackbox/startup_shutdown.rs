@@ -1,36 +1,7 @@
-//! Start and shutdown: the probes while the API is down, systemd, and a stderr that nobody reads.
+//! Start and shutdown: systemd, and a stderr that nobody reads.
 
-use crate::support::{Api, PATIENCE, Reply, Setup, Target, until};
+use crate::support::{Api, PATIENCE, Setup, until};
 use std::os::unix::net::UnixDatagram;
-
-#[test]
-fn it_is_healthy_from_the_start_and_ready_from_the_first_data_on() {
-    let api = Api::of(3);
-    api.fault(Target::Listing, Reply::never());
-    let exporter = Setup::for_api(&api).set("api.timeout", "1s").start();
-    assert_eq!(exporter.status("/-/healthy"), 200);
-    let ready = exporter.get("/-/ready");
-    assert_eq!(ready.status, 503);
-    assert!(!ready.text().trim().is_empty(), "the reason in words");
-    assert_eq!(exporter.metrics().up(), None, "no poll has ended");
-    api.heal();
-    until("it is ready", || exporter.status("/-/ready") == 200);
-    exporter.wait_until_fresh(3);
-
-    api.fault(Target::Everything, Reply::close());
-    let metrics = exporter.wait_until_up_is(0.0);
-    assert!(metrics.failures("list_repositories", "connect") >= 1.0);
-    assert_eq!(exporter.status("/-/ready"), 200, "it stays ready");
-    assert_eq!(exporter.status("/-/healthy"), 200);
-    assert_eq!(
-        exporter
-            .wait_for_polls(2.0)
-            .count("translation_completion_ratio"),
-        3
-    );
-    api.heal();
-    exporter.wait_until_up_is(1.0);
-}
 
 #[test]
 fn systemd_is_notified_and_its_watchdog_is_fed_only_where_there_is_one() {

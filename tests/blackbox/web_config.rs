@@ -1,18 +1,12 @@
 //! The web configuration file of a running exporter: its certificates, and failed handshakes.
 
 use crate::support::{
-    Exporter, PATIENCE, Setup, eventually,
-    tls::{self, Certificate, Identity},
-};
-use rustls::{
-    ClientConfig, ClientConnection, RootCertStore, StreamOwned,
-    crypto::ring,
-    pki_types::{CertificateDer, PrivateKeyDer, ServerName, pem::PemObject},
+    Exporter, Setup, eventually,
+    tls::{self, Certificate, Identity, TlsStream},
 };
 use std::{
     io::{Read, Write},
     net::TcpStream,
-    sync::Arc,
 };
 
 const TLS: &str = "tls_server_config:\n  cert_file: server.pem\n  key_file: server.key\n";
@@ -49,43 +43,18 @@ impl Protected {
         }
     }
 
-    /// Opens a TLS connection that may present the certificate and trust the exporter's. The
-    /// handshake follows with its first use.
-    fn connect(
-        &self,
-        with_certificate: bool,
-        trusting: bool,
-    ) -> StreamOwned<ClientConnection, TcpStream> {
-        let mut roots = RootCertStore::empty();
-        if trusting {
-            roots
-                .add(CertificateDer::from_pem_slice(self.root.as_bytes()).unwrap())
-                .unwrap();
-        }
-        let builder = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
-            .with_safe_default_protocol_versions()
-            .unwrap()
-            .with_root_certificates(roots);
-        let config = if with_certificate {
-            let chain = vec![CertificateDer::from_pem_slice(self.certificate.as_bytes()).unwrap()];
-            builder
-                .with_client_auth_cert(
-                    chain,
-                    PrivateKeyDer::from_pem_slice(self.key.as_bytes()).unwrap(),
-                )
-                .unwrap()
-        } else {
-            builder.with_no_client_auth()
-        };
-        let tcp = TcpStream::connect(self.exporter.address).unwrap();
-        tcp.set_read_timeout(Some(PATIENCE)).unwrap();
-        let name = ServerName::try_from("localhost").unwrap();
-        StreamOwned::new(ClientConnection::new(Arc::new(config), name).unwrap(), tcp)
+    fn connect(&self, root: &str) -> TlsStream {
+        let client = [&*self.certificate, &self.key];
+        tls::connect(self.exporter.address, root, Some(client))
     }
 
     /// Returns the body of a GET on a new connection; `None` if it is refused.
     fn get(&self, path: &str, with_certificate: bool) -> Option<String> {
-        let mut stream = self.connect(with_certificate, true);
+        let mut stream = if with_certificate {
+            self.connect(&self.root)
+        } else {
+            tls::connect(self.exporter.address, &self.root, None)
+        };
         stream
             .write_all(
                 format!("GET {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n")
@@ -121,7 +90,8 @@ fn failed_handshakes_are_counted_from_0_and_the_log_says_why() {
     assert_eq!(protected.metric(failures).as_deref(), Some("0"));
     assert_eq!(protected.get("/", false), None);
     protected.wait_for_metric(failures, "1");
-    let mut distrusting = protected.connect(true, false);
+    let (other, _) = tls::identity(Certificate::Good, "localhost");
+    let mut distrusting = protected.connect(&other.authority);
     assert!(distrusting.write_all(b"GET / HTTP/1.1\r\n\r\n").is_err());
     protected.wait_for_metric(failures, "2");
     let mut plain = TcpStream::connect(protected.exporter.address).unwrap();
@@ -142,7 +112,7 @@ fn failed_handshakes_are_counted_from_0_and_the_log_says_why() {
     drop(torn);
     protected.wait_for_metric(failures, "4");
     // The client sends a close alert, like one that is stopped while it waits.
-    let mut stopped = protected.connect(true, true);
+    let mut stopped = protected.connect(&protected.root);
     stopped.conn.write_tls(&mut stopped.sock).unwrap();
     stopped.conn.send_close_notify();
     stopped.conn.write_tls(&mut stopped.sock).unwrap();

@@ -1,6 +1,6 @@
 """The page under a sub-path behind nginx, which is configured as docs/install.md shows."""
 
-import html.parser
+import html
 import re
 import socket
 import urllib.error
@@ -8,18 +8,6 @@ import urllib.parse
 import urllib.request
 
 from harness import PATIENCE, ROOT, running, wait_for
-
-
-class Links(html.parser.HTMLParser):
-    """Every address that a page names."""
-
-    def __init__(self, page):
-        super().__init__()
-        self.found = []
-        self.feed(page)
-
-    def handle_starttag(self, tag, attributes):
-        self.found += [value for name, value in attributes if name in ("href", "src", "action", "data", "poster") and value is not None]
 
 
 def free_port():
@@ -57,7 +45,8 @@ def links(page, base):
     """The addresses that a page names, each of which must lead below `base`."""
     status, landed, body = fetch(page)
     assert (status, landed) == (200, page), f"{page}: {status} at {landed}"
-    found = {urllib.parse.urldefrag(urllib.parse.urljoin(page, link)).url for link in Links(body).found if not link.startswith("data:")}
+    named = re.findall(r'\s(?:href|src|action|data|poster)="([^"]*)"', body)
+    found = {urllib.parse.urldefrag(urllib.parse.urljoin(page, html.unescape(link))).url for link in named if not link.startswith("data:")}
     assert all(link.startswith(base) for link in found), (page, found)
     return found
 

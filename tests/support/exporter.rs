@@ -303,18 +303,6 @@ impl Exporter {
         let status = eventually("the exporter ends", || self.child.try_wait().unwrap());
         assert_eq!(status.code(), Some(code), "SIG{signal}");
     }
-
-    /// Returns a value of `/proc/PID/status` in KiB: `VmRSS` or `VmHWM`.
-    pub fn memory(&self, field: &str) -> u64 {
-        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
-        let line = status
-            .lines()
-            .find_map(|line| line.strip_prefix(field))
-            .expect("a field of the status");
-        line.trim_matches([':', ' ', '\t', 'k', 'B'])
-            .parse()
-            .unwrap()
-    }
 }
 
 impl Drop for Exporter {

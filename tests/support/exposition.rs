@@ -52,16 +52,6 @@ impl Exposition {
         samples.map(|sample| sample.value).sum()
     }
 
-    /// Returns the values of one label of the samples of this name, in order.
-    pub fn label_values(&self, name: &str, label: &str) -> Vec<String> {
-        let mut values: Vec<_> = self
-            .samples(name)
-            .filter_map(|sample| sample.labels.get(label).cloned())
-            .collect();
-        values.sort();
-        values
-    }
-
     /// Returns the number of repositories in this state.
     pub fn repositories(&self, state: &str) -> f64 {
         self.value("translation_exporter_repositories", &[("state", state)])

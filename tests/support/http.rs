@@ -66,35 +66,22 @@ pub fn refusing_address() -> SocketAddr {
     address
 }
 
-/// Requests `path` with GET and these headers.
+/// Requests `path` with GET and these headers, on the connection of the last request if that is
+/// still open.
 pub fn get(address: SocketAddr, path: &str, headers: &[(&str, &str)]) -> io::Result<Response> {
-    request("GET", address, path, headers)
-}
-
-/// Sends a request without a body, on the connection of the last one if that is still open.
-pub fn request(
-    method: &str,
-    address: SocketAddr,
-    path: &str,
-    headers: &[(&str, &str)],
-) -> io::Result<Response> {
-    let mut head = format!("{method} {path} HTTP/1.1\r\nhost: {address}\r\n");
+    let mut head = format!("GET {path} HTTP/1.1\r\nhost: {address}\r\n");
     for (name, value) in headers {
         head += &format!("{name}: {value}\r\n");
     }
     head += "\r\n";
-    // A server may close an idle connection while a request is on its way, and nobody can tell
-    // whether it took that request. So GET and HEAD are sent again, and POST has a new connection.
+    // A server may close an idle connection while a request is on its way.
     let kept = KEPT.with_borrow_mut(|kept| kept.remove(&address));
-    let sent = kept
-        .filter(|_| matches!(method, "GET" | "HEAD"))
-        .map(|kept| send(kept, &head));
-    let mut connection = match sent {
+    let mut connection = match kept.map(|kept| send(kept, &head)) {
         Some(Ok(connection)) => connection,
         Some(Err(error)) if !is_closed(&error) => return Err(error),
         _ => send(connect(address)?, &head)?,
     };
-    let response = read_response(&mut connection, method == "HEAD")?;
+    let response = read_response(&mut connection)?;
     let length_is_known = ["content-length", "transfer-encoding"].map(|name| response.header(name));
     if response.header("connection") != Some("close") && length_is_known != [None, None] {
         assert_eq!(connection.buffer(), b"", "bytes after the response");
@@ -125,7 +112,7 @@ fn is_closed(error: &io::Error) -> bool {
     )
 }
 
-fn read_response(connection: &mut Connection, no_body: bool) -> io::Result<Response> {
+fn read_response(connection: &mut Connection) -> io::Result<Response> {
     let status = read_line(connection)?;
     let status = status.split(' ').nth(1).and_then(|code| code.parse().ok());
     let mut response = Response {
@@ -142,9 +129,6 @@ fn read_response(connection: &mut Connection, no_body: bool) -> io::Result<Respo
         response
             .headers
             .push((name.to_ascii_lowercase(), value.trim().to_owned()));
-    }
-    if no_body || matches!(response.status, 204 | 304) {
-        return Ok(response);
     }
     response.body = if response.header("transfer-encoding") == Some("chunked") {
         read_chunks(connection)?

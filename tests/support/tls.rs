@@ -103,17 +103,25 @@ impl Authority {
 
 pub type TlsStream = StreamOwned<ClientConnection, TcpStream>;
 
-/// Opens a TLS connection that trusts this root. The handshake follows with its first use.
-pub fn connect(address: SocketAddr, root: &str, protocols: &[&str]) -> TlsStream {
+/// Opens a TLS connection that trusts this root, and may present this certificate with its key. The
+/// handshake follows with its first use.
+pub fn connect(address: SocketAddr, root: &str, client: Option<[&str; 2]>) -> TlsStream {
+    let certificate = |pem: &str| CertificateDer::from_pem_slice(pem.as_bytes()).unwrap();
     let mut roots = RootCertStore::empty();
-    let root = CertificateDer::from_pem_slice(root.as_bytes()).unwrap();
-    roots.add(root).unwrap();
-    let mut config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+    roots.add(certificate(root)).unwrap();
+    let builder = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()
         .unwrap()
-        .with_root_certificates(roots)
-        .with_no_client_auth();
-    config.alpn_protocols = protocols.iter().map(|&one| one.into()).collect();
+        .with_root_certificates(roots);
+    let config = match client {
+        None => builder.with_no_client_auth(),
+        Some([chain, key]) => {
+            let key = PrivateKeyDer::from_pem_slice(key.as_bytes()).unwrap();
+            builder
+                .with_client_auth_cert(vec![certificate(chain)], key)
+                .unwrap()
+        }
+    };
     let tcp = TcpStream::connect(address).unwrap();
     tcp.set_read_timeout(Some(PATIENCE)).unwrap();
     let name = ServerName::try_from("localhost").unwrap();

@@ -1,4 +1,4 @@
-//! A client that scrapes as fast as it can, over one connection while the server keeps it alive.
+//! A client that scrapes as fast as it can, over one connection.
 
 use crate::Outcome;
 use serde_json::json;
@@ -29,9 +29,10 @@ pub fn run(url: &str, seconds: &str, gzip: bool) -> Outcome {
         ""
     };
     let request = format!("GET /{path} HTTP/1.1\r\nHost: {host}\r\n{ACCEPT}{encoding}\r\n");
+    let stream = TcpStream::connect(host)?;
+    stream.set_nodelay(true)?;
     let mut client = Client {
-        host,
-        stream: None,
+        stream,
         buffer: vec![0; BUFFER],
     };
     let mut size = client.scrape(&request)?;
@@ -53,24 +54,18 @@ pub fn run(url: &str, seconds: &str, gzip: bool) -> Outcome {
     Ok(())
 }
 
-struct Client<'a> {
-    host: &'a str,
-    stream: Option<TcpStream>,
+struct Client {
+    stream: TcpStream,
     buffer: Vec<u8>,
 }
 
-impl Client<'_> {
+impl Client {
     /// Sends a request, reads the whole response and returns the size of its body.
     fn scrape(&mut self, request: &str) -> Result<usize, Box<dyn Error>> {
-        let mut stream = match self.stream.take() {
-            Some(stream) => stream,
-            None => TcpStream::connect(self.host)?,
-        };
-        stream.set_nodelay(true)?;
-        stream.write_all(request.as_bytes())?;
+        self.stream.write_all(request.as_bytes())?;
         let mut head = Vec::new();
         let body_start = loop {
-            let read = stream.read(&mut self.buffer)?;
+            let read = self.stream.read(&mut self.buffer)?;
             if read == 0 {
                 return Err("the server closed the connection before it responded".into());
             }
@@ -80,28 +75,19 @@ impl Client<'_> {
             }
         };
         let headers = String::from_utf8_lossy(&head[..body_start]).to_ascii_lowercase();
-        if headers.split_whitespace().nth(1) != Some("200") {
-            return Err(format!(
-                "the server responded with {}",
-                headers.lines().next().unwrap_or_default()
-            )
-            .into());
-        }
-        // Without a length, the body ends with the connection.
-        let length: Option<usize> = match headers.split_once("content-length:") {
-            Some((_, rest)) => Some(rest.split_whitespace().next().unwrap_or_default().parse()?),
-            None => None,
-        };
+        let length = headers
+            .strip_prefix("http/1.1 200 ")
+            .and_then(|rest| rest.split_once("content-length:")?.1.lines().next());
+        let length: usize = length
+            .ok_or_else(|| format!("no response with a length: {headers}"))?
+            .trim()
+            .parse()?;
         let mut size = head.len() - body_start;
-        while length.is_none_or(|length| size < length) {
-            match stream.read(&mut self.buffer)? {
-                0 if length.is_none() => return Ok(size),
+        while size < length {
+            match self.stream.read(&mut self.buffer)? {
                 0 => return Err("the body was cut short".into()),
                 read => size += read,
             }
-        }
-        if !headers.contains("connection: close") && !headers.starts_with("http/1.0") {
-            self.stream = Some(stream);
         }
         Ok(size)
     }

@@ -1,4 +1,4 @@
-//! The other side of the comparisons of `compare.sh`:
+//! The client of the measurements of `compare.sh`, and the other side of its comparison:
 //!
 //!     bench-tool load URL SECONDS [gzip]         scrape URL again and again over one connection
 //!     bench-tool poll ROOT CONCURRENCY           poll an API with bare reqwest calls, once

@@ -1,7 +1,6 @@
-//! A listing without an end, and connections that go deaf, cost no data.
+//! A listing without an end costs no data.
 
 use crate::support::{Api, Reply, Setup, Target, exposition::INFO, repo};
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 #[test]
 #[ignore = "slow: 201 pages of 1,000 entries in each poll"]
@@ -31,26 +30,4 @@ fn a_listing_that_never_ends_is_ended_and_nothing_of_it_is_taken_over() {
         "{requests} requests in {polls} polls"
     );
     exporter.wait_for_line(&["more than 200000 repositories"]);
-}
-
-/// A load balancer or NAT may forget connections that answered before.
-#[test]
-fn connections_that_go_deaf_in_a_poll_cost_it_no_repository() {
-    let api = Api::of(40);
-    let deaf = AtomicUsize::new(0);
-    api.script(Target::AllLanguages, move |request| {
-        let is_later = request.repository().is_some_and(|id| id.len() == 2);
-        // All connections in flight, which have answered the requests for repositories 1 to 9.
-        (is_later && deaf.fetch_add(1, Ordering::Relaxed) < 4).then(Reply::never)
-    });
-    let exporter = Setup::for_api(&api)
-        .set("api.concurrency", "4")
-        .set("api.timeout", "2s")
-        .set("poll.interval", "1h")
-        .start();
-    let metrics = exporter.wait_for("the poll has ended", |metrics| metrics.polls() >= 1.0);
-    assert_eq!(metrics.failures("list_languages", "timeout"), 4.0);
-    let failed = metrics.sum("translation_exporter_poll_failures_total", &[]);
-    assert_eq!((metrics.polls(), failed), (1.0, 0.0));
-    exporter.wait_until_fresh(40);
 }

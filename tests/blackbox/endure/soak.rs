@@ -28,8 +28,6 @@ fn fault(random: &mut fastrand::Rng) -> Option<Reply> {
 }
 
 /// Runs for two minutes, or for `TRANSLATION_EXPORTER_SOAK_SECONDS`.
-///
-/// Prints its figures: `cargo test soak -- --include-ignored --nocapture`.
 #[test]
 #[ignore = "slow: two minutes"]
 fn nothing_is_lost_and_open_files_stay_flat_under_random_faults() {
@@ -46,40 +44,22 @@ fn nothing_is_lost_and_open_files_stay_flat_under_random_faults() {
     });
 
     let begin = Instant::now();
-    let mut marks = Vec::new();
+    let mut open_files = Vec::new();
     while begin.elapsed() < duration {
         let metrics = exporter.metrics();
         assert_eq!(metrics.count(RATIO), 60, "nothing is lost");
         assert_eq!(exporter.status("/"), 200);
-        let open_files = metrics.value("process_open_fds", &[]).unwrap();
-        marks.push((exporter.memory("VmRSS"), open_files));
+        open_files.push(metrics.value("process_open_fds", &[]).unwrap());
         api.forget();
         thread::sleep(Duration::from_millis(500));
     }
     // The first third of the run warms up.
-    let (warm, last) = (
-        &marks[marks.len() / 3..marks.len() * 2 / 3],
-        &marks[marks.len() * 2 / 3..],
-    );
-    let mean = |marks: &[(u64, f64)]| {
-        marks.iter().map(|(memory, _)| memory).sum::<u64>() / u64::try_from(marks.len()).unwrap()
-    };
-    let most_files = |marks: &[(u64, f64)]| {
-        marks
-            .iter()
-            .fold(0.0_f64, |most, (_, files)| most.max(*files))
-    };
-    let polls = exporter.metrics().polls();
-    println!(
-        "{seconds} s, {polls} polls: memory {} then {} KiB, open files {} then {} at most",
-        mean(warm),
-        mean(last),
-        most_files(warm),
-        most_files(last),
-    );
+    let third = open_files.len() / 3;
+    let most = |files: &[f64]| files.iter().fold(0.0_f64, |most, count| most.max(*count));
+    let (warm, last) = open_files[third..].split_at(third);
     assert!(
-        most_files(last) <= most_files(warm) + 4.0,
-        "open files grow"
+        most(last) <= most(warm) + 4.0,
+        "open files grow: {open_files:?}"
     );
     api.heal();
     exporter.wait_for("it recovers", |metrics| {
