@@ -71,7 +71,7 @@ class GitHub:
 
     def run(self, page=False, **given):
         """Uses the action with these inputs."""
-        given |= {"base_url": self.api.url, "api_key": self.key, "pages": str(page).lower()}
+        given = {"base_url": self.api.url, "api_key": self.key, "pages": str(page)} | given
         inputs = {name: described.get("default", "") for name, described in ACTION["inputs"].items()}
         inputs |= {name.replace("_", "-"): value for name, value in given.items()}
         output, summary = self.folder / "output", self.folder / "summary"
@@ -212,7 +212,6 @@ def heeded(log):
         ({"require": "0.95", "fail": "false"}, 0, "false", "::warning::A translation is below its target"),
         ({"require": "nothing"}, 0, "false", ""),
         ({"require": "nothing", "languages": "fr"}, 0, "true", ""),
-        ({"require": "95"}, 2, "unknown", "::error::The inputs of this step are wrong"),
         ({"repositories": "acme/none"}, 1, "unknown", "::error::Not everything that was asked for"),
     ],
 )
@@ -220,6 +219,23 @@ def test_the_output_ready_and_a_command_to_the_runner_tell_the_outcome(github, i
     used = github.run(**{"repositories": "acme/*"} | inputs)
     assert (used.code, used.outputs["ready"]) == (code, ready), used.log
     assert command in heeded(used.log) if command else not re.search("::(error|warning)", heeded(used.log)), used.log
+
+
+@pytest.mark.parametrize(
+    ("inputs", "words"),
+    [
+        ({"require": "95"}, 'is "95"; give a number from 0 to 1, such as 0.95'),
+        ({"require": "0,95"}, 'is "0,95"; give a number from 0 to 1, such as 0.95'),
+        ({"max_size": "64k"}, 'is "64k"; give a whole number from 2000 to 1000000000'),
+        ({"config_file": "none.yaml"}, "none.yaml cannot be read"),
+        ({"fail": "no"}, "input fail is no; give true or false"),
+        ({"pages": "1\n::error::x"}, "input pages is $'1\\n::error::x'; give true or false"),
+    ],
+)
+def test_a_value_of_an_input_that_is_out_of_range_is_told_with_the_range(github, inputs, words):
+    used = github.run(**inputs)
+    assert (used.code, used.outputs["ready"], used.markdown) == (2, "unknown", "") and words in used.log, used.log
+    assert re.findall("::error::.*", heeded(used.log)) == ["::error::The inputs of this step are wrong: see its log."], used.log
 
 
 def test_a_language_behind_tells_more_than_a_repository_that_cannot_be_read(github, account):
