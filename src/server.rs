@@ -8,7 +8,6 @@ mod accept;
 mod auth;
 mod connection;
 mod follower;
-mod handshake;
 mod limit;
 pub mod listen;
 mod protection;
@@ -41,7 +40,7 @@ pub struct Server {
 
 /// An event that the owner of a server may count or report.
 pub enum Event {
-    /// A TLS handshake failed.
+    /// A TLS handshake failed otherwise than by a client that left.
     HandshakeFailed,
     /// A changed web configuration file became active, or was refused.
     FileChanged(anyhow::Result<Arc<WebConfigFile>>),
@@ -62,20 +61,6 @@ impl Server {
             supervisor: Arc::new(Supervisor::new(max_connections())),
             stop,
         }
-    }
-
-    /// Returns the active file for a new connection, and the time at which the connection has to
-    /// drain: none continues under a certificate or a policy that has been replaced.
-    fn admit(&self) -> (Arc<WebConfigFile>, impl Future<Output = ()>) {
-        let (mut changes, stop) = (self.active.subscribe(), self.stop.clone());
-        let file = Arc::clone(&changes.borrow_and_update());
-        let drain = async move {
-            tokio::select! {
-                _ = changes.changed() => {}
-                () = stop.cancelled() => {}
-            }
-        };
-        (file, drain)
     }
 
     fn file(&self) -> Arc<WebConfigFile> {

@@ -1,10 +1,11 @@
 //! Accepts a bounded number of connections, until the server stops.
 
 use crate::server::{Server, connection, follower::follow};
-use std::{io, time::Duration};
+use std::time::Duration;
 use tokio::{
     net::TcpListener,
-    time::{Instant, sleep, timeout},
+    task::yield_now,
+    time::{sleep, timeout},
 };
 use tokio_util::task::TaskTracker;
 
@@ -14,9 +15,6 @@ const DRAIN_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// The pause after a failed accept. Its cause, such as too many open files, may last.
 const RETRY_DELAY: Duration = Duration::from_secs(1);
-
-/// The shortest time between two log lines about failed accepts.
-const LOG_EVERY: Duration = Duration::from_secs(60);
 
 /// Accepts connections until `server.stop` is cancelled, then drains for up to 3 seconds.
 /// Connections that are still open after that end with the runtime.
@@ -36,29 +34,26 @@ pub async fn run(listeners: Vec<TcpListener>, server: Server) {
 }
 
 async fn accept(listener: TcpListener, server: Server, tasks: TaskTracker) {
-    let mut in_a_row = 0;
-    let mut logged: Option<Instant> = None;
+    let mut failures = 0;
     loop {
-        match listener.accept().await {
-            Ok((stream, peer)) => {
-                let connection = server.supervisor.open(peer);
-                tasks.spawn(connection::handle(stream, server.clone(), connection));
-                // A crowd is let in at once: others would wait behind it. Evicted connections
-                // close before the next crowd.
-                in_a_row = (in_a_row + 1) % server.supervisor.max_connections;
-                if in_a_row == 0 {
-                    tokio::task::yield_now().await;
+        // A crowd is let in at once: others would wait behind it. Evicted connections close before
+        // the next crowd.
+        for _ in 0..server.supervisor.max_connections {
+            match listener.accept().await {
+                Ok((stream, peer)) => {
+                    let connection = server.supervisor.open(peer);
+                    tasks.spawn(connection::handle(stream, server.clone(), connection));
                 }
-            }
-            // The client left before its connection was accepted.
-            Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
-            Err(error) => {
-                if logged.is_none_or(|at| at.elapsed() >= LOG_EVERY) {
-                    logged = Some(Instant::now());
-                    tracing::warn!(%error, "cannot accept connections; trying again each second");
+                Err(error) => {
+                    // Once a minute at most.
+                    if failures % 60 == 0 {
+                        tracing::warn!(%error, "cannot accept connections; trying again each second");
+                    }
+                    failures += 1;
+                    sleep(RETRY_DELAY).await;
                 }
-                sleep(RETRY_DELAY).await;
             }
         }
+        yield_now().await;
     }
 }

@@ -1,8 +1,8 @@
 //! Basic authentication against bcrypt hashes.
 //!
 //! bcrypt is expensive on purpose: a verification runs off the runtime's threads, one at a time,
-//! and the last correct password of each user is remembered as a digest. Users who were verified
-//! before do not wait; others wait for one verification of each connection at most.
+//! and correct credentials are remembered as a digest. Users who were verified before do not wait;
+//! others wait for one verification of each connection at most.
 //!
 //! An unknown user costs as much as the first known one. If all hashes have the same cost,
 //! response times do not reveal which users exist.
@@ -13,8 +13,7 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 use ring::digest::{SHA256, digest};
 use serde::Deserialize;
 use std::{
-    collections::BTreeMap,
-    net::SocketAddr,
+    collections::{BTreeMap, BTreeSet},
     sync::{Arc, Mutex, OnceLock},
 };
 use tokio::{sync, task::spawn_blocking};
@@ -24,9 +23,9 @@ use tokio::{sync, task::spawn_blocking};
 #[serde(transparent)]
 pub struct Users {
     hashes: BTreeMap<String, PasswordHash>,
-    /// The digest of each user's last correct password, together with the secret hash.
+    /// The digests of correct credentials, each together with the secret hash.
     #[serde(skip)]
-    verified: Mutex<BTreeMap<String, Vec<u8>>>,
+    verified: Mutex<BTreeSet<Vec<u8>>>,
     /// Locked during a verification.
     #[serde(skip)]
     verification: Arc<sync::Mutex<()>>,
@@ -57,11 +56,11 @@ impl TryFrom<String> for PasswordHash {
 }
 
 impl Users {
-    /// Returns whether `headers`, which `client` sent, have the credentials of a user. A request
-    /// waits for its turn for as long as its connection lasts.
+    /// Returns whether `headers` have the credentials of a user. A request waits for its turn for as
+    /// long as its connection lasts.
     ///
     /// Cancel safe: a client that leaves no longer waits.
-    pub async fn admit(&self, headers: &HeaderMap, client: SocketAddr) -> bool {
+    pub async fn admit(&self, headers: &HeaderMap) -> bool {
         let Some(first) = self.hashes.values().next() else {
             return true;
         };
@@ -70,19 +69,12 @@ impl Users {
         };
         let known = self.hashes.get(&user);
         let PasswordHash(hash) = known.unwrap_or(first).clone();
-        let both = digest(&SHA256, format!("{hash}:{password}").as_bytes());
-        let is_verified = || {
-            let verified = lock(&self.verified);
-            known.is_some() && verified.get(&user).is_some_and(|one| one == both.as_ref())
-        };
-        if is_verified() {
+        let secret = digest(&SHA256, format!("{hash}{user}:{password}").as_bytes());
+        let secret = secret.as_ref().to_vec();
+        if lock(&self.verified).contains(&secret) {
             return true;
         }
         let turn = Arc::clone(&self.verification).lock_owned().await;
-        // Another request with the same credentials may have been verified in the meantime.
-        if is_verified() {
-            return true;
-        }
         let verified = spawn_blocking(move || {
             // The turn lasts until the work is done, even if the client has left.
             let _turn = turn;
@@ -91,10 +83,12 @@ impl Users {
         // Unknown users wait for the verification too, so that timing does not reveal them.
         let is_right = matches!(verified.await, Ok(Ok(true))) && known.is_some();
         if is_right {
-            lock(&self.verified).insert(user, both.as_ref().to_vec());
-        } else if self.logged.set(()).is_ok() {
-            let client = client.ip().to_canonical();
-            tracing::warn!(%client, "wrong password; correct it there or in basic_auth_users");
+            lock(&self.verified).insert(secret);
+        } else {
+            // The span of the connection names the client.
+            self.logged.get_or_init(|| {
+                tracing::warn!("wrong password; correct it there or in basic_auth_users");
+            });
         }
         is_right
     }
@@ -118,9 +112,6 @@ mod tests {
     use std::time::Duration;
     use tokio::time::timeout;
 
-    const HERE: SocketAddr =
-        SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 1);
-
     /// Hashes a password at the lowest cost.
     fn hash_of(password: &str) -> String {
         bcrypt::hash(password, 4).unwrap()
@@ -139,18 +130,14 @@ mod tests {
 
     impl Users {
         async fn ask(&self, user: &str, password: &str) -> bool {
-            self.ask_from(HERE, user, password).await
-        }
-
-        async fn ask_from(&self, client: SocketAddr, user: &str, password: &str) -> bool {
             let encoded = STANDARD.encode(format!("{user}:{password}"));
-            self.ask_with(&format!("Basic {encoded}"), client).await
+            self.ask_with(&format!("Basic {encoded}")).await
         }
 
-        async fn ask_with(&self, authorization: &str, client: SocketAddr) -> bool {
+        async fn ask_with(&self, authorization: &str) -> bool {
             let value = authorization.parse().unwrap();
-            let headers = HeaderMap::from_iter([(header::AUTHORIZATION, value)]);
-            self.admit(&headers, client).await
+            self.admit(&HeaderMap::from_iter([(header::AUTHORIZATION, value)]))
+                .await
         }
     }
 
@@ -177,7 +164,7 @@ mod tests {
     #[tokio::test]
     async fn malformed_credentials_are_refused() {
         let users = users(&[("alice", hash_of("correct"))]);
-        assert!(!users.admit(&HeaderMap::new(), HERE).await);
+        assert!(!users.admit(&HeaderMap::new()).await);
         for value in [
             "Basic",
             "Basic ",
@@ -185,7 +172,7 @@ mod tests {
             "Bearer YWxpY2U6Y29ycmVjdA==",
             "Basic YWxpY2U=",
         ] {
-            assert!(!users.ask_with(value, HERE).await, "{value}");
+            assert!(!users.ask_with(value).await, "{value}");
         }
     }
 

@@ -3,26 +3,33 @@
 //! The [`supervisor`](super::supervisor) decides when a connection has to end. A client
 //! certificate is verified once, in the handshake.
 
-use crate::server::{Server, handshake, supervisor::Connection, web_config::WebConfigFile};
+use crate::server::{Event, Server, supervisor::Connection, web_config::WebConfigFile};
 use axum::{
     BoxError,
     body::{Body, Bytes},
-    extract::{ConnectInfo, Request},
     response::Response,
 };
 use futures_util::{TryStreamExt as _, stream};
 use hyper::{
+    Request,
     body::Incoming,
     server::conn::http1,
     service::{Service as _, service_fn},
 };
 use hyper_util::{rt::TokioIo, service::TowerToHyperService};
-use std::{convert::Infallible, iter, pin::pin, sync::Arc};
+use std::{
+    convert::Infallible,
+    io::{self, ErrorKind},
+    iter,
+    pin::pin,
+    sync::Arc,
+};
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     net::TcpStream,
     task::yield_now,
 };
+use tokio_util::either::Either;
 use tracing::{Instrument as _, error_span};
 
 /// The size of hyper's read and write buffers. hyper accepts any head that fits and refuses one of
@@ -55,16 +62,25 @@ async fn shake_hands_and_serve(
 ) -> Result<(), BoxError> {
     // A response is written at once, so Nagle's algorithm would only add latency.
     stream.set_nodelay(true)?;
-    let (file, drain) = server.admit();
-    let mut drain = pin!(drain);
-    let Some(tls) = &file.tls else {
-        return serve_requests(stream, &server, &connection, &file, drain).await;
-    };
-    let stream = tokio::select! {
-        shaken = handshake::shake_hands(stream, tls, &*server.observe) => shaken?,
-        () = drain.as_mut() => return Ok(()),
+    let mut changes = server.active.subscribe();
+    let file = Arc::clone(&changes.borrow_and_update());
+    // No connection continues under a certificate or a policy that has been replaced.
+    let mut drain = pin!(server.stop.run_until_cancelled(changes.changed()));
+    let stream = match &file.tls {
+        None => Either::Left(stream),
+        Some(tls) => Either::Right(tokio::select! {
+            shaken = tls.accept(stream) => shaken.inspect_err(|error| report(error, &server))?,
+            _ = drain.as_mut() => return Ok(()),
+        }),
     };
     serve_requests(stream, &server, &connection, &file, drain).await
+}
+
+/// Reports a failed handshake. A client that leaves, as TCP probes do, is no failure of TLS.
+fn report(error: &io::Error, server: &Server) {
+    if error.kind() == ErrorKind::InvalidData {
+        (server.observe)(Event::HandshakeFailed);
+    }
 }
 
 /// Serves requests under a web configuration file, until the connection ends or has to drain. A
@@ -74,7 +90,7 @@ async fn serve_requests(
     server: &Server,
     connection: &Arc<Connection>,
     file: &Arc<WebConfigFile>,
-    drain: impl Future<Output = ()>,
+    drain: impl Future,
 ) -> Result<(), BoxError> {
     let service = service_fn(|request| respond(server, connection, file, request));
     // Without a timer, hyper sets no timeout for heads, which would end idle connections too.
@@ -84,7 +100,7 @@ async fn serve_requests(
     let mut serving = pin!(serving);
     tokio::select! {
         ended = serving.as_mut() => return Ok(ended?),
-        () = drain => {}
+        _ = drain => {}
     }
     serving.as_mut().graceful_shutdown();
     Ok(serving.await?)
@@ -94,29 +110,28 @@ async fn respond(
     server: &Server,
     connection: &Arc<Connection>,
     file: &Arc<WebConfigFile>,
-    request: hyper::Request<Incoming>,
+    mut request: Request<Incoming>,
 ) -> Result<Response, Infallible> {
     let under_way = server.supervisor.begin(connection);
+    request.extensions_mut().insert(Arc::clone(file));
+    let (method, uri) = (request.method().clone(), request.uri().clone());
     // No handler takes a body. hyper closes a connection whose body was not read.
-    let (mut head, _) = request.into_parts();
-    let peer = connection.peer;
-    head.extensions.insert(ConnectInfo(peer));
-    head.extensions.insert(Arc::clone(file));
-    let (method, uri) = (head.method.clone(), head.uri.clone());
-    let router = TowerToHyperService::new(server.router.clone());
-    let request = Request::from_parts(head, Body::empty());
-    let response = router.call(request).await?;
+    let response = TowerToHyperService::new(server.router.clone())
+        .call(request)
+        .await?;
     let status = response.status().as_u16();
     tracing::debug!(%method, path = uri.path(), status, "request");
     under_way.progressed();
     Ok(response.map(|body| {
         let pieces = body.into_data_stream().map_ok(in_pieces).try_flatten();
-        // Other connections get a turn after each piece.
-        let pieces = pieces.and_then(async |piece| {
-            yield_now().await;
-            Ok(piece)
-        });
-        Body::from_stream(pieces.inspect_ok(move |_| under_way.progressed()))
+        Body::from_stream(pieces.and_then(move |piece| {
+            under_way.progressed();
+            async {
+                // Other connections get a turn.
+                yield_now().await;
+                Ok(piece)
+            }
+        }))
     }))
 }
 

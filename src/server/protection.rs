@@ -4,12 +4,12 @@
 use crate::server::{limit::RateLimit, web_config::WebConfigFile};
 use axum::{
     Extension, Router,
-    extract::{ConnectInfo, Request},
+    extract::Request,
     http::{StatusCode, header},
     middleware::{Next, from_fn},
     response::{IntoResponse, Response},
 };
-use std::{net::SocketAddr, sync::Arc};
+use std::sync::Arc;
 
 /// Merges `covered` routes, behind rate limit and authentication, with `open` routes. Each request
 /// is served under the web configuration file that its connection attached to it.
@@ -22,7 +22,6 @@ pub fn protect<S: Clone + Send + Sync + 'static>(covered: Router<S>, open: Route
 
 async fn admit(
     Extension(file): Extension<Arc<WebConfigFile>>,
-    ConnectInfo(peer): ConnectInfo<SocketAddr>,
     request: Request,
     next: Next,
 ) -> Response {
@@ -33,7 +32,7 @@ async fn admit(
         let message = "too many requests (rate_limit of the web configuration file)\n";
         return (StatusCode::TOO_MANY_REQUESTS, headers, message).into_response();
     }
-    if file.users.admit(request.headers(), peer).await {
+    if file.users.admit(request.headers()).await {
         return next.run(request).await;
     }
     let challenge = "Basic realm=\"translation-exporter\", charset=\"UTF-8\"";

@@ -271,17 +271,6 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_connection_whose_answer_is_being_made_makes_room_last() {
-        let supervisor = Supervisor::new(2);
-        let [first, second] = [(); 2].map(|()| open(&supervisor));
-        let answers = [&first, &second].map(|one| supervisor.begin(one));
-        tokio::time::advance(Duration::from_secs(1)).await;
-        answers[1].progressed();
-        let third = open(&supervisor);
-        assert_eq!(ended(&[&first, &second, &third]), [false, true, false]);
-    }
-
-    #[tokio::test(start_paused = true)]
     async fn a_response_may_take_5_minutes_and_35_seconds_without_progress() {
         for (pause, end) in [(10, 300), (34, 300), (36, 35)] {
             let (supervisor, connection) = single();

@@ -1,25 +1,15 @@
 //! The fixture of the server's tests: two routes behind a web configuration file.
 
 use super::{Event, Server, protect, web_config::WebConfigFile};
-use axum::{
-    Router,
-    body::Body,
-    extract::ConnectInfo,
-    http::{Request, StatusCode},
-    routing::get,
-};
+use axum::{Router, routing::get};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
-use std::{
-    net::SocketAddr,
-    sync::{Arc, Mutex},
-};
+use std::sync::{Arc, Mutex};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
-use tower::ServiceExt as _;
 
-/// A body that fits into hyper's buffer, and takes a client that reads a byte a millisecond 12 s.
 pub type Authority = CertifiedIssuer<'static, KeyPair>;
 
+/// A body that fits into hyper's buffer.
 const BODY: [u8; 12_000] = [b'x'; 12_000];
 
 /// A server of `/metrics`, and of `/-/healthy` without protection.
@@ -68,19 +58,6 @@ impl Fixture {
     /// Writes a file into the folder of the web configuration file.
     pub fn write(&self, name: &str, text: &str) {
         std::fs::write(self.folder.path().join(name), text).unwrap();
-    }
-
-    /// Returns the status of the protected route with a header `Authorization`.
-    pub async fn status(&self, authorization: &str) -> StatusCode {
-        let request = Request::get("/metrics")
-            .header("host", "a")
-            .header("authorization", authorization)
-            .extension(ConnectInfo(SocketAddr::from(([127, 0, 0, 1], 1))))
-            .extension(self.server.file())
-            .body(Body::empty())
-            .unwrap();
-        let router = self.server.router.clone();
-        router.oneshot(request).await.unwrap().status()
     }
 }
 

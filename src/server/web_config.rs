@@ -18,20 +18,21 @@ use crate::{
     server::{auth::Users, limit::RateLimit},
     support::clock::Timestamp,
 };
-use anyhow::{anyhow, bail};
-use axum::http::HeaderMap;
-pub use files::Digest;
+use anyhow::{anyhow, bail, ensure};
+use axum::http::{HeaderMap, HeaderValue};
 use files::Files;
 use section::TlsSection;
 use serde::Deserialize;
 use std::{
-    collections::HashMap,
+    collections::BTreeMap,
+    hash::Hasher as _,
+    mem,
     path::{Path, PathBuf},
 };
 use tokio_rustls::TlsAcceptor;
 
-/// The headers that the exporter-toolkit lets the file set, with their values if only some are
-/// taken.
+/// The headers that the exporter-toolkit lets the file set, and the values that it takes: any
+/// where there are none.
 const HEADERS: [(&str, &[&str]); 5] = [
     ("Content-Security-Policy", &[]),
     ("Strict-Transport-Security", &[]),
@@ -47,8 +48,7 @@ pub struct WebConfigFile {
     /// The path of the file and of each that it names; empty if there is no file.
     pub paths: Vec<PathBuf>,
     /// Tells whether the file, or one that it names, has changed.
-    pub digest: Digest,
-    pub is_empty: bool,
+    pub digest: u64,
     /// `None` serves without TLS.
     pub tls: Option<TlsAcceptor>,
     /// The expiry of the served certificate; `None` if it has none that can be read.
@@ -72,78 +72,71 @@ struct WebConfigSections {
 struct HttpSection {
     #[serde(rename = "http2")]
     _http2: bool,
-    headers: HashMap<String, Option<String>>,
+    headers: BTreeMap<String, Option<String>>,
 }
 
 impl WebConfigFile {
     /// Reads and validates the file, if there is one, and the files that it names. Blocks on disk
     /// reads.
     pub fn load(path: Option<&Path>) -> anyhow::Result<Self> {
-        path.map_or_else(|| Ok(Self::default()), |path| Self::read(path).1)
+        path.map_or_else(|| Ok(Self::default()), |path| Self::read(path, true).1)
     }
 
-    /// Reads the file like [`Self::load`]. The digest of the content changes when a mistake may
-    /// have been corrected.
-    pub fn read(path: &Path) -> (Digest, anyhow::Result<Self>) {
+    /// Reads the file like [`Self::load`]; an empty one only if it `may_be_empty`. The digest of
+    /// the content changes when a mistake may have been corrected.
+    pub fn read(path: &Path, may_be_empty: bool) -> (u64, anyhow::Result<Self>) {
         let mut files = Files::beside(path);
-        let read = Self::parsed(path, &mut files);
-        let digest = files.digest();
-        let read = match read {
-            Ok(file) => Ok(Self {
-                paths: files.paths,
-                digest: digest.clone(),
-                ..file
-            }),
-            Err(error) => Err(anyhow!(
-                "the web configuration file {}: {error}",
-                path.display()
-            )),
-        };
-        (digest, read)
+        let read = Self::parsed(path, &mut files, may_be_empty)
+            .map_err(|error| anyhow!("the web configuration file {}: {error}", path.display()));
+        (files.contents.finish(), read)
     }
 
-    fn parsed(path: &Path, files: &mut Files) -> anyhow::Result<Self> {
+    fn parsed(path: &Path, files: &mut Files, may_be_empty: bool) -> anyhow::Result<Self> {
         let text = files
             .read(path)
             .map_err(|error| anyhow!("cannot read it: {error}; correct its path or its mode"))?;
-        let is_empty = text.trim_ascii().is_empty();
-        let sections = if is_empty {
-            WebConfigSections::default()
-        } else {
-            yaml::parse(&text)?
-        };
-        let headers = sections.http_server_config.unwrap_or_default().headers;
-        // A blank header is not set.
-        let headers: HashMap<_, _> = headers
-            .into_iter()
-            .filter_map(|(name, value)| Some((name, value.filter(|value| !value.is_empty())?)))
-            .collect();
-        for (name, value) in &headers {
-            let Some((_, values)) = HEADERS.iter().find(|(known, _)| known == name) else {
+        let mut sections = WebConfigSections::default();
+        if !text.trim_ascii().is_empty() {
+            sections = yaml::parse(&text)?;
+        } else if !may_be_empty {
+            bail!("the file is empty; to serve without protection, set no file");
+        }
+        let mut headers = HeaderMap::new();
+        for (name, value) in sections.http_server_config.unwrap_or_default().headers {
+            // A blank header is not set.
+            let Some(value) = value.filter(|value| !value.is_empty()) else {
+                continue;
+            };
+            let Some((known, values)) = HEADERS.iter().find(|(known, _)| *known == name) else {
                 let known = HEADERS.map(|(known, _)| known).join(", ");
                 bail!("http_server_config.headers.{name} cannot be set; only these can: {known}");
             };
-            if !values.is_empty() && !values.contains(&value.as_str()) {
-                let values = values.join(" or ");
-                bail!("http_server_config.headers.{name} is {value:?}; give {values}");
-            }
+            ensure!(
+                values.is_empty() || values.contains(&&*value),
+                "http_server_config.headers.{name} is {value:?}; give {}",
+                values.join(" or ")
+            );
+            let value = HeaderValue::try_from(value).map_err(|_| {
+                anyhow!(
+                    "http_server_config.headers.{name} is not one line of visible characters; \
+                     correct it"
+                )
+            })?;
+            headers.insert(*known, value);
         }
-        let tls = sections.tls_server_config.as_ref();
-        let tls = tls.map(|section| tls::acceptor(section, files));
-        let (tls, expires) = tls.transpose()?.unzip();
+        let section = sections.tls_server_config.as_ref();
+        let tls = section
+            .map(|section| tls::acceptor(section, files))
+            .transpose()?;
+        let (tls, expires) = tls.unzip();
         Ok(Self {
-            is_empty,
+            paths: mem::take(&mut files.paths),
+            digest: files.contents.finish(),
             tls,
             expires: expires.flatten(),
-            headers: HeaderMap::try_from(&headers).map_err(|_| {
-                anyhow!(
-                    "http_server_config.headers has a value that is not one line of visible \
-                     characters; correct it"
-                )
-            })?,
+            headers,
             users: sections.basic_auth_users,
             rate_limit: sections.rate_limit,
-            ..Self::default()
         })
     }
 }
@@ -228,19 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_about_a_file_that_is_named_says_which_and_what_to_do() {
-        let folder = tempfile::tempdir().unwrap();
-        prepared(folder.path());
-        for name in [
-            "bad-key-is-none",
-            "bad-cert-misordered",
-            "bad-key-of-another",
-        ] {
-            let file = folder.path().join(format!("{name}.yml"));
-            let message = WebConfigFile::load(Some(&file)).err().unwrap().to_string();
-            let hint = "P-256, P-384 or RSA of 2048 bits or more, and versions that fit together";
-            assert!(message.ends_with(hint), "{message}");
-        }
+    fn a_file_that_cannot_be_read_is_named_with_the_reason() {
         for (path, why) in [
             ("absent/web.yml", "No such file or directory"),
             ("/dev/null", "it is not a regular file"),

@@ -14,8 +14,8 @@ use crate::{
         state::{AppState, Current},
     },
 };
-use axum::{Router, body::Body, extract::ConnectInfo, http::Request, response::Response};
-use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
+use axum::{Router, body::Body, http::Request, response::Response};
+use std::{path::PathBuf, sync::Arc, time::Duration};
 use tempfile::TempDir;
 use tokio::{sync::watch, time::Instant};
 use tower::ServiceExt as _;
@@ -116,11 +116,9 @@ impl Fixture {
     /// Asks with these headers only.
     pub async fn ask_exactly(&self, line: &str, headers: &[(&str, &str)]) -> Response {
         let (method, uri) = line.split_once(' ').unwrap();
-        let peer = ConnectInfo(SocketAddr::from(([127, 0, 0, 1], 1)));
         let request = Request::builder()
             .method(method)
             .uri(uri)
-            .extension(peer)
             .extension(Arc::clone(&self.file));
         let request = headers.iter().fold(request, |request, (name, value)| {
             request.header(*name, *value)

@@ -95,7 +95,7 @@ fn a_flood_of_wrong_passwords_stops_no_scrape_and_takes_one_log_line() {
     let lines: Vec<_> = lines.collect();
     assert_eq!(lines.len(), 1, "{lines:?}");
     assert!(
-        lines[0].contains("client=127.0.0.1") && lines[0].contains("password"),
+        lines[0].contains("peer=127.0.0.1") && lines[0].contains("password"),
         "{lines:?}"
     );
 }

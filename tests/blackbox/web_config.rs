@@ -94,29 +94,17 @@ fn failed_handshakes_are_counted_from_0_and_the_log_says_why() {
     let mut distrusting = protected.connect(&other.authority);
     assert!(distrusting.write_all(b"GET / HTTP/1.1\r\n\r\n").is_err());
     protected.wait_for_metric(failures, "2");
+    // A client that leaves, as TCP probes do, is no failure.
+    let mut torn = TcpStream::connect(protected.exporter.address).unwrap();
+    torn.write_all(b"\x16\x03\x01\x02\x00\x01").unwrap();
+    drop(torn);
+    protected.exporter.wait_for_line(&["handshake eof"]);
     let mut plain = TcpStream::connect(protected.exporter.address).unwrap();
     plain
         .write_all(b"GET /metrics HTTP/1.1\r\nhost: a\r\n\r\n")
         .unwrap();
-    let mut answer = String::new();
-    plain.read_to_string(&mut answer).unwrap();
-    assert!(
-        answer.starts_with("HTTP/1.1 400 ") && answer.ends_with("this port speaks HTTPS\n"),
-        "{answer}"
-    );
+    protected.exporter.wait_for_line(&["InvalidContentType"]);
     protected.wait_for_metric(failures, "3");
-    let reason = "the client speaks no TLS";
-    protected.exporter.wait_for_line(&[reason]);
-    let mut torn = TcpStream::connect(protected.exporter.address).unwrap();
-    torn.write_all(b"\x16\x03\x01\x02\x00\x01").unwrap();
-    drop(torn);
-    protected.wait_for_metric(failures, "4");
-    // The client sends a close alert, like one that is stopped while it waits.
-    let mut stopped = protected.connect(&protected.root);
-    stopped.conn.write_tls(&mut stopped.sock).unwrap();
-    stopped.conn.send_close_notify();
-    stopped.conn.write_tls(&mut stopped.sock).unwrap();
-    protected.wait_for_metric(failures, "5");
     let expiry = protected
         .metric("translation_exporter_tls_certificate_expiry_timestamp_seconds")
         .unwrap();

@@ -72,18 +72,6 @@ async fn a_head_that_never_ends_is_read_for_35_seconds() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_client_that_reads_nothing_of_a_short_response_counts_as_idle() {
-    let Client {
-        mut stream, task, ..
-    } = connected();
-    stream.write_all(REQUEST).await.unwrap();
-    stream.read_u8().await.unwrap();
-    // hyper's buffer holds the whole response, so the connection counts as idle.
-    seconds(35..=35, task.await.unwrap());
-    drop(stream);
-}
-
-#[tokio::test(start_paused = true)]
 async fn a_connection_is_kept_alive_until_it_idles_for_35_seconds() {
     let Client {
         mut stream, task, ..
@@ -121,29 +109,8 @@ async fn a_drain_ends_idle_connections_at_once_and_others_after_a_response() {
     drain.cancel();
     seconds(0..=0, idle.task.await.unwrap());
     stream.read_to_end(&mut answer).await.unwrap();
-    assert!(answer.starts_with(b"HTTP/1.1 200 OK\r\n"));
+    assert!(answer.starts_with(b"HTTP/1.1 200 OK\r\n") && answer.ends_with(&[b'x'; 12_000]));
     seconds(0..=0, task.await.unwrap());
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_draining_connection_finishes_a_slow_response() {
-    let Client {
-        mut stream,
-        task,
-        drain,
-    } = connected();
-    stream.write_all(REQUEST).await.unwrap();
-    drain.cancel();
-    let mut answer = Vec::new();
-    while let Ok(byte) = stream.read_u8().await {
-        answer.push(byte);
-        sleep(Duration::from_millis(1)).await;
-    }
-    seconds(11..=59, task.await.unwrap());
-    let answer = String::from_utf8(answer).unwrap();
-    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
-    let length = format!("\r\ncontent-length: {}\r\n", body.len());
-    assert!(head.contains(&length), "{answer}");
 }
 
 #[tokio::test(start_paused = true)]

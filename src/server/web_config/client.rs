@@ -4,7 +4,7 @@ use super::{
     files::Files,
     section::{Policy, TlsSection},
 };
-use anyhow::{anyhow, ensure};
+use anyhow::ensure;
 use rustls::{
     CertificateError, DigitallySignedStruct, DistinguishedName, Error, RootCertStore,
     SignatureScheme,
@@ -52,28 +52,22 @@ impl ClientVerifier {
             "tls_server_config.client_auth_type requests no certificate, so that client_ca and \
              client_allowed_sans have no effect; set it, such as RequireAndVerifyClientCert"
         );
-        let authorities = if is_of_system {
-            Vec::new()
-        } else {
+        let authorities = if !is_of_system {
             files.pem("client_ca", ca, ca_file)?
-        };
-        let mut roots = RootCertStore::empty();
-        roots.add_parsable_certificates(if is_of_system && policy.verifies() {
+        } else if policy.verifies() {
             rustls_native_certs::load_native_certs().certs
         } else {
-            let authorities = authorities.iter().cloned();
-            authorities.filter(is_authority).collect()
-        });
-        let mut chain = None;
+            Vec::new()
+        };
+        let mut roots = RootCertStore::empty();
+        let issuers = authorities
+            .iter()
+            .filter(|authority| is_authority(authority));
+        roots.add_parsable_certificates(issuers.cloned());
         // Without an authority, only the certificates of the file themselves are trusted.
-        if policy.verifies() && (is_of_system || !roots.is_empty()) {
-            let verifier = WebPkiClientVerifier::builder(roots.into()).build();
-            chain = Some(verifier.map_err(|error| {
-                anyhow!(
-                    "tls_server_config has no authority for clients ({error}); set client_ca_file"
-                )
-            })?);
-        }
+        let chain = (policy.verifies() && !roots.is_empty())
+            .then(|| WebPkiClientVerifier::builder(roots.into()).build())
+            .transpose()?;
         Ok(Self {
             policy,
             allowed_sans,
@@ -105,8 +99,9 @@ impl ClientVerifier {
 
 /// Returns whether a certificate may issue others. As in Go, one of version 3 has to say so.
 fn is_authority(certificate: &CertificateDer<'_>) -> bool {
-    X509Certificate::from_der(certificate)
-        .is_ok_and(|(_, one)| one.is_ca() || one.version() != X509Version::V3)
+    X509Certificate::from_der(certificate).is_ok_and(|(_, certificate)| {
+        certificate.is_ca() || certificate.version() != X509Version::V3
+    })
 }
 
 impl ClientCertVerifier for ClientVerifier {

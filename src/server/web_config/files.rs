@@ -2,21 +2,18 @@
 
 use crate::support::files::read_file;
 use anyhow::{anyhow, ensure};
-use ring::digest::{Context, SHA256};
 use rustls::pki_types::pem::PemObject;
 use std::{
+    hash::{DefaultHasher, Hash as _},
     io,
     path::{Path, PathBuf},
 };
 
-/// A digest of the web configuration file and of the files that it names. It keeps no copy of a
-/// private key.
-pub type Digest = Vec<u8>;
-
 /// The reader of the files.
 pub struct Files {
     folder: PathBuf,
-    read: Context,
+    /// Has the contents of all files. No copy of a private key is kept.
+    pub contents: DefaultHasher,
     /// The paths of the files.
     pub paths: Vec<PathBuf>,
 }
@@ -26,7 +23,7 @@ impl Files {
     pub fn beside(path: &Path) -> Self {
         Self {
             folder: path.parent().unwrap_or(path).to_owned(),
-            read: Context::new(&SHA256),
+            contents: DefaultHasher::new(),
             paths: Vec::new(),
         }
     }
@@ -34,12 +31,8 @@ impl Files {
     pub fn read(&mut self, path: &Path) -> io::Result<Vec<u8>> {
         self.paths.push(path.to_owned());
         let content = read_file(path, 1)?;
-        self.read.update(&content);
+        content.hash(&mut self.contents);
         Ok(content)
-    }
-
-    pub fn digest(&self) -> Digest {
-        self.read.clone().finish().as_ref().to_vec()
     }
 
     /// Returns what the PEM text of `key` holds, at least one: of the `inline` text, or of `file`.
@@ -50,10 +43,8 @@ impl Files {
         inline: &str,
         file: &str,
     ) -> anyhow::Result<Vec<T>> {
-        let (mut name, mut text) = (
-            format!("tls_server_config.{key}"),
-            inline.as_bytes().to_vec(),
-        );
+        let mut name = format!("tls_server_config.{key}");
+        let mut text = inline.as_bytes().to_vec();
         ensure!(
             inline.is_empty() || file.is_empty(),
             "{name} and {name}_file are both set; leave one of them out"

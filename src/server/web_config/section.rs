@@ -38,15 +38,14 @@ pub enum Policy {
 
 impl Policy {
     pub fn verifies(self) -> bool {
-        let verifying = [
-            Self::VerifyClientCertIfGiven,
-            Self::RequireAndVerifyClientCert,
-        ];
-        verifying.contains(&self)
+        matches!(
+            self,
+            Self::VerifyClientCertIfGiven | Self::RequireAndVerifyClientCert
+        )
     }
 }
 
-#[derive(Deserialize, Clone, Copy, PartialEq, PartialOrd)]
+#[derive(Deserialize, PartialEq)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Version {
     Tls12,

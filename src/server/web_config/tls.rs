@@ -24,10 +24,8 @@ pub fn acceptor(
     section: &TlsSection,
     files: &mut Files,
 ) -> anyhow::Result<(TlsAcceptor, Option<Timestamp>)> {
-    let chain: Vec<CertificateDer<'static>> =
-        files.pem("cert", &section.cert, &section.cert_file)?;
-    let mut keys: Vec<PrivateKeyDer<'static>> =
-        files.pem("key", &section.key, &section.key_file)?;
+    let chain: Vec<CertificateDer> = files.pem("cert", &section.cert, &section.cert_file)?;
+    let mut keys: Vec<PrivateKeyDer> = files.pem("key", &section.key, &section.key_file)?;
     let clients = ClientVerifier::new(section, files)?;
     // ASN.1 times end with the year 9999, so milliseconds cannot overflow.
     let expires = X509Certificate::from_der(&chain[0])
@@ -35,11 +33,13 @@ pub fn acceptor(
         .map(|(_, certificate)| {
             Timestamp::from_millis(certificate.validity().not_after.timestamp() * 1000)
         });
-    let min = section.min_version.unwrap_or(Version::Tls12);
-    let max = section.max_version.unwrap_or(Version::Tls13);
-    let versions = [(Version::Tls12, &TLS12), (Version::Tls13, &TLS13)].into_iter();
-    let versions = versions.filter(|(version, _)| (min..=max).contains(version));
-    let versions: Vec<_> = versions.map(|(_, version)| version).collect();
+    let mut versions = Vec::new();
+    if section.min_version != Some(Version::Tls13) {
+        versions.push(&TLS12);
+    }
+    if section.max_version != Some(Version::Tls12) {
+        versions.push(&TLS13);
+    }
     let mut config = ServerConfig::builder_with_provider(default_provider().into())
         .with_protocol_versions(&versions)
         .and_then(|config| {

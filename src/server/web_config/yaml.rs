@@ -11,16 +11,17 @@ use serde_saphyr::{Error, from_slice};
 /// Parses the file. An error shows its line and key, and no other content: that could be a secret.
 pub fn parse<T: DeserializeOwned>(text: &[u8]) -> anyhow::Result<T> {
     from_slice(text).map_err(|error| {
-        let text = String::from_utf8_lossy(text);
-        let number = yaml::line(&error);
+        let (text, number) = (String::from_utf8_lossy(text), yaml::line(&error));
         let line = (1..).zip(text.lines()).find(|(at, _)| *at == number);
-        let key = line.and_then(|(_, line)| line.split_once(':'));
-        let key = key.map(|(key, _)| key.trim()).filter(|key| is_plain(key));
-        let place = key.map_or_else(
-            || format!("line {number}"),
-            |key| format!("line {number}, {key}"),
-        );
-        anyhow!("{place}: {}", message(&error))
+        let key = line.and_then(|(_, line)| Some(line.split_once(':')?.0.trim()));
+        let key = key
+            .filter(|key| is_plain(key))
+            .map(|key| format!(", {key}"));
+        anyhow!(
+            "line {number}{}: {}",
+            key.unwrap_or_default(),
+            message(&error)
+        )
     })
 }
 
@@ -30,31 +31,24 @@ fn message(error: &Error) -> String {
         Error::Message { msg, .. } => msg.clone(),
         Error::SerdeUnknownField {
             field, expected, ..
-        } => match nearest(field, expected) {
-            Some(known) => format!("there is no key {field}; did you mean {known}?"),
-            None => format!(
-                "there is no key {field}; the keys are {}",
-                expected.join(", ")
-            ),
-        },
-        Error::SerdeUnknownVariant { expected, .. } => {
-            let named = expected.join(", ");
-            format!("this value is not supported; choose from {named}")
+        } => {
+            let known =
+                nearest(field, expected).map_or_else(|| expected.join(" or "), ToString::to_string);
+            format!("there is no key {field}; did you mean {known}?")
         }
+        Error::SerdeUnknownVariant { expected, .. } => format!(
+            "this value is not supported; choose from {}",
+            expected.join(", ")
+        ),
         Error::SerdeMissingField { field, .. } => format!("{field} is missing; add it"),
-        Error::NullIntoString { .. }
-        | Error::Unexpected { .. }
-        | Error::ExternallyTaggedEnumExpectedScalarOrMapping { .. }
-        | Error::InvalidScalar { .. }
-        | Error::SerdeInvalidValue { .. }
-        | Error::InvalidBooleanStrict { .. } => {
-            "this is not a value of the kind that the key takes; \
-            see the exporter-toolkit's documentation of the file"
-                .to_owned()
-        }
-        error => {
+        error @ (Error::ExternalMessage { .. }
+        | Error::DuplicateMappingKey { .. }
+        | Error::MultipleDocuments { .. }) => {
             let (what, hint) = yaml::explain(error);
             format!("the file {what}; {hint}")
         }
+        _ => "this is not a value of the kind that the key takes; \
+              see the exporter-toolkit's documentation of the file"
+            .to_owned(),
     }
 }
