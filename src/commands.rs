@@ -15,16 +15,16 @@ mod stop;
 
 use crate::{
     api::{Client, check_ca_file},
-    cli::{Cli, Command},
-    config::{self, CONFIG_FILE, Config, ConfigError, Options},
-    domain::{Failure, Settings},
+    cli::{Cli, Command, Once},
+    config::{self, CONFIG_FILE, Config, ConfigError, Draft, Options},
+    domain::Failure,
     metrics::instruments::Instruments,
     poller::{Poller, Saver},
     server::{listen, web_config::WebConfigFile},
     state::{DEMO, SavedState, StateFile},
     support::{
-        clock::{Clock, Timestamp},
-        files::{UsedFiles, claim},
+        clock::Clock,
+        files::{UsedFiles, check_replace, claim},
         hint::SetupError,
         logging,
     },
@@ -40,7 +40,7 @@ use url::Position;
 
 /// The failure of a command, with its remedy.
 #[derive(Debug, thiserror::Error)]
-pub enum RunError {
+enum RunError {
     #[error(transparent)]
     Config(#[from] ConfigError),
     #[error(transparent)]
@@ -53,27 +53,25 @@ pub enum RunError {
     Running(#[from] anyhow::Error),
 }
 
-impl RunError {
-    /// Prints the message on stderr.
-    pub fn print(&self) {
-        logging::print(&self.to_string());
-    }
-
-    pub fn exit_code(&self) -> u8 {
-        match self {
-            Self::NotReady(_) => 3,
-            Self::Running(_) => 1,
-            _ => 2,
+/// Runs the command of the command line until it is done, or a signal stops the process. Prints its
+/// failure on stderr. Returns the exit code.
+pub fn run(cli: Cli) -> u8 {
+    let code = match run_command(cli) {
+        Ok(()) => 0,
+        Err(failure) => {
+            logging::print(&failure.to_string());
+            match failure {
+                RunError::NotReady(_) => 3,
+                RunError::Running(_) => 1,
+                _ => 2,
+            }
         }
-    }
+    };
+    logging::end();
+    code
 }
 
-/// Runs the command of the command line until it is done, or a signal stops the process.
-///
-/// # Errors
-/// Fails with a message that names the mistake and its remedy. The caller prints it and exits with
-/// [`RunError::exit_code`].
-pub fn run(cli: Cli) -> Result<(), RunError> {
+fn run_command(cli: Cli) -> Result<(), RunError> {
     let Cli { options, command } = cli;
     let command = command.unwrap_or_default();
     // `serve` has two worker threads, so that scrapes do not wait for each other; polls and
@@ -109,100 +107,93 @@ fn api_host(config: &Config) -> Arc<str> {
     config.api.base_url()[Position::BeforeHost..Position::AfterPort].into()
 }
 
-fn environment() -> Vec<(String, String)> {
-    let variables = std::env::vars_os().map(|(name, value)| [name, value]);
-    let texts = variables.map(|pair| pair.map(|text| text.to_string_lossy().into_owned()));
-    texts.map(<(String, String)>::from).collect()
+/// Reads the configuration for a command.
+fn read_config(options: &Options) -> Result<Draft, ConfigError> {
+    let variables = std::env::vars_os().map(|(name, value)| {
+        let [name, value] = [name, value].map(|text| text.to_string_lossy().into_owned());
+        (name, value)
+    });
+    config::read(options, &variables.collect::<Vec<_>>())
 }
 
-/// Loads the configuration and, for a command that `serves`, its web configuration file. Checks the
-/// files and addresses that the command uses, so that one run shows every mistake. Returns the
-/// files, too.
-fn load(
-    options: &Options,
-    serves: bool,
-) -> Result<(Config, WebConfigFile, UsedFiles), ConfigError> {
+/// Loads the configuration and, except for `once`, the web configuration file. Checks the files and addresses that the command uses, so that one run shows every
+/// mistake.
+fn load(options: &Options, once: Option<&Once>) -> Result<(Config, WebConfigFile), ConfigError> {
+    let mut draft = read_config(options)?;
+    let Draft { sections, layers } = &mut draft;
     let (mut web_file, mut used) = (WebConfigFile::default(), UsedFiles::new());
-    let config = config::load(options, &environment(), |sections| {
-        let mut checks: config::Checks = Vec::new();
-        if let Some(path) = sections.api.ca_file.as_deref() {
-            checks.push(("api.ca_file", check_ca_file(path).map_err(Into::into)));
-        }
-        if serves {
-            let read = WebConfigFile::load(sections.web.config_file.as_deref());
-            checks.push(("web.config_file", read.map(|read| web_file = read)));
-            let addresses = sections.web.listen_addresses.iter().map(String::as_str);
-            checks.push((
-                "web.listen_addresses",
-                listen::check(addresses).map_err(Into::into),
+    if let Some(path) = sections.api.ca_file.as_deref() {
+        layers.check("api.ca_file", check_ca_file(path));
+    }
+    if once.is_none() {
+        let read = WebConfigFile::load(sections.web.config_file.as_deref());
+        web_file = layers.check("web.config_file", read).unwrap_or_default();
+        let addresses = sections.web.listen_addresses.iter().map(String::as_str);
+        layers.check("web.listen_addresses", listen::check(addresses));
+    }
+    let read = [
+        options.get(CONFIG_FILE).map(Path::new),
+        sections.api.key_file.as_deref(),
+        sections.api.ca_file.as_deref(),
+    ];
+    let of_web = web_file.paths.iter().map(PathBuf::as_path);
+    for path in read.into_iter().flatten().chain(of_web) {
+        // The run reads them only: two may be one, such as a certificate with its key.
+        let _ = claim(&mut used, path);
+    }
+    if let Some(path) = sections.state.file.as_deref() {
+        layers.check("state.file", StateFile::check(path, &mut used));
+    }
+    let outputs = once.into_iter().flat_map(|once| &once.outputs);
+    for path in outputs.filter_map(|(_, path)| path.as_deref()) {
+        if let Err(error) = claim(&mut used, path).and_then(|()| check_replace(path)) {
+            layers.mistakes.push(format!(
+                "--output to {}: cannot be written: {error}; give a path of its own, in a folder \
+                 that exists and can be written",
+                path.display()
             ));
         }
-        let (api, file) = (&sections.api, options.get(CONFIG_FILE));
-        let read = [
-            file.map(Path::new),
-            api.key_file.as_deref(),
-            api.ca_file.as_deref(),
-        ];
-        let of_web = web_file.paths.iter().map(PathBuf::as_path);
-        for path in read.into_iter().flatten().chain(of_web) {
-            // The run reads them only: two may be one, such as a certificate with its key.
-            let _ = claim(&mut used, path);
-        }
-        if let Some(path) = sections.state.file.as_deref() {
-            let checked = StateFile::check(path, &mut used);
-            checks.push(("state.file", checked.map_err(Into::into)));
-        }
-        checks
-    })?;
-    Ok((config, web_file, used))
+    }
+    Ok((draft.finish()?, web_file))
 }
 
-/// Opens the state file and reads its content, if `state.file` is set.
-fn open_state(
-    config: &Config,
-    is_demo: bool,
-    instruments: &Instruments,
-    now: Timestamp,
-) -> Result<(Option<StateFile>, Option<SavedState>), SetupError> {
-    let Some(path) = &config.state_file else {
-        // The demo brings a history of its own.
-        if !is_demo {
-            tracing::info!("without state.file, a run knows no earlier progress");
-        }
-        return Ok((None, None));
-    };
-    let base_url = if is_demo {
-        DEMO
-    } else {
-        config.api.base_url().as_str()
-    };
-    let (file, saved) = StateFile::open(path, base_url, now)?;
-    let saved = saved.unwrap_or_else(|set_aside| {
-        let hint = "restore the state from a backup, or delete the file that was set aside";
-        instruments.facts().state_discarded = Some(Failure::new(set_aside, hint, now));
-        None
-    });
-    Ok((Some(file), saved))
-}
-
-/// Makes the poller, and the task that saves its state, if there is a state file.
+/// Makes the poller, with the state of the last run, and the task that saves its state, if
+/// `state.file` is set. A demo begins with its `history` instead of nothing.
 fn poller(
-    client: Client,
-    settings: Settings,
+    config: &Config,
     only: GlobSet,
-    (file, state): (Option<StateFile>, Option<SavedState>),
+    history: Option<SavedState>,
     instruments: &Arc<Instruments>,
     clock: Clock,
-) -> (Poller<Client>, Option<impl Future<Output = ()> + use<>>) {
+) -> Result<(Poller<Client>, Option<impl Future<Output = ()> + use<>>), SetupError> {
+    let (mut state, mut file) = (history, None);
+    if let Some(path) = &config.state_file {
+        let base_url = match state {
+            Some(_) => DEMO,
+            None => config.api.base_url().as_str(),
+        };
+        let (opened, saved) = StateFile::open(path, base_url, clock.now())?;
+        file = Some(opened);
+        match saved {
+            Ok(saved) => state = saved.or(state),
+            Err(set_aside) => {
+                let hint = "restore the state from a backup, or delete the file that was set aside";
+                let failure = Failure::new(set_aside, hint, clock.now());
+                instruments.facts().state_discarded = Some(failure);
+            }
+        }
+    } else if state.is_none() {
+        tracing::info!("without state.file, a run knows no earlier progress");
+    }
     let saver = file.map(|file| Saver::new(file, Arc::clone(instruments), clock));
     let (saver, saving) = saver.unzip();
     let poller = Poller::new(
-        client,
-        Arc::new(settings),
+        Client::new(&config.api, Arc::clone(instruments), clock)?,
+        Arc::new(config.settings.clone()),
         only,
         (state, saver),
         clock,
         Arc::clone(instruments),
     );
-    (poller, saving)
+    Ok((poller, saving))
 }

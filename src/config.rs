@@ -11,7 +11,7 @@ mod text;
 
 use crate::domain::{Scale, Settings, targets::Targets};
 use humantime::format_duration;
-use layers::{DEFAULT, Layers, TARGETS, written};
+use layers::{DEFAULT, Layer, Layers, TARGETS, written};
 use std::{
     collections::BTreeMap,
     fs,
@@ -46,111 +46,91 @@ pub struct Config {
     pub yaml: String,
 }
 
-/// The outcomes of checks of values in the modules that use them, by key.
-pub type Checks = Vec<(&'static str, anyhow::Result<()>)>;
-
-/// Reads the configuration: defaults, the file, `environment`, `options`; later ones win. The API
-/// key file is read once, so that a failure shows early. `check` sees defaults in the place of
-/// mistakes.
-///
-/// # Errors
-/// Returns all mistakes at once, including those that `check` finds.
-pub fn load(
-    options: &Options,
-    environment: &[(String, String)],
-    check: impl FnOnce(&Sections) -> Checks,
-) -> Result<Config, ConfigError> {
-    let mut layers = layers(options, environment)?;
-    let sections: Sections = layers.extract();
-    sections.api.check(|key, problem| layers.note(key, problem));
-    if let Some(problem) = sections.poll.problem() {
-        layers.note("poll.stale_after", problem);
-    }
-    if *sections.thresholds.regressed_by <= 0.0 {
-        layers.note(
-            "thresholds.regressed_by",
-            "is 0, which is no fall; give a number above 0, such as 0.2",
-        );
-    }
-    if sections.api.key.is_none()
-        && sections.api.key_file.is_some()
-        && let Err(error) = read_key(&sections.api)
-    {
-        layers.note("api.key_file", error);
-    }
-    for (key, outcome) in check(&sections) {
-        if let Err(error) = outcome {
-            layers.note(key, error);
-        }
-    }
-    if !layers.mistakes.is_empty() {
-        let mistakes = layers.mistakes.into_iter();
-        return Err(ConfigError(mistakes.map(|(_, mistake)| mistake).collect()));
-    }
-    let yaml = yaml(&layers, &sections.poll);
-    let targets = sections.targets.into_values().map(Arc::new);
-    Ok(Config {
-        settings: Settings {
-            interval: *sections.poll.interval,
-            stale_after: sections.poll.stale_after(),
-            concurrency: *sections.api.concurrency as usize,
-            max_attempts: 4,
-            filter: sections.filter,
-            scale: Scale {
-                finished: *sections.api.completion_scale,
-                is_chosen: layers.place("api.completion_scale") != DEFAULT,
-            },
-            targets: Targets(targets.collect()),
-            thresholds: sections.thresholds,
-            links: sections.links,
-        },
-        api: sections.api,
-        state_file: sections.state.file.0,
-        web: sections.web,
-        log: sections.log,
-        yaml,
-    })
+/// A configuration that may have mistakes.
+#[derive(Debug)]
+pub struct Draft {
+    /// The values, with defaults in the place of mistakes.
+    pub sections: Sections,
+    /// The sources of the values, and the mistakes in them.
+    pub layers: Layers,
 }
 
-/// Reads `web.listen_addresses` and `web.config_file`, by which a client finds a running exporter.
-/// Ignores mistakes in values.
+/// Reads the configuration: defaults, the file, `environment`, `options`; later ones win.
 ///
 /// # Errors
 /// Fails if the file cannot be read.
-pub fn load_address(
-    options: &Options,
-    environment: &[(String, String)],
-) -> Result<WebConfig, ConfigError> {
-    let sections: Sections = layers(options, environment)?.extract();
-    Ok(sections.web)
-}
-
-/// Reads all layers.
-fn layers(options: &Options, environment: &[(String, String)]) -> Result<Layers, ConfigError> {
+pub fn read(options: &Options, environment: &[(String, String)]) -> Result<Draft, ConfigError> {
     let mut layers = Layers::default();
-    layers.merge_texts(keys().map(|key| (key, key.default, DEFAULT)));
-    let file = options.get(CONFIG_FILE).filter(|file| !file.is_empty());
-    if let Some(file) = file {
+    layers.merge(Layer::of(keys().map(|key| (key, key.default, DEFAULT))));
+    if let Some(file) = options.get(CONFIG_FILE).filter(|file| !file.is_empty()) {
         let text = fs::read_to_string(file).map_err(|error| {
             let hint = "give the path of a readable YAML file in UTF-8";
             ConfigError(vec![format!(
                 "--config.file: {file} cannot be read: {error}; {hint}"
             )])
         })?;
-        layers.merge_file(&text, Path::new(file))?;
+        layers.merge(Layer::of_file(&text, Path::new(file))?);
     }
-    let set = environment
-        .iter()
-        .filter(|(_, text)| !text.trim().is_empty());
-    let variables: Vec<_> = set
-        .filter_map(|(name, text)| Some((layers.key_of(name)?, text.as_str(), name.as_str())))
-        .collect();
-    layers.merge_texts(variables.into_iter());
-    layers.merge_texts(keys().filter_map(|key| {
+    layers.merge(Layer::of_variables(environment));
+    layers.merge(Layer::of(keys().filter_map(|key| {
         let (option, _) = key.option().unwrap_or_default();
-        Some((key, options.get(key.path)?.as_str(), option))
-    }));
-    Ok(layers)
+        Some((key, &**options.get(key.path)?, option))
+    })));
+    Ok(Draft {
+        sections: layers.extract(),
+        layers,
+    })
+}
+
+impl Draft {
+    /// Checks that the values fit together. The API key file is read once, so that a failure shows
+    /// early.
+    ///
+    /// # Errors
+    /// Returns all mistakes at once.
+    pub fn finish(self) -> Result<Config, ConfigError> {
+        let Self {
+            sections,
+            mut layers,
+        } = self;
+        sections.api.check(|key, problem| layers.note(key, problem));
+        if let Some(problem) = sections.poll.problem() {
+            layers.note("poll.stale_after", problem);
+        }
+        if *sections.thresholds.regressed_by <= 0.0 {
+            layers.note(
+                "thresholds.regressed_by",
+                "is 0, which is no fall; give a number above 0, such as 0.2",
+            );
+        }
+        if sections.api.key.is_none() && sections.api.key_file.is_some() {
+            layers.check("api.key_file", read_key(&sections.api));
+        }
+        if !layers.mistakes.is_empty() {
+            return Err(ConfigError(layers.mistakes));
+        }
+        Ok(Config {
+            yaml: yaml(&layers, &sections.poll),
+            settings: Settings {
+                interval: *sections.poll.interval,
+                stale_after: sections.poll.stale_after(),
+                concurrency: *sections.api.concurrency as usize,
+                max_attempts: 4,
+                filter: sections.filter,
+                scale: Scale {
+                    finished: *sections.api.completion_scale,
+                    is_chosen: layers.place("api.completion_scale") != DEFAULT,
+                },
+                targets: Targets(sections.targets.into_values().map(Arc::new).collect()),
+                thresholds: sections.thresholds,
+                links: sections.links,
+            },
+            api: sections.api,
+            state_file: sections.state.file.0,
+            web: sections.web,
+            log: sections.log,
+        })
+    }
 }
 
 /// Renders [`Config::yaml`].
@@ -172,10 +152,8 @@ fn yaml(layers: &Layers, poll: &PollConfig) -> String {
         last = section;
         lines.push(format!("  {sign}{name}: {value}  # {place}\n"));
     }
-    let targets = layers.targets();
     lines.push(format!("{TARGETS}:\n"));
-    let targets = targets.into_iter();
-    lines.extend(targets.map(|(entry, place)| format!("  - {entry}  # {place}\n")));
+    lines.extend(layers.targets());
     lines.concat()
 }
 

@@ -71,5 +71,4 @@ pub mod support;
 mod testing;
 mod web;
 
-pub use commands::{RunError, run};
-pub use support::logging::end as end_log;
+pub use commands::run;

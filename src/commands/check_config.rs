@@ -10,7 +10,7 @@ use crate::{
 };
 
 pub fn check(options: &Options, clock: Clock) -> Result<(), RunError> {
-    let (config, ..) = load(options, true)?;
+    let (config, _) = load(options, None)?;
     if let Some(path) = &config.state_file {
         StateFile::check_content(path, config.api.base_url().as_str())?;
     }

@@ -1,12 +1,8 @@
 //! `health`: asks a running exporter with the same configuration whether it is healthy, for the
 //! HEALTHCHECK of a container. Every failure ends with code 1, because Docker reserves the others.
 
-use super::{RunError, environment};
-use crate::{
-    api::causes,
-    config::{self, Options},
-    support::blocking::off_the_runtime,
-};
+use super::{RunError, read_config};
+use crate::{api::causes, config::Options, support::blocking::off_the_runtime};
 use anyhow::{Context as _, bail, ensure};
 use reqwest::StatusCode;
 use rustls::AlertDescription as Alert;
@@ -22,47 +18,37 @@ pub async fn check(options: Options) -> Result<(), RunError> {
         .install_default()
         .ok();
     let asked = async {
-        let (schemes, host) = off_the_runtime(move || port(&options)).await?;
-        let mut answered = Ok(());
-        for scheme in schemes {
-            let url = format!("{scheme}://{host}/-/healthy");
-            answered = ask(&url)
-                .await
-                .with_context(|| format!("{url} does not say that the exporter is healthy"));
-            // An answer counts, whatever it says. Only without one is the next scheme tried.
-            if !answered
-                .as_ref()
-                .is_err_and(anyhow::Error::is::<reqwest::Error>)
-            {
-                break;
+        let web = off_the_runtime(move || read_config(&options))
+            .await?
+            .sections
+            .web;
+        // The configuration has at least one address.
+        let mut host = web.listen_addresses[0].clone();
+        if host.starts_with(':') {
+            // A connection to 0.0.0.0 or [::] reaches loopback on Linux.
+            host.insert_str(0, "0.0.0.0");
+        }
+        // The exporter may serve under an earlier content of its file, so both schemes are tried.
+        // An answer counts, whatever it says.
+        if web.config_file.is_some() {
+            match ask("https", &host).await {
+                Err(error) if error.is::<reqwest::Error>() => {}
+                answered => return answered,
             }
         }
-        answered
+        ask("http", &host).await
     };
     let answered = timeout(LIMIT, asked).await;
     Ok(answered.unwrap_or_else(|_| bail!("the exporter does not answer in time"))?)
 }
 
-/// Returns the first address and the schemes to try. With a web configuration file these are both:
-/// the exporter may serve under an earlier content of the file.
-fn port(options: &Options) -> anyhow::Result<(Vec<&'static str>, String)> {
-    let web = config::load_address(options, &environment())?;
-    // The configuration has at least one.
-    let address = &web.listen_addresses[0];
-    let schemes = match *web.config_file {
-        Some(_) => vec!["https", "http"],
-        None => vec!["http"],
-    };
-    // A connection to 0.0.0.0 or [::] reaches loopback on Linux.
-    let host = if address.starts_with(':') {
-        "0.0.0.0"
-    } else {
-        ""
-    };
-    Ok((schemes, format!("{host}{address}")))
+async fn ask(scheme: &str, host: &str) -> anyhow::Result<()> {
+    let url = format!("{scheme}://{host}/-/healthy");
+    let answered = answer(&url).await;
+    answered.with_context(|| format!("{url} does not say that the exporter is healthy"))
 }
 
-async fn ask(url: &str) -> anyhow::Result<()> {
+async fn answer(url: &str) -> anyhow::Result<()> {
     // The connection stays on this machine, the certificate is for another name, and the request
     // contains no secret.
     let client = reqwest::Client::builder()

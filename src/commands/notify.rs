@@ -1,18 +1,8 @@
 //! Notifications to systemd (`sd_notify(3)`): ready, stopping, and heartbeats. Without
-//! `NOTIFY_SOCKET` the functions do nothing.
+//! `NOTIFY_SOCKET` nothing is sent.
 
 use std::{env::var_os, os::unix::net::UnixDatagram};
 use tokio::{sync::watch, time::Instant};
-
-/// Reports that the exporter serves.
-pub fn ready() {
-    send("READY=1");
-}
-
-/// Reports that the exporter is stopping.
-pub fn stopping() {
-    send("STOPPING=1");
-}
 
 /// Feeds systemd's watchdog with the poll loop's heartbeats, which change `alive`, until polling
 /// ends. Runs on the threads of the web side, so that a stuck web side starves the watchdog, too.
@@ -25,7 +15,8 @@ pub async fn feed_watchdog(mut alive: watch::Receiver<Instant>) {
     }
 }
 
-fn send(state: &str) {
+/// Sends a state such as `READY=1`.
+pub fn send(state: &str) {
     let Some(path) = var_os("NOTIFY_SOCKET") else {
         return;
     };

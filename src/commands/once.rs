@@ -1,24 +1,17 @@
 //! `once`: polls once, saves the state and prints the result. The exit code reports failures and
 //! targets that are not met.
 
-use super::{
-    RunError, api_host, load, open_state,
-    output::{self, Results},
-    poller, progress,
-    stop::StopSignals,
-};
+use super::{RunError, api_host, load, output::Results, poller, progress, stop::StopSignals};
 use crate::{
-    api::Client,
     cli::Once,
     config::{Config, Options, Parsed},
     diagnosis::{self, Finding, ProblemKind},
     domain::{
-        document::{Document, Selection, View},
+        document::{Selection, View},
         targets::Targets,
     },
     metrics::instruments::Instruments,
-    poller::Poller,
-    report::{Report, a_week_ago, parse_since},
+    report::{a_week_ago, parse_since},
     support::{
         blocking::off_the_runtime,
         clock::{Clock, Timestamp},
@@ -26,10 +19,9 @@ use crate::{
         logging,
     },
 };
-use anyhow::{Context as _, anyhow, bail};
+use anyhow::{Context as _, anyhow, bail, ensure};
 use futures_util::future::OptionFuture;
-use globset::GlobSet;
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 use tokio::{task::spawn, time::sleep};
 use tracing::Level;
 
@@ -37,16 +29,18 @@ use tracing::Level;
 const SHUTDOWN: Duration = Duration::from_secs(3);
 
 pub async fn once(options: &Options, arguments: Once, clock: Clock) -> Result<(), RunError> {
-    let (config, _, mut used) = load(options, false)?;
-    output::check(&arguments.outputs, &mut used)?;
+    let (mut config, _) = load(options, Some(&arguments))?;
     let selection = Selection::new(&arguments.repositories, &arguments.languages)
         .map_err(|error| anyhow!("cannot use the globs of the command line: {error}"))?;
     let since = since(&config, arguments.since.as_deref(), clock.now())?;
+    if let Some(Parsed(ratio)) = arguments.require {
+        config.settings.targets = Targets::everything_at(ratio);
+    }
     start_logging(&config);
     let instruments = Instruments::new(None);
     let mut signals = StopSignals::listen()?;
     let only = selection.repositories.clone();
-    let (mut poller, saving) = start(&config, &arguments, only, &instruments, clock)?;
+    let (mut poller, saving) = poller(&config, only, None, &instruments, clock)?;
     let saving = spawn(OptionFuture::from(saving));
     let drawing = progress::draw(poller.documents())?;
     let mut signal = None;
@@ -61,22 +55,23 @@ pub async fn once(options: &Options, arguments: Once, clock: Clock) -> Result<()
         Some(_) => Vec::new(),
         None => diagnose(&document.select(&selection), &instruments),
     };
-    let results = Arc::new(Results {
+    let results = Results {
+        arguments,
         document,
         selection,
         findings,
         api: api_host(&config),
         since,
-        max_size: *arguments.max_size as usize,
         instruments,
-    });
-    let (printed, outputs) = (Arc::clone(&results), arguments.outputs.clone());
+    };
     let finished = async {
         drawing.await;
         // stdout may have no reader; signals are still handled.
-        let printed = off_the_runtime(move || printed.print(&outputs)).await;
+        let print = move || (results.print(), results);
+        let (printed, results) = off_the_runtime(print).await;
         saving.await.context("the state could not be written")?;
-        printed
+        printed?;
+        verdict(&results, signal)
     };
     let stopped = async {
         let signal = match signal {
@@ -84,46 +79,12 @@ pub async fn once(options: &Options, arguments: Once, clock: Clock) -> Result<()
             None => signals.received().await,
         };
         sleep(SHUTDOWN).await;
-        signal
+        anyhow!("stopped by {signal} while saving or printing the result")
     };
     tokio::select! {
-        finished = finished => finished?,
-        signal = stopped => {
-            return Err(anyhow!("stopped by {signal} while saving or printing the result").into());
-        }
+        finished = finished => finished,
+        stopped = stopped => Err(stopped.into()),
     }
-    verdict(&arguments, &results, signal)
-}
-
-/// Makes the poller of the chosen repositories, and the task that saves its state.
-fn start(
-    config: &Config,
-    arguments: &Once,
-    only: GlobSet,
-    instruments: &Arc<Instruments>,
-    clock: Clock,
-) -> Result<(Poller<Client>, Option<impl Future<Output = ()> + use<>>), SetupError> {
-    let mut settings = config.settings.clone();
-    if let Some(Parsed(ratio)) = arguments.require {
-        settings.targets = Targets::everything_at(ratio);
-    }
-    let client = Client::new(&config.api, Arc::clone(instruments), clock)?;
-    let state = open_state(config, false, instruments, clock.now())?;
-    Ok(poller(client, settings, only, state, instruments, clock))
-}
-
-/// Fails unless the poll read everything, each glob matches and the gate is met.
-fn verdict(arguments: &Once, results: &Results, signal: Option<&str>) -> Result<(), RunError> {
-    check(results, signal)?;
-    let report = results.report();
-    // A gate never passes because of a typo.
-    if let Some(unmatched) = unmatched(arguments, &report.view) {
-        return Err(anyhow!(unmatched).into());
-    }
-    if arguments.require_targets || arguments.require.is_some() {
-        judge(&report)?;
-    }
-    Ok(())
 }
 
 /// Returns the beginning of the day to compare with.
@@ -150,70 +111,71 @@ fn start_logging(config: &Config) {
 
 /// Returns the findings of the poll, and records them for the metrics.
 fn diagnose(chosen: &View<'_>, instruments: &Instruments) -> Vec<Finding> {
-    let now = chosen.document.taken_at;
     let facts = instruments.facts().clone();
-    let mut findings = diagnosis::findings(chosen, &facts, now);
+    let mut findings = diagnosis::findings(chosen, &facts, chosen.document.taken_at);
     // No poll follows, so that none can start late.
     findings.retain(|finding| finding.kind != ProblemKind::PollsOverrun);
     instruments.set_problems(diagnosis::problems(&findings));
     findings
 }
 
-/// Prints the findings. Fails if the poll did not read everything, or if the state was not saved.
+/// Prints the findings and the verdict of the gate. Fails unless the result is whole and the gate
+/// is met.
+fn verdict(results: &Results, signal: Option<&str>) -> Result<(), RunError> {
+    check(results, signal)?;
+    let arguments = &results.arguments;
+    if arguments.require_targets || arguments.require.is_some() {
+        let report = results.report();
+        let gate = report.gate();
+        match report.view.readiness().is_met() {
+            Some(false) => return Err(RunError::NotReady(gate)),
+            None => return Err(anyhow!("not known to be ready:\n{gate}").into()),
+            Some(true) => logging::print(&gate),
+        }
+    }
+    Ok(())
+}
+
+/// Prints the findings. Fails unless the poll read everything, the state was saved and each glob
+/// matches: a gate never passes because of a typo.
 fn check(results: &Results, signal: Option<&str>) -> anyhow::Result<()> {
-    let Results {
-        document, findings, ..
-    } = results;
     if let Some(signal) = signal {
         bail!("stopped by {signal} before every repository was read; the result was printed");
     }
-    let worst = usize::from(!document.is_complete()).min(findings.len());
-    for finding in &findings[worst..] {
-        logging::print(&finding.line());
+    let mut lines = results.findings.iter().map(Finding::line);
+    let failure = (!results.document.is_complete()).then(|| lines.next());
+    lines.for_each(|line| logging::print(&line));
+    if let Some(worst) = failure {
+        bail!(worst.unwrap_or_else(|| "not every repository was read".to_owned()));
     }
-    check_read(document, findings)?;
     if let Some(failure) = &results.instruments.facts().state_not_saved {
         let what = &failure.what;
         bail!("the result was printed, but the state was not saved: {what}");
     }
+    let unmatched = unmatched(results).join(", ");
+    ensure!(
+        unmatched.is_empty(),
+        "nothing matches {unmatched}; check the spelling and the filters"
+    );
     Ok(())
 }
 
-/// Fails if the poll did not read everything.
-fn check_read(document: &Document, findings: &[Finding]) -> anyhow::Result<()> {
-    if !document.is_complete() {
-        let worst = findings.first().map(Finding::line);
-        bail!(worst.unwrap_or_else(|| "not every repository was read".to_owned()));
-    }
-    Ok(())
-}
-
-/// Prints the verdict of the gate. Fails unless everything is ready.
-fn judge(report: &Report<'_>) -> Result<(), RunError> {
-    let gate = report.gate();
-    match report.view.readiness().is_met() {
-        Some(false) => return Err(RunError::NotReady(gate)),
-        None => return Err(anyhow!("not known to be ready:\n{gate}").into()),
-        Some(true) => logging::print(&gate),
-    }
-    Ok(())
-}
-
-/// Returns a clause that names the globs of the command line without a match.
-fn unmatched(arguments: &Once, chosen: &View<'_>) -> Option<String> {
-    let repositories = arguments.repositories.iter().filter(|glob| {
-        let (glob, mut rows) = (glob.compile_matcher(), chosen.document.rows.iter());
+/// Returns the globs of the command line without a match.
+fn unmatched(results: &Results) -> Vec<String> {
+    let chosen = results.report().view;
+    let repositories = results.arguments.repositories.iter().filter(|glob| {
+        let glob = glob.compile_matcher();
+        let mut rows = chosen.document.rows.iter();
         !rows.any(|row| glob.is_match(row.name()))
     });
-    let languages = arguments.languages.iter().filter(|glob| {
-        let (glob, mut translations) = (glob.compile_matcher(), chosen.translations());
-        !translations.any(|(_, one)| glob.is_match(one.code()))
+    let languages = results.arguments.languages.iter().filter(|glob| {
+        let glob = glob.compile_matcher();
+        let mut translations = chosen.translations();
+        !translations.any(|(_, translation)| glob.is_match(translation.code()))
     });
-    let repositories = repositories.map(ToString::to_string);
     let languages = languages.map(|glob| format!("--language {glob}"));
-    let unmatched: Vec<_> = repositories.chain(languages).collect();
-    (!unmatched.is_empty()).then(|| {
-        let unmatched = unmatched.join(", ");
-        format!("nothing matches {unmatched}; check the spelling and the filters")
-    })
+    repositories
+        .map(ToString::to_string)
+        .chain(languages)
+        .collect()
 }

@@ -2,7 +2,7 @@
 
 use super::stdio::print;
 use crate::{
-    cli::Output,
+    cli::{Once, Output},
     diagnosis::Finding,
     domain::document::{Document, Selection},
     metrics::{
@@ -10,18 +10,13 @@ use crate::{
         instruments::Instruments,
     },
     report::{self, Report},
-    support::{
-        clock::Timestamp,
-        escape::printable,
-        files::{UsedFiles, check_replace, claim, replace_file},
-        hint::SetupError,
-    },
+    support::{clock::Timestamp, escape::printable, files::replace_file},
 };
 use anyhow::Context as _;
 use console::{Term, colors_enabled};
 use std::{
     io::{self, IsTerminal as _},
-    path::{Path, PathBuf},
+    path::Path,
     sync::Arc,
 };
 
@@ -31,6 +26,7 @@ const NO_TERMINAL: usize = 80;
 /// The result of a poll, in every form that an output needs.
 #[derive(Debug)]
 pub struct Results {
+    pub arguments: Once,
     pub document: Arc<Document>,
     /// The chosen part of the document.
     pub selection: Selection,
@@ -40,28 +36,7 @@ pub struct Results {
     pub api: Arc<str>,
     /// The beginning of the day to compare with.
     pub since: Timestamp,
-    /// The maximum size of the Markdown in bytes.
-    pub max_size: usize,
     pub instruments: Arc<Instruments>,
-}
-
-/// Checks that each output can be written, before anything is read for it. None may be one of the
-/// files that the run uses, or another output.
-pub fn check(
-    outputs: &[(Output, Option<PathBuf>)],
-    used: &mut UsedFiles,
-) -> Result<(), SetupError> {
-    for path in outputs.iter().filter_map(|(_, path)| path.as_deref()) {
-        let claimed = claim(used, path).and_then(|()| check_replace(path));
-        claimed.map_err(|error| {
-            let what = format!("--output to {}: cannot be written: {error}", path.display());
-            SetupError::new(
-                what,
-                "give a path of its own, in a folder that exists and can be written",
-            )
-        })?;
-    }
-    Ok(())
 }
 
 impl Results {
@@ -72,16 +47,16 @@ impl Results {
             findings: &self.findings,
             api: &self.api,
             since: self.since,
-            max_size: self.max_size,
+            max_size: *self.arguments.max_size as usize,
         }
     }
 
     /// Writes every output, even if another one cannot be written. Returns the first error.
-    pub fn print(&self, outputs: &[(Output, Option<PathBuf>)]) -> anyhow::Result<()> {
-        let written = outputs
-            .iter()
-            .map(|(format, path)| self.output(*format, path.as_deref()));
-        written.fold(Ok(()), Result::and)
+    pub fn print(&self) -> anyhow::Result<()> {
+        let outputs = self.arguments.outputs.iter();
+        outputs
+            .map(|(format, path)| self.output(*format, path.as_deref()))
+            .fold(Ok(()), Result::and)
     }
 
     /// Writes the result in one format to a file or stdout.

@@ -1,14 +1,10 @@
 //! `serve`: polls on an interval and serves the result until a signal stops the process.
 
-use super::{
-    RunError, api_host, load, notify, open_state, poller, publish, stdio::print, stop::StopSignals,
-};
+use super::{RunError, api_host, load, notify, poller, publish, stdio::print, stop::StopSignals};
 use crate::{
-    api::Client,
     config::Options,
     demo,
     domain::Failure,
-    domain::targets::Targets,
     metrics::instruments::Instruments,
     server::{self, Event, Server, listen},
     state::SavedState,
@@ -37,14 +33,14 @@ pub async fn serve(options: Options, is_demo: bool, clock: Clock) -> Result<(), 
         started = off_the_runtime(move || start(&options, is_demo, clock)) => started?,
         _ = signals.received() => return Ok(()),
     };
-    notify::ready();
+    notify::send("READY=1");
     let result = tokio::select! {
         Some(ended) = tasks.join_next() => {
             Err(anyhow!("a task of the exporter ended unexpectedly; this is a bug: {ended:?}"))
         }
         _ = signals.received() => Ok(()),
     };
-    notify::stopping();
+    notify::send("STOPPING=1");
     stop.cancel();
     let ended = async { while tasks.join_next().await.is_some() {} };
     if timeout(SHUTDOWN, ended).await.is_err() {
@@ -62,39 +58,28 @@ fn start(
     is_demo: bool,
     clock: Clock,
 ) -> Result<(CancellationToken, JoinSet<()>), RunError> {
-    let (mut config, web_file, _) = load(options, true)?;
-    if is_demo && config.settings.targets.0.is_empty() {
-        config.settings.targets = demo::targets(clock.now());
-    }
+    let (mut config, web_file) = load(options, None)?;
     logging::init(*config.log.level, config.log.is_json());
     let instruments = Instruments::new(Some(&config.web.telemetry_path));
+    let history = is_demo.then(|| {
+        let (now, targets) = (clock.now(), &mut config.settings.targets);
+        if targets.0.is_empty() {
+            *targets = demo::targets(now);
+        }
+        SavedState {
+            repositories: demo::history(now, targets).collect(),
+            ..SavedState::default()
+        }
+    });
     // The state file comes before the listeners, so that a second process reports the file, not the
     // port.
-    let (state_file, mut state) = open_state(&config, is_demo, &instruments, clock.now())?;
-    if is_demo {
-        state.get_or_insert_with(|| demo_state(&config.settings.targets, clock.now()));
-    }
+    let (poller, saving) = poller(&config, GlobSet::empty(), history, &instruments, clock)?;
     let listeners = listen::bind(&config.web.listen_addresses).context("web.listen_addresses")?;
-    let client = Client::new(&config.api, Arc::clone(&instruments), clock)?;
     if is_demo {
-        let scheme = if web_file.tls.is_some() {
-            "https"
-        } else {
-            "http"
-        };
-        announce(&listeners, scheme);
+        announce(&listeners, web_file.tls.is_some());
     }
 
     let (stop, mut tasks) = (CancellationToken::new(), JoinSet::new());
-    let (settings, kept) = (config.settings.clone(), (state_file, state));
-    let (poller, saving) = poller(
-        client,
-        settings,
-        GlobSet::empty(),
-        kept,
-        &instruments,
-        clock,
-    );
     if let Some(saving) = saving {
         tasks.spawn(saving);
     }
@@ -104,12 +89,12 @@ fn start(
         alive: alive.clone(),
         instruments: Arc::clone(&instruments),
         clock,
-        telemetry_path: config.web.telemetry_path.0.clone(),
         api: if is_demo {
             "the demo".into()
         } else {
             api_host(&config)
         },
+        telemetry_path: config.web.telemetry_path.0,
     });
     let mut facts = instruments.facts();
     (facts.started_at, facts.certificate_expires_at) = (Some(clock.now()), web_file.expires);
@@ -142,23 +127,14 @@ fn observe(event: Event, instruments: &Instruments, now: Timestamp) {
     }
 }
 
-/// Returns the state that a demo starts with, unless its state file has one.
-fn demo_state(targets: &Targets, now: Timestamp) -> SavedState {
-    SavedState {
-        repositories: demo::history(now, targets).collect(),
-        ..SavedState::default()
-    }
-}
-
 /// Prints the addresses of the page. The demo serves even if stdout is closed.
-fn announce(listeners: &[TcpListener], scheme: &str) {
+fn announce(listeners: &[TcpListener], is_tls: bool) {
+    let scheme = if is_tls { "https" } else { "http" };
     for mut address in listeners.iter().flat_map(TcpListener::local_addr) {
         if address.ip().is_unspecified() {
             address.set_ip(Ipv4Addr::LOCALHOST.into());
         }
-        print(&format!(
-            "The demo is served at {scheme}://{address}/ (Ctrl-C stops it)\n"
-        ))
-        .ok();
+        let line = format!("The demo is served at {scheme}://{address}/ (Ctrl-C stops it)\n");
+        let _ = print(&line);
     }
 }

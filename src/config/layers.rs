@@ -14,7 +14,12 @@ use figment::{
 };
 use serde::de::DeserializeOwned;
 use serde_json::json;
-use std::{collections::BTreeMap, fmt::Display, mem, path::PathBuf};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Display,
+    mem,
+    path::{Path, PathBuf},
+};
 
 /// The place of a value that no layer sets.
 pub const DEFAULT: &str = "default";
@@ -30,35 +35,72 @@ pub struct Layer {
     pub places: BTreeMap<String, String>,
     /// Relative paths begin at the folder of this file.
     pub file: PathBuf,
-    /// Texts that no message shows: the API key, and a path of its file that may be the key, pasted
-    /// there by mistake.
-    pub secrets: Vec<String>,
+    /// The mistakes in names.
+    pub mistakes: Vec<String>,
 }
 
 impl Layer {
-    fn set(&mut self, key: &Key, text: &str, place: &str) {
-        let ([section, name], value) = (key.names(), self.value(key.path, text));
-        let section = self.values.entry(section.to_owned());
-        if let Value::Dict(_, keys) = section.or_insert_with(|| Dict::new().into()) {
-            keys.insert(name.to_owned(), value);
+    /// Makes a layer from the texts of keys, each with its place.
+    pub fn of<'a>(texts: impl Iterator<Item = (&'a Key, &'a str, &'a str)>) -> Self {
+        let mut layer = Self::default();
+        for (key, text, place) in texts {
+            let ([section, name], value) = (key.names(), layer.value(key.path, text));
+            let section = layer.values.entry(section.to_owned());
+            if let Value::Dict(_, keys) = section.or_insert_with(|| Dict::new().into()) {
+                keys.insert(name.to_owned(), value);
+            }
+            layer.places.insert(key.path.to_owned(), place.to_owned());
         }
-        self.places.insert(key.path.to_owned(), place.to_owned());
+        layer
+    }
+
+    /// Makes a layer from variables. Those that are blank count as not set.
+    pub fn of_variables(variables: &[(String, String)]) -> Self {
+        let (mut texts, mut mistakes) = (Vec::new(), Vec::new());
+        for (name, text) in variables.iter().filter(|(_, text)| !text.trim().is_empty()) {
+            match keys().find(|key| key.variable() == *name) {
+                Some(key) => texts.push((key, &**text, &**name)),
+                None => mistakes.extend(unknown_variable(name)),
+            }
+        }
+        Self {
+            mistakes,
+            ..Self::of(texts.into_iter())
+        }
     }
 
     /// Returns the value of a text.
-    pub fn value(&mut self, path: &str, text: &str) -> Value {
-        let (text, file) = (text.trim(), self.file.with_file_name(text.trim()));
-        let is_path = text.starts_with('/') || file.exists();
-        if text.is_empty() {
-            return text.into();
-        }
-        if path == "api.key" || path == "api.key_file" && !is_path {
-            self.secrets.push(text.to_owned());
-        }
-        if path.ends_with("file") {
+    pub fn value(&self, path: &str, text: &str) -> Value {
+        let text = text.trim();
+        let file = self.file.with_file_name(text);
+        // A path of no file may be the key, pasted there by mistake.
+        let is_path = path != "api.key_file" || file.exists();
+        if path.ends_with("file") && is_path && !text.is_empty() {
             return file.display().to_string().into();
         }
         text.into()
+    }
+
+    /// Notes an unknown section, or key of a section.
+    pub fn unknown(&mut self, place: &str, section: &str, name: &str) {
+        let known = names_of(section);
+        let prefix = match section {
+            "" => String::new(),
+            section => format!("{section}."),
+        };
+        let near = nearest(name, &known).filter(|_| !name.contains('.'));
+        let elsewhere = keys().find(|key| [key.path, key.names()[1]].contains(&name));
+        let hint = match (near, elsewhere.map(Key::names)) {
+            (Some(near), _) => format!("did you mean \"{prefix}{near}\"?"),
+            (None, Some([section, key])) => {
+                format!("write \"{key}:\" indented below the section \"{section}:\"")
+            }
+            (None, None) => format!("the keys here are {}", known.join(", ")),
+        };
+        // YAML reads `{key:abc}` as one name.
+        let name = if is_plain(name) { name } else { "…" };
+        self.mistakes
+            .push(format!("{place}: unknown key \"{prefix}{name}\"; {hint}"));
     }
 }
 
@@ -83,40 +125,28 @@ pub struct ConfigError(pub Vec<String>);
 #[derive(Debug, Default)]
 pub struct Layers {
     figment: Figment,
-    secrets: Vec<String>,
-    /// Each with the path of its key; without one if it concerns no active value.
-    pub mistakes: Vec<(String, String)>,
+    /// The text that no message shows: the API key, or a path of its file that may be the key.
+    secret: String,
+    pub mistakes: Vec<String>,
+    /// The paths of the values with a mistake.
+    mistaken: BTreeSet<String>,
 }
 
 impl Layers {
     /// Adds a layer, which wins over those before it.
-    pub fn merge(&mut self, layer: Layer) {
-        self.secrets.extend_from_slice(&layer.secrets);
+    pub fn merge(&mut self, mut layer: Layer) {
+        self.mistakes.append(&mut layer.mistakes);
         self.figment = mem::take(&mut self.figment).merge(layer);
-    }
-
-    /// Adds a layer from the texts of keys, each with its place.
-    pub fn merge_texts<'a>(&mut self, texts: impl Iterator<Item = (&'a Key, &'a str, &'a str)>) {
-        let mut layer = Layer::default();
-        texts.for_each(|(key, text, place)| layer.set(key, text, place));
-        self.merge(layer);
-    }
-
-    /// Returns the key of a variable. Notes an unknown one.
-    pub fn key_of(&mut self, variable: &str) -> Option<&'static Key> {
-        let key = keys().find(|key| key.variable() == variable);
-        if key.is_none()
-            && let Some(rest) = variable.strip_prefix(Key::PREFIX)
-            && let Some(hint) = meant(rest)
-        {
-            let rest = if is_plain(rest) { rest } else { "…" };
-            self.mistake(format!("{}{rest}: unknown variable; {hint}", Key::PREFIX));
-        }
-        key
     }
 
     /// Reads a type from the values. A default takes the place of a value with a mistake.
     pub fn extract<T: DeserializeOwned>(&mut self) -> T {
+        self.secret = self.text("api.key");
+        if self.secret.is_empty() {
+            let file = self.text("api.key_file");
+            let is_path = file.starts_with('/') || Path::new(&file).exists();
+            self.secret = if is_path { String::new() } else { file };
+        }
         loop {
             let error = match self.figment.extract() {
                 Ok(extracted) => return extracted,
@@ -130,57 +160,28 @@ impl Layers {
         }
     }
 
-    /// Notes an unknown section, or key of a section.
-    pub fn unknown(&mut self, place: &str, section: &str, name: &str) {
-        let known = names_of(section);
-        let prefix = match section {
-            "" => String::new(),
-            section => format!("{section}."),
-        };
-        let (near, elsewhere) = if name.contains('.') {
-            (None, nearest(name, keys()))
-        } else {
-            (
-                nearest(name, &known),
-                keys().find(|key| key.names()[1] == name),
-            )
-        };
-        let hint = match (near, elsewhere.map(Key::names)) {
-            (Some(near), _) => format!("did you mean \"{prefix}{near}\"?"),
-            (None, Some([section, key])) => {
-                format!("write \"{key}:\" indented below the section \"{section}:\"")
-            }
-            (None, None) => format!("the keys here are {}", known.join(", ")),
-        };
-        // YAML reads `{key:abc}` as one name.
-        let name = if is_plain(name) { name } else { "…" };
-        self.mistake(format!("{place}: unknown key \"{prefix}{name}\"; {hint}"));
-    }
-
-    /// Notes a mistake that concerns no value of a key.
-    pub fn mistake(&mut self, mistake: String) {
-        self.mistakes.push((String::new(), mistake));
+    /// Returns the result of a check of a key. Notes its error.
+    pub fn check<T>(&mut self, path: &str, outcome: Result<T, impl Display>) -> Option<T> {
+        outcome.map_err(|error| self.note(path, error)).ok()
     }
 
     /// Notes a mistake in the value of a key, unless it already has one.
     pub fn note(&mut self, path: &str, problem: impl Display) {
-        if self.mistakes.iter().any(|(noted, _)| noted == path) {
+        if !self.mistaken.insert(path.to_owned()) {
             return;
         }
-        let text = self.text(path);
-        let mut secrets = self.secrets.iter();
-        let is_secret =
-            secrets.any(|secret| text == *secret || secret.len() >= 8 && text.contains(secret));
-        let mut problem = problem.to_string();
-        if path != "api.key" && is_secret {
+        let (text, mut problem) = (self.text(path), problem.to_string());
+        let is_secret = text == self.secret && !text.is_empty()
+            || self.secret.len() >= 8 && text.contains(&self.secret);
+        if is_secret && path != "api.key" {
             let (_, hint) = problem.rsplit_once("; ").unwrap_or_default();
             problem = format!("is not shown, since it may hold the API key; {hint}");
         }
         // The place of an entry of targets says more than its number.
         let names = path.split('.').filter(|name| name.parse::<u32>().is_err());
-        let names: Vec<_> = names.collect();
-        let mistake = format!("{} ({}): {problem}", names.join("."), self.place(path));
-        self.mistakes.push((path.to_owned(), mistake));
+        let names = names.collect::<Vec<_>>().join(".");
+        let place = self.place(path);
+        self.mistakes.push(format!("{names} ({place}): {problem}"));
     }
 
     /// Returns the place of the value of a key.
@@ -196,21 +197,19 @@ impl Layers {
         self.figment.extract_inner(path).unwrap_or_default()
     }
 
-    /// Returns each entry of [`TARGETS`] as a mapping in one line, with its place.
-    pub fn targets(&self) -> Vec<(String, String)> {
+    /// Renders each entry of [`TARGETS`] as a mapping in one line, with its place.
+    pub fn targets(&self) -> Vec<String> {
         let entries: BTreeMap<String, BTreeMap<String, String>> =
             self.figment.extract_inner(TARGETS).unwrap_or_default();
-        let entries = entries.iter().map(|(number, entry)| {
+        let lines = entries.iter().map(|(number, entry)| {
             let keys = entry
                 .iter()
                 .map(|(name, text)| format!("{name}: {}", written(text)));
             let keys = keys.collect::<Vec<_>>().join(", ");
-            (
-                format!("{{{keys}}}"),
-                self.place(&format!("{TARGETS}.{number}")),
-            )
+            let place = self.place(&format!("{TARGETS}.{number}"));
+            format!("  - {{{keys}}}  # {place}\n")
         });
-        entries.collect()
+        lines.collect()
     }
 }
 
@@ -225,19 +224,21 @@ pub fn written(text: &str) -> String {
     }
 }
 
-/// Returns the remedy for a variable that belongs to no key. Kubernetes injects variables with the
+/// Returns the mistake of a variable that belongs to no key. Kubernetes injects variables with the
 /// prefix, but without two underscores in a row; they are no mistake, unless they spell a key or a
 /// section.
-fn meant(rest: &str) -> Option<String> {
+fn unknown_variable(name: &str) -> Option<String> {
+    let (prefix, rest) = (Key::PREFIX, name.strip_prefix(Key::PREFIX)?);
     let mut paths = keys().map(|key| key.path).chain(names_of(""));
     let is_spelt = |path: &str| path.replace('.', "_").eq_ignore_ascii_case(rest);
     if !rest.contains("__") && !paths.any(is_spelt) {
         return None;
     }
-    let prefix = Key::PREFIX;
-    Some(match nearest(rest, keys()) {
+    let hint = match nearest(rest, keys()) {
         _ if rest == "CONFIG__FILE" => "only --config.file names the configuration file".to_owned(),
         Some(key) => format!("did you mean {}?", key.variable()),
         None => format!("write {prefix}<SECTION>__<KEY>; the file alone sets {TARGETS}"),
-    })
+    };
+    let rest = if is_plain(rest) { rest } else { "…" };
+    Some(format!("{prefix}{rest}: unknown variable; {hint}"))
 }

@@ -8,7 +8,7 @@ mod schema;
 const KEY: &str = "not-a-real-key-0001";
 
 fn load(options: &Options, environment: &[(String, String)]) -> Result<Config, ConfigError> {
-    super::load(options, environment, |_| vec![])
+    read(options, environment)?.finish()
 }
 
 fn options(file: &Path) -> Options {
@@ -178,7 +178,7 @@ fn the_address_is_found_whatever_is_wrong_with_other_keys() {
         "poll: {interval: soon, intervall: 1m}\nweb: {listen_addresses: [\":1\"]}\n",
     )
     .unwrap();
-    let found = load_address(&options(file.path()), &[]).unwrap();
+    let found = read(&options(file.path()), &[]).unwrap().sections.web;
     assert_eq!(*found.listen_addresses, [":1"]);
     assert!(found.config_file.is_none());
 }

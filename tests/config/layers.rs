@@ -2,7 +2,7 @@
 
 use super::{GOOD, check, run};
 use std::fs;
-use translation_exporter::config::{self, Options};
+use translation_exporter::config::{self, Draft, Options};
 
 #[test]
 fn a_file_that_is_not_utf_8_is_refused_with_the_remedy() {
@@ -13,7 +13,8 @@ fn a_file_that_is_not_utf_8_is_refused_with_the_remedy() {
         fs::write(folder.path().join("exporter.yml"), text).unwrap();
         let path = folder.path().join("exporter.yml").display().to_string();
         let options = Options::from([("config.file", path)]);
-        let message = config::load(&options, &[], |_| vec![])
+        let message = config::read(&options, &[])
+            .and_then(Draft::finish)
             .unwrap_err()
             .to_string();
         let expected = "exporter.yml cannot be read: stream did not contain valid UTF-8; give the \

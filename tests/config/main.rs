@@ -12,7 +12,10 @@ use std::{
     fs,
     process::{Command, Output},
 };
-use translation_exporter::{cli::parse_from, config};
+use translation_exporter::{
+    cli::parse_from,
+    config::{self, Draft},
+};
 
 const GOOD: &str = "api:\n  base_url: https://api.example.com\n  key: s3cret\n";
 
@@ -37,7 +40,7 @@ fn load(
         .map(|(name, value)| (name.to_string(), value.to_string()))
         .collect();
     let without_folder = |text: String| text.replace(&format!("{}/", folder.path().display()), "");
-    match config::load(&options, &environment, |_| vec![]) {
+    match config::read(&options, &environment).and_then(Draft::finish) {
         Ok(config) => Ok(without_folder(config.yaml)),
         Err(error) => Err(without_folder(error.to_string())),
     }

@@ -6,7 +6,7 @@
 use std::fs;
 use translation_exporter::{
     api::wire,
-    config::{self, Options},
+    config::{self, Draft, Options},
     domain::Next,
     state::StateFile,
     support::clock::Timestamp,
@@ -54,7 +54,7 @@ pub fn configuration(bytes: &[u8]) {
     let file = folder.path().join("config.yaml");
     fs::write(&file, bytes).expect("a file");
     let options = Options::from([("config.file", file.display().to_string())]);
-    match config::load(&options, &[], |_| vec![]) {
+    match config::read(&options, &[]).and_then(Draft::finish) {
         Ok(config) => assert!(config.settings.stale_after >= 2 * config.settings.interval),
         Err(error) => assert!(!error.to_string().is_empty()),
     }
