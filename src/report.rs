@@ -10,6 +10,7 @@ pub mod html;
 mod json;
 mod languages;
 mod markdown;
+mod query;
 mod since;
 pub(crate) mod table;
 mod words;
@@ -19,12 +20,13 @@ pub use csv::csv;
 pub use json::json;
 pub use languages::languages;
 pub use markdown::markdown;
+pub use query::{Query, SELECTING};
 pub use since::{a_week_ago, parse_since};
 pub use table::table;
 
 use crate::{
     diagnosis::Finding,
-    domain::document::{Row, Translation, View},
+    domain::document::{Row, Totals, Translation, View},
     support::{clock::Timestamp, escape::is_unprintable, humanize::more},
 };
 use answer::{answer, dates, scope};
@@ -33,6 +35,9 @@ use words::{due, marks, moment, of_target, percent, way};
 
 /// The maximum number of translations to act on that are named.
 const MOST_ACTIONS: usize = 20;
+
+/// The maximum number of them of one date, so that a slipped one hides no later one.
+const MOST_OF_DATE: usize = 5;
 
 /// The chosen part of a document, with the choices of the command line.
 #[derive(Debug)]
@@ -52,89 +57,81 @@ pub struct Report<'a> {
 impl Report<'_> {
     /// Says whether everything is ready, below the translations that are not.
     pub fn gate(&self) -> String {
-        let sentence = answer(&self.view);
-        let below = self.actions(Translation::is_unready, marked).into_iter();
-        let below = below.map(|line| format!("    {line}\n"));
-        format!("{}{sentence}", below.collect::<String>())
+        let below = self.actions(Translation::is_unready, MOST_ACTIONS, marked);
+        let lines = below.iter().map(|line| format!("    {line}\n"));
+        lines.collect::<String>() + &answer(&self.view)
     }
 
     /// Returns the answer to "may we ship?", the figures with their time, and the changes.
     fn answer(&self) -> Vec<String> {
         let view = &self.view;
-        let sentence = answer(view);
-        let taken_at = moment(view.document.taken_at);
-        let mean = percent(view.totals.mean());
-        let scope = scope(view);
-        let figures = format!("As of {taken_at}. {mean} translated on average. {scope}");
-        let changed = changed(view, self.since);
-        let dates = dates(view).into_iter().map(|date| date + ".");
-        let first = [sentence + "."].into_iter().chain(dates);
-        first.chain([figures]).chain(changed).collect()
+        let figures = format!(
+            "As of {}. {} translated on average. {}",
+            moment(view.document.taken_at),
+            percent(view.totals.mean()),
+            scope(view)
+        );
+        let mut sentences = vec![answer(view) + "."];
+        sentences.extend(dates(view).into_iter().map(|date| date + "."));
+        sentences.push(figures);
+        sentences.extend(changed(view, self.since));
+        sentences
     }
 
     /// Returns the repositories with data, the most urgent first.
-    fn rows(&self) -> Vec<&Row> {
-        let rows = self.view.listed().filter(|row| row.is_read());
-        let mut rows: Vec<_> = rows.map(|row| (row, row.totals())).collect();
+    fn rows(&self) -> Vec<(&Row, Totals)> {
+        let read = self.view.listed().filter(|row| row.is_read());
+        let mut rows: Vec<_> = read.map(|row| (row, row.totals())).collect();
         rows.sort_by(|(_, one), (_, other)| one.urgency(other));
-        rows.into_iter().map(|(row, _)| row).collect()
+        rows
     }
 
-    /// Returns the date of a repository that is not ready.
-    fn due(&self, row: &Row) -> Option<String> {
-        let (at, now) = (row.totals().due?, self.view.document.taken_at);
-        Some(format!("due {}", due(at, now)))
+    /// Returns the date of what is not ready.
+    fn due(&self, at: Option<Timestamp>) -> String {
+        let now = self.view.document.taken_at;
+        at.map_or_else(String::new, |at| format!("due {}", due(at, now)))
     }
 
-    /// Describes the translations of a repository that are not ready: `name`, figures, `problems`.
-    fn unready(
-        &self,
-        row: &Row,
-        name: impl Fn(&Translation) -> String,
-        problems: impl Fn(&Translation) -> String,
-    ) -> Vec<String> {
-        let line = |one: &Translation| {
-            let ratio = percent(one.ratio);
-            let gain = gain(self.view.document, one, self.since);
-            format!("{} {ratio}{}{gain}", name(one), problems(one))
-        };
-        row.unready().into_iter().map(line).collect()
+    /// Returns the ratio of a translation, its `problems`, and its change.
+    fn figures(&self, translation: &Translation, problems: &str) -> String {
+        let gain = gain(self.view.document, translation, self.since);
+        format!("{}{problems}{gain}", percent(translation.ratio))
     }
 
-    /// Describes the first translations to act on among those that pass `accepts`. `whose` names
-    /// them.
+    /// Describes the first translations to act on among those that pass `accepts`, by date: at most
+    /// `of_each`. `whose` names them.
     fn actions(
         &self,
         accepts: impl Fn(&Translation) -> bool,
+        of_each: usize,
         whose: impl Fn(&Row, &Translation) -> String,
     ) -> Vec<String> {
         let now = self.view.document.taken_at;
-        let actions = self.view.actions(accepts).into_iter();
-        let mut actions: Vec<_> = actions.filter(|(row, _)| row.is_read()).collect();
-        let others = actions.len().saturating_sub(MOST_ACTIONS);
-        actions.truncate(MOST_ACTIONS);
-        let lines = actions.into_iter().map(|(row, one)| {
-            let due = one.target().due;
-            let due = due.map_or_else(String::new, |at| format!(", due {}", words::due(at, now)));
-            format!(
-                "{}: {}{due}, {}",
-                whose(row, one),
-                of_target(one),
-                way(one, now)
-            )
-        });
-        lines.chain(more(others)).collect()
+        let accepts = |row: &Row, known: &Translation| row.is_read() && accepts(known);
+        let mut lines = Vec::new();
+        for group in self.view.actions(accepts, of_each, MOST_ACTIONS) {
+            let due = match self.due(group.day) {
+                due if due.is_empty() => due,
+                due => format!(", {due}"),
+            };
+            lines.extend(group.actions.into_iter().map(|(row, translation)| {
+                let (ratio, way) = (of_target(translation), way(translation, now));
+                format!("{}: {ratio}{due}, {way}", whose(row, translation))
+            }));
+            lines.extend(more(group.left).map(|more| more + &due));
+        }
+        lines
     }
 }
 
 /// Names a translation.
-fn whose(row: &Row, one: &Translation) -> String {
-    format!("{} of {}", one.code(), row.name())
+fn whose(row: &Row, translation: &Translation) -> String {
+    format!("{} of {}", translation.code(), row.name())
 }
 
 /// Names a translation after the marks of its problems.
-fn marked(row: &Row, one: &Translation) -> String {
-    let name = format!("{} {}", marks(one), whose(row, one));
+fn marked(row: &Row, translation: &Translation) -> String {
+    let name = format!("{} {}", marks(translation), whose(row, translation));
     name.trim_start().to_owned()
 }
 

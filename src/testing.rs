@@ -4,7 +4,7 @@ use crate::{
     domain::{
         Completion, Defect, Defects, Failure, Language, Reason, Repository, RepositoryId, Scale,
         Settings, State, Thresholds,
-        document::{Departed, Document, Judge, Totals},
+        document::{Departed, Document, Judge},
         filter::{Filter, LeftOut},
         links::Links,
         polling::{PollOutcome, PollStatus},
@@ -208,7 +208,6 @@ impl Snapshot {
             .collect();
         Document {
             taken_at: self.taken_at,
-            totals: Totals::of_rows(&rows),
             rows,
             filtered: self.filtered.clone(),
             unconfirmed: self.unconfirmed,

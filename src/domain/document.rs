@@ -14,11 +14,12 @@ mod verdict;
 mod view;
 
 pub use super::NotJudged;
+pub use actions::Group;
 pub use judge::Judge;
 pub use selection::Selection;
 pub use totals::Totals;
 pub use verdict::{Doubt, Tone};
-pub use view::{View, totals_by, translations};
+pub use view::View;
 
 use super::{
     Completion, Defects, Failure, Language, Operation, Repository, Settings, Standing, State,
@@ -29,6 +30,7 @@ use super::{
     targets::{Target, TargetEntry},
 };
 use crate::support::clock::{Timestamp, WEEK};
+use serde::Serialize;
 use std::{cmp::Ordering, collections::BTreeMap, sync::Arc};
 
 /// The account as of one publication.
@@ -38,8 +40,6 @@ pub struct Document {
     pub taken_at: Timestamp,
     /// Sorted by name, each name once.
     pub rows: Vec<Row>,
-    /// The totals of all rows.
-    pub totals: Totals,
     /// The listed repositories left out by the filters, or for a duplicate name.
     pub filtered: Vec<LeftOut>,
     /// The number of repositories missing from the last complete listing while their removal waits
@@ -124,7 +124,8 @@ pub struct Reading {
 }
 
 /// The relation of a translation to its target, or of all translations of a view to theirs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Readiness {
     Ready,
     Behind,
@@ -135,16 +136,6 @@ pub enum Readiness {
 }
 
 impl Readiness {
-    /// Returns the name in JSON.
-    pub fn label(self) -> &'static str {
-        match self {
-            Self::Ready => "ready",
-            Self::Behind => "behind",
-            Self::Unknown => "unknown",
-            Self::Resting => "resting",
-        }
-    }
-
     /// Returns whether the target is met; `None` if that is unknown.
     pub fn is_met(self) -> Option<bool> {
         match self {
@@ -170,8 +161,10 @@ impl Translation {
 
     /// Returns the target; without an entry, the default one.
     pub fn target(&self) -> Target {
-        let entry = self.entry.as_ref();
-        entry.map(|entry| entry.target()).unwrap_or_default()
+        self.entry
+            .as_ref()
+            .map(|entry| entry.target())
+            .unwrap_or_default()
     }
 
     /// Returns the beginning of the day of its date (UTC).
@@ -183,9 +176,9 @@ impl Translation {
         let is_in_time = |due| self.estimated_ready.is_some_and(|at| at <= due);
         match self.readiness {
             Readiness::Ready => Standing::Ready,
-            Readiness::Unknown => Standing::Unknown,
             Readiness::Resting => Standing::Resting,
-            Readiness::Behind if self.has(TranslationProblem::Overdue) => Standing::Overdue,
+            _ if self.has(TranslationProblem::Overdue) => Standing::Overdue,
+            Readiness::Unknown => Standing::Unknown,
             Readiness::Behind if self.has(TranslationProblem::AtRisk) => Standing::AtRisk,
             Readiness::Behind if self.target().due.is_some_and(is_in_time) => Standing::Expected,
             Readiness::Behind => Standing::Behind,
@@ -208,15 +201,16 @@ impl Translation {
     /// Returns the time of the last progress; `None` if the completion was first seen within the
     /// last week and no progress since.
     pub fn known_progress(&self, now: Timestamp) -> Option<Timestamp> {
-        let history = self.history.as_ref()?;
-        let is_known = history.is_known_since(now.saturating_sub(WEEK));
+        let is_known = self
+            .history
+            .as_ref()?
+            .is_known_since(now.saturating_sub(WEEK));
         self.last_progress.filter(|_| is_known)
     }
 
     /// Returns the time since which an unready translation has made no progress.
     pub fn idle_since(&self) -> Option<Timestamp> {
-        let history = self.history.as_ref().filter(|_| self.ratio.is_some())?;
-        history.idle_since()
+        self.ratio.and(self.history.as_ref())?.idle_since()
     }
 
     /// Returns whether the translation is known to have gained nothing on the days on which it was
@@ -261,7 +255,10 @@ impl Row {
 
     /// Returns the languages that the API lists for the repository; `None` if they are not shown.
     pub fn listed(&self) -> Option<usize> {
-        let listed = self.translations().iter().filter(|one| !one.is_missing);
+        let listed = self
+            .known
+            .iter()
+            .filter(|translation| !translation.is_missing);
         self.is_read().then(|| listed.count())
     }
 
@@ -283,8 +280,8 @@ impl Row {
     /// Returns the translations behind their targets and the unknown ones, the furthest behind
     /// first.
     pub fn unready(&self) -> Vec<&Translation> {
-        let translations = self.translations().iter();
-        let mut unready: Vec<_> = translations.filter(|one| one.is_unready()).collect();
+        let mut unready = Vec::from_iter(self.translations());
+        unready.retain(|translation| translation.is_unready());
         unready.sort_by(|one, other| furthest_first(one.gap(), other.gap()));
         unready
     }
@@ -292,7 +289,7 @@ impl Row {
     /// Returns the translation into a language, shown or stale; `None` if the repository does not
     /// have it.
     pub fn language(&self, code: &str) -> Option<&Translation> {
-        let index = self.known.binary_search_by(|one| one.code().cmp(code));
+        let index = self.known.binary_search_by(|known| known.code().cmp(code));
         self.known.get(index.ok()?)
     }
 }

@@ -12,7 +12,7 @@ use super::log::PollLog;
 use crate::{
     domain::{
         Completion, Defect, Defects, Failure, LanguageList, RepositoryId, Settings, State,
-        document::{Document, Judge, Row, Totals, row_of},
+        document::{Document, Judge, Row, row_of},
         filter::LeftOut,
         polling::PollStatus,
         record::{Languages, SavedRepository},
@@ -242,7 +242,6 @@ impl Ledger {
             defects: self.defects.clone(),
             omitted_zeros: if has_zeros { 0 } else { absent.sum() },
             departed,
-            totals: Totals::of_rows(&rows),
             rows,
             is_scale_suspect: judge.is_scale_suspect,
             settings: Arc::clone(settings),

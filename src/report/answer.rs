@@ -1,5 +1,7 @@
 //! The answer to "may we ship?", and the sentences beside it: the scope of the figures, and the
 //! forecast. Page, table, Markdown and gate say the same.
+//!
+//! A sentence consists of clauses, a list that may be empty.
 
 use super::{
     whose,
@@ -31,9 +33,11 @@ pub fn answer(view: &View<'_>) -> String {
     if view.listed().next().is_none() && !view.document.rows.is_empty() {
         return "No known repository and language matches".to_owned();
     }
+    let overdue = (view.totals.standing(Standing::Overdue), "overdue");
+    let mut clauses = [vec![ready(&view.totals)], counts([overdue])].concat();
     if let Some(at) = view.as_of {
-        let (at, known) = (moment(at), known(&view.totals));
-        return format!("Not known now. As of {at}: {known}");
+        let known = clauses.join(", ");
+        return format!("Not known now. As of {}: {known}", moment(at));
     }
     let verdict = match view.readiness() {
         Readiness::Behind => "Not ready to ship",
@@ -41,110 +45,85 @@ pub fn answer(view: &View<'_>) -> String {
         Readiness::Resting => "Nothing to ship",
         Readiness::Ready => "Ready to ship",
     };
-    let left = view.departed().filter(|one| !one.was_met);
-    let left: Vec<_> = left
-        .map(|one| format!("{} of {}", one.language, one.repository))
-        .collect();
-    let were = if left.len() == 1 { "was" } else { "were" };
-    let left = named(left, SOME);
-    let left = left.map(|left| format!("{left} {were} not ready and left within a day"));
     let doubts = view.doubts();
     // Without any translation, a doubt says why.
-    let is_known = view.totals.with_resting() > 0 || doubts.is_empty();
-    let known = is_known.then(|| known(&view.totals));
-    let clauses = known
-        .into_iter()
-        .chain(doubts.into_iter().map(words_of))
-        .chain(left);
-    let clauses: Vec<_> = clauses.collect();
+    if view.totals.with_resting() == 0 && !doubts.is_empty() {
+        clauses.clear();
+    }
+    clauses.extend(doubts.into_iter().map(|doubt| words_of(view, doubt)));
+    let left = view.left_unready();
+    let left = named(
+        left.map(|left| format!("{} of {}", left.language, left.repository)),
+        SOME,
+    );
+    clauses.extend(left.map(|names| format!("left unready within a day: {names}")));
     format!("{verdict}: {}", clauses.join(", "))
 }
 
-/// Counts the translations that are ready, and those that are overdue.
-fn known(totals: &Totals) -> String {
-    let overdue = counts([(totals.standing(Standing::Overdue), "overdue", None)]);
-    let clauses: Vec<_> = [ready(totals)].into_iter().chain(overdue).collect();
-    clauses.join(", ")
-}
-
 /// Words a doubt.
-fn words_of(doubt: Doubt<'_>) -> String {
-    let translations = |count| counted(count, "translation", "translations");
+fn words_of(view: &View<'_>, (doubt, count): (Doubt, usize)) -> String {
+    let translations = counted(count, "translation", "translations");
     match doubt {
         Doubt::NotPolled => "the first poll has not ended yet".to_owned(),
         Doubt::NotListed => "the list of repositories was not read completely".to_owned(),
-        Doubt::Removal(count) => format!("the removal of {} waits", repositories(count)),
-        Doubt::Unread(count) => format!("{} not read", repositories(count)),
-        Doubt::Unreadable(count) => {
+        Doubt::Unlisted => targeted(view.unlisted().into_iter().map(|(name, filter)| {
+            filter.map_or(name.to_owned(), |key| format!("{name} (left out by {key})"))
+        })),
+        Doubt::Removal => format!("the removal of {} waits", repositories(count)),
+        Doubt::Unread => format!("{} not read", repositories(count)),
+        Doubt::Unreadable => {
             let entries = counted(count, "entry", "entries");
             format!("{entries} of the API's responses could not be used")
         }
-        Doubt::Unlisted(by, names) => targeted(names, by),
-        Doubt::Missing(missing) => {
-            let missing = missing.into_iter();
-            targeted(missing.map(|(row, missing)| whose(row, missing)), None)
-        }
-        Doubt::Scale(count) => format!("the scale of {} is in doubt", translations(count)),
-        Doubt::Unknown(count) => format!("{} without a known completion", translations(count)),
+        Doubt::Missing => targeted(view.missing().map(|(row, missing)| whose(row, missing))),
+        Doubt::Scale => format!("the scale of {translations} is in doubt"),
+        Doubt::Unknown => format!("{translations} without a known completion"),
     }
 }
 
-/// Says why something with a target is not shown: it is not listed, or `by` leaves it out.
-fn targeted(
-    names: impl IntoIterator<Item: ToString, IntoIter: ExactSizeIterator>,
-    by: Option<&str>,
-) -> String {
-    let names = names.into_iter();
-    let are = if names.len() == 1 { "is" } else { "are" };
-    let why = by.map_or("not listed".to_owned(), |by| format!("left out by {by}"));
+/// Names repositories or translations that have a target and are not there.
+fn targeted(names: impl Iterator<Item = String>) -> String {
     let names = named(names, SOME).unwrap_or_default();
-    format!("{names}, for which there is a target, {are} {why}")
+    format!("not listed despite a target: {names}")
 }
 
 /// Counts the repositories and languages that the figures are of, and then what they leave out.
 pub fn scope(view: &View<'_>) -> String {
-    let document = view.document;
-    let codes: BTreeSet<_> = view.translations().map(|(_, one)| one.code()).collect();
-    let gone: BTreeSet<_> = view.departed().map(|one| &*one.repository).collect();
-    let mut left_out = vec![
-        (view.unread(), "not read", None),
-        (
-            view.departed().count(),
-            "that left within a day",
-            named(gone, SOME),
-        ),
-    ];
-    if view.selection.is_everything() {
-        left_out.push((document.filtered.len(), "filtered", None));
-    }
-    left_out.push((view.unreadable(), "unreadable", None));
-    let languages = counted(codes.len(), "language", "languages");
+    let codes: BTreeSet<_> = view.translations().map(|(_, known)| known.code()).collect();
     let read = view.listed().count() - view.unread();
     let mut scope = Vec::new();
     if read > 0 {
+        let languages = counted(codes.len(), "language", "languages");
         scope.push(format!("{}, {languages}.", repositories(read)));
     }
     let outdated = view.rows.iter().filter(|row| !row.is_current());
     let outdated = named(outdated.map(Row::name), SOME);
     scope.extend(outdated.map(|names| format!("Read earlier, or not yet: {names}.")));
-    scope.extend(counts(left_out).map(|left_out| format!("Not counted: {left_out}.")));
-    for (why, count) in &view.totals.not_judged {
-        scope.push(format!("{} not judged: {}.", grouped(*count), why.words()));
+    let is_whole = view.selection.is_everything();
+    let left_out = counts([
+        (view.unread(), "not read"),
+        (view.departed().count(), "that left within a day"),
+        (
+            view.document.filtered.len() * usize::from(is_whole),
+            "filtered",
+        ),
+        (view.unreadable(), "unreadable"),
+    ]);
+    if !left_out.is_empty() {
+        scope.push(format!("Not counted: {}.", left_out.join(", ")));
     }
+    let not_judged = view.totals.not_judged.iter();
+    scope.extend(
+        not_judged.map(|(why, count)| format!("{} not judged: {}.", grouped(*count), why.words())),
+    );
     scope.join(" ")
 }
 
-/// Joins the counts above 0, each with its names; `None` without any.
-pub fn counts(
-    counts: impl IntoIterator<Item = (usize, &'static str, Option<String>)>,
-) -> Option<String> {
-    let counts = counts.into_iter().filter(|(count, ..)| *count > 0);
-    let counts = counts.map(|(count, words, names)| {
-        let names = names.map_or_else(String::new, |names| format!(" ({names})"));
-        format!("{} {words}{names}", grouped(count))
-    });
-    let counts: Vec<_> = counts.collect();
-    (!counts.is_empty()).then(|| counts.join(", "))
+/// Returns a clause for each count above 0.
+pub fn counts(counts: impl IntoIterator<Item = (usize, &'static str)>) -> Vec<String> {
+    let counts = counts.into_iter().filter(|(count, _)| *count > 0);
+    let clauses = counts.map(|(count, words)| format!("{} {words}", grouped(count)));
+    clauses.collect()
 }
 
 /// Returns the totals of each date, and the number of translations of others: dates that are two
@@ -155,19 +134,16 @@ pub fn by_date(view: &View<'_>) -> (Vec<(Option<Timestamp>, Totals)>, usize) {
         let is_past = day.is_none_or(|day| now.since(day) > WEEK * 2 + DAY);
         is_past && totals.unready() == 0
     });
-    (
-        dates,
-        others.iter().map(|(_, totals)| totals.counted()).sum(),
-    )
+    let others = others.iter().map(|(_, totals)| totals.counted());
+    (dates, others.sum())
 }
 
 /// Says by when all translations of a date are expected to be ready, and how many do not move.
-pub fn last_expected(totals: &Totals, now: Timestamp) -> Option<String> {
-    let last = totals.last_expected;
+pub fn last_expected(totals: &Totals, now: Timestamp) -> Vec<String> {
+    let last = totals.last_expected.into_iter();
     let last = last.map(|at| format!("the last on {}", date(at, now)));
-    let idle = counts([(totals.idle, "without progress", None)]);
-    let parts: Vec<_> = last.into_iter().chain(idle).collect();
-    (!parts.is_empty()).then(|| parts.join(", "))
+    last.chain(counts([(totals.idle, "without progress")]))
+        .collect()
 }
 
 /// Describes each date in a sentence; nothing without dates.
@@ -177,13 +153,13 @@ pub fn dates(view: &View<'_>) -> Vec<String> {
     if dates.iter().all(|(day, _)| day.is_none()) {
         return Vec::new();
     }
-    let others = counts([(others, "others are ready", None)]);
     let lines = dates.into_iter().map(|(day, totals)| {
-        let unready = UNREADY.map(|standing| (totals.standing(standing), standing.words(), None));
+        let unready = UNREADY.map(|standing| (totals.standing(standing), standing.words()));
         let last = last_expected(&totals, now);
-        let parts = [Some(ready(&totals)), counts(unready), last];
-        let parts: Vec<_> = parts.into_iter().flatten().collect();
-        format!("{}: {}", words::day(day, now), parts.join(", "))
+        let clauses = [vec![ready(&totals)], counts(unready), last].concat();
+        format!("{}: {}", words::day(day, now), clauses.join(", "))
     });
-    lines.chain(others).collect()
+    lines
+        .chain(counts([(others, "others are ready")]))
+        .collect()
 }

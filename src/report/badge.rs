@@ -13,19 +13,15 @@ pub fn badge(report: &Report<'_>) -> String {
         Tone::Silent => "lightgrey",
         Tone::Ready => "brightgreen",
     };
-    let mut message = ready(totals).replace(" translations", "");
-    if !view.doubts().is_empty() {
-        let left_out = [
-            (totals.unknown(), "not known", None),
-            (view.unread(), "unread", None),
-        ];
-        message += ", ";
-        message += &counts(left_out).unwrap_or_else(|| "not all known".to_owned());
-    }
+    let left_out = match &*counts([(totals.unknown, "not known"), (view.unread(), "unread")]) {
+        [] if view.doubts().is_empty() => String::new(),
+        [] => ", not all known".to_owned(),
+        left_out => format!(", {}", left_out.join(", ")),
+    };
     let badge = json!({
         "schemaVersion": 1,
         "label": "translations",
-        "message": message,
+        "message": ready(totals).replace(" translations", "") + &left_out,
         "color": color,
     });
     format!("{badge}\n")

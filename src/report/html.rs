@@ -2,12 +2,10 @@
 
 mod grid;
 mod page;
-mod query;
 
 pub use page::{Page, STYLE, WIDE};
-pub use query::Query;
 
-use super::Report;
+use super::{Query, Report};
 
 /// Renders the page with all rows as one self-contained file, without links or forms that need a
 /// server.

@@ -26,12 +26,23 @@ pub fn json(
 ) -> impl Iterator<Item = String> + Send + use<> {
     let head = head(&document.select(&selection));
     let mut separator = "";
-    let rows = (0..document.rows.len()).filter_map(move |index| {
-        let row = selection.of_row(&document.rows[index])?;
-        let row = repository(&document, &row, since);
-        Some(format!("{}\n    {row}", replace(&mut separator, ",")))
+    let rows = by_row(document, selection, move |document, row| {
+        let row = repository(document, row, since);
+        format!("{}\n    {row}", replace(&mut separator, ","))
     });
     once(head).chain(rows).chain(once("\n  ]\n}\n".to_owned()))
+}
+
+/// Returns the text of each chosen repository. It is made when it is asked for.
+pub fn by_row(
+    document: Arc<Document>,
+    selection: Selection,
+    mut text: impl FnMut(&Document, &Row) -> String + Send,
+) -> impl Iterator<Item = String> + Send {
+    (0..document.rows.len()).filter_map(move |index| {
+        let row = selection.of_row(&document.rows[index])?;
+        Some(text(&document, &row))
+    })
 }
 
 /// Encodes the document up to its first repository.
@@ -62,7 +73,7 @@ fn head(view: &View<'_>) -> String {
         })),
         "filtered": document.filtered.len(),
         "unread": view.unread(),
-        "readiness": view.readiness().label(),
+        "readiness": view.readiness(),
         "summary": summary(&view.totals),
         "dates": view.dates().map(|(day, totals)| date(day, &totals)).collect::<Value>(),
         "left": left.collect::<Value>(),
@@ -75,7 +86,7 @@ fn summary(totals: &Totals) -> Value {
     json!({
         "languages": totals.counted(),
         "ready": totals.ready(),
-        "unknown": totals.unknown(),
+        "unknown": totals.unknown,
         "resting": totals.resting(),
         "ratio": totals.mean().map(twelve_decimals),
     })
@@ -93,8 +104,8 @@ fn date(day: Option<Timestamp>, totals: &Totals) -> Value {
 }
 
 fn repository(document: &Document, row: &Row, since: Timestamp) -> Value {
-    let translations = row.translations().iter();
-    let languages = translations.map(|one| language(document, row, one, since));
+    let languages = row.translations().iter();
+    let languages = languages.map(|translation| language(document, row, translation, since));
     json!({
         "id": row.repository.id.to_string(),
         "name": row.name(),
@@ -109,8 +120,9 @@ fn repository(document: &Document, row: &Row, since: Timestamp) -> Value {
     })
 }
 
-fn language(document: &Document, row: &Row, one: &Translation, since: Timestamp) -> Value {
-    let target = one.target();
+/// Encodes a translation. Its members are also columns of CSV.
+pub fn language(document: &Document, row: &Row, one: &Translation, since: Timestamp) -> Value {
+    let (target, fall) = (one.target(), one.fall.as_deref());
     let mut language = json!({
         "code": one.code(),
         "name": one.language.name,
@@ -123,8 +135,8 @@ fn language(document: &Document, row: &Row, one: &Translation, since: Timestamp)
         "problems": one.problems.keys().map(|kind| kind.label()).collect::<Value>(),
         "not_judged": one.not_judged.map(NotJudged::label),
         "estimated_ready": time(one.estimated_ready),
-        "fell_from": one.fall.as_ref().map(|fall| fall.ratio),
-        "fell_at": time(one.fall.as_ref().map(|fall| fall.at)),
+        "fell_from": fall.map(|fall| fall.ratio),
+        "fell_at": time(fall.map(|fall| fall.at)),
         "change": document.change(one, since),
         "became": document.changes(one, since).map(Change::label).collect::<Value>(),
         "url": document.language_url(row, one.code()),
@@ -135,7 +147,7 @@ fn language(document: &Document, row: &Row, one: &Translation, since: Timestamp)
     language
 }
 
-fn time(at: Option<Timestamp>) -> Option<String> {
+pub fn time(at: Option<Timestamp>) -> Option<String> {
     at.map(|at| at.to_string())
 }
 

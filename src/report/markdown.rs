@@ -1,31 +1,31 @@
 //! GitHub Flavored Markdown for a job summary, a pull request or a README.
 
 use super::{
-    Report, cell,
+    MOST_OF_DATE, Report, cell,
     words::{fraction, percent, problems},
 };
 use crate::{
-    domain::document::{Row, Translation},
+    domain::document::{Row, Totals, Translation},
     support::humanize::more,
 };
 
 /// Returns the answer with its time, what to act on first, and a table of the
 /// repositories, the most urgent first. Counts what does not fit into [`Report::max_size`].
 pub fn markdown(report: &Report<'_>) -> String {
-    let item = |text: String| format!("- {text}\n");
     let answer: Vec<_> = report.answer().iter().map(|text| escaped(text)).collect();
-    let actions = report.actions(Translation::has_problem, |row, one| {
-        let (problems, language) = (problems(one), language(report, row, one));
+    let actions = report.actions(Translation::has_problem, MOST_OF_DATE, |row, problem| {
+        let (problems, language) = (problems(problem), language(report, row, problem));
         format!("**{problems}**: {language} of {}", name(report, row))
     });
-    let rows = report.rows();
-    let rows = rows.iter().filter(|row| !row.translations().is_empty());
-    let rows = rows.map(|row| line(report, row));
+    let items = actions.iter().map(|action| format!("- {action}\n"));
+    let mut rows = report.rows();
+    rows.retain(|(_, totals)| totals.with_resting() > 0);
+    let lines = rows.iter().map(|(row, totals)| line(report, row, totals));
     let columns = "| Repository | Completion | Ready | Due | Not ready |\n|:--|--:|--:|:--|:--|";
     let mut text = format!("**{}**\n\n{}\n", answer[0], answer[1..].join("\n\n"));
     for (heading, lines) in [
-        ("### Act first\n", actions.into_iter().map(item).collect()),
-        (columns, rows.collect::<Vec<_>>()),
+        ("### Act first\n", items.collect()),
+        (columns, lines.collect::<Vec<_>>()),
     ] {
         let left = report.max_size.saturating_sub(text.len());
         text += &section(heading, &lines, left);
@@ -50,17 +50,23 @@ fn section(heading: &str, lines: &[String], size: usize) -> String {
     text
 }
 
-fn line(report: &Report<'_>, row: &Row) -> String {
-    let (name, totals) = (name(report, row), &row.totals());
-    let (mean, ready) = (percent(totals.mean()), fraction(totals));
-    let due = report.due(row).unwrap_or_default();
-    let in_brackets = |one: &Translation| match problems(one) {
-        problems if problems.is_empty() => problems,
-        problems => format!(" ({problems})"),
-    };
-    let unready = report.unready(row, |one| language(report, row, one), in_brackets);
-    let unready = unready.join(", ");
-    format!("| {name} | {mean} | {ready} | {due} | {unready} |\n")
+fn line(report: &Report<'_>, row: &Row, totals: &Totals) -> String {
+    let unready = row.unready().into_iter().map(|translation| {
+        let problems = match problems(translation) {
+            problems if problems.is_empty() => problems,
+            problems => format!(" ({problems})"),
+        };
+        let name = language(report, row, translation);
+        format!("{name} {}", report.figures(translation, &problems))
+    });
+    format!(
+        "| {} | {} | {} | {} | {} |\n",
+        name(report, row),
+        percent(totals.mean()),
+        fraction(totals),
+        report.due(totals.due),
+        unready.collect::<Vec<_>>().join(", ")
+    )
 }
 
 /// Returns the name of a repository, which leads to the work.
@@ -69,9 +75,12 @@ fn name(report: &Report<'_>, row: &Row) -> String {
 }
 
 /// Returns the name of a language, which leads to the work.
-fn language(report: &Report<'_>, row: &Row, one: &Translation) -> String {
-    let url = report.view.document.language_url(row, one.code());
-    linked(one.name(), url)
+fn language(report: &Report<'_>, row: &Row, translation: &Translation) -> String {
+    let document = report.view.document;
+    linked(
+        translation.name(),
+        document.language_url(row, translation.code()),
+    )
 }
 
 fn linked(text: &str, url: Option<String>) -> String {

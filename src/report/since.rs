@@ -28,9 +28,9 @@ pub fn parse_since(text: &str, now: Timestamp) -> Result<Timestamp, String> {
         Ok(ago) => Some(now.saturating_sub(ago)),
         Err(_) => Timestamp::parse(&format!("{text}T00:00:00Z")),
     };
-    let since = since.map(Timestamp::day_start);
-    let since = since.filter(|since| (oldest..=now).contains(since));
-    since.ok_or_else(|| {
+    let day = since.map(Timestamp::day_start);
+    let day = day.filter(|day| (oldest..=now).contains(day));
+    day.ok_or_else(|| {
         let [oldest, newest] = [oldest, now].map(|at| at.strftime("%F"));
         format!(
             "give a duration of at most {DAYS}d or a date from {oldest} to {newest}, such as 7d"
@@ -42,9 +42,10 @@ pub fn parse_since(text: &str, now: Timestamp) -> Result<Timestamp, String> {
 /// without a difference.
 pub fn gain(document: &Document, translation: &Translation, since: Timestamp) -> String {
     let ratios = document.earlier(translation, since).zip(translation.ratio);
-    let gain = ratios.map(|(then, now)| whole(now) - whole(then));
-    let gain = gain.filter(|gain| gain.abs() >= 1.0);
-    gain.map_or_else(String::new, |gain| format!(" {gain:+}"))
+    match ratios.map(|(then, now)| whole(now) - whole(then)) {
+        None | Some(0.0) => String::new(),
+        Some(gain) => format!(" {gain:+}"),
+    }
 }
 
 /// Returns the day that a view is compared with: the first one if `since` is earlier, and none on
@@ -58,7 +59,9 @@ pub fn compared(view: &View<'_>, since: Timestamp) -> Option<Timestamp> {
 pub fn changed(view: &View<'_>, since: Timestamp) -> Option<String> {
     let from = date(compared(view, since)?, view.document.taken_at);
     let changes = view.changes(since).into_iter();
-    let changes = counts(changes.map(|(change, count)| (count, change.words(), None)));
-    let changes = changes.unwrap_or_else(|| "nothing changed for better or worse".to_owned());
-    Some(format!("Since {from}: {changes}."))
+    let mut clauses = counts(changes.map(|(change, count)| (count, change.words())));
+    if clauses.is_empty() {
+        clauses.push("nothing changed for better or worse".to_owned());
+    }
+    Some(format!("Since {from}: {}.", clauses.join(", ")))
 }

@@ -2,14 +2,11 @@
 //! answer, and what to act on first.
 
 use super::{
-    Report, cell, marked,
+    MOST_OF_DATE, Report, cell, marked,
     words::{fraction, marks, percent},
 };
 use crate::{
-    domain::{
-        TranslationProblem,
-        document::{Row, Totals, Translation},
-    },
+    domain::document::{Row, Tone, Totals, Translation},
     support::escape::inert,
 };
 use console::{Color, measure_text_width, style};
@@ -19,37 +16,37 @@ const INDENT: usize = 26;
 
 /// Lays out the repositories, the answer, and what to act on, in lines of at most `width` columns.
 pub fn table(report: &Report<'_>, width: usize, has_color: bool) -> String {
-    let sentence =
-        |text: &String, indent| wrapped(cell(text).split(' '), " ", indent, width) + "\n";
+    let sentence = |text: &str, indent| wrapped(cell(text).split(' '), " ", indent, width) + "\n";
     let rows = report.rows();
     let mut text = String::new();
     if !rows.is_empty() {
         text += "COMPLETION       READY    REPOSITORY\n";
-        text.extend(rows.iter().map(|row| line(report, row, width, has_color)));
+        let lines = rows.iter();
+        text.extend(lines.map(|(row, totals)| line(report, row, totals, width, has_color)));
         text += "\n";
     }
     text.extend(report.answer().iter().map(|text| sentence(text, 2)));
-    let actions = report.actions(Translation::has_problem, marked);
+    let actions = report.actions(Translation::has_problem, MOST_OF_DATE, marked);
     if !actions.is_empty() {
         text += "\nAct first:\n";
-        text.extend(
-            actions
-                .iter()
-                .map(|item| format!("  {}", sentence(item, 4))),
-        );
+        let items = actions.iter();
+        text.extend(items.map(|item| format!("  {}", sentence(item, 4))));
     }
     let lines = text.lines().map(|line| inert(line.trim_end()) + "\n");
     lines.collect()
 }
 
 /// Lays out a repository with its unready languages and their marks.
-fn line(report: &Report<'_>, row: &Row, width: usize, has_color: bool) -> String {
-    let totals = row.totals();
-    let (completion, ready) = (completion(&totals, has_color), fraction(&totals));
-    let due = report.due(row).unwrap_or_default();
-    let mut line = format!("{completion}  {ready:7}  {}  {due}\n", cell(row.name()));
-    let unready = report.unready(row, |one| cell(one.code()), marks);
+fn line(report: &Report<'_>, row: &Row, totals: &Totals, width: usize, has_color: bool) -> String {
+    let (completion, ready) = (completion(totals, has_color), fraction(totals));
+    let (name, due) = (cell(row.name()), report.due(totals.due));
+    let mut line = format!("{completion}  {ready:7}  {name}  {due}\n");
+    let unready = row.unready();
     if !unready.is_empty() {
+        let unready = unready.into_iter().map(|translation| {
+            let figures = report.figures(translation, &marks(translation));
+            format!("{} {figures}", cell(translation.code()))
+        });
         let indent = if width < 60 { 2 } else { INDENT };
         line += &" ".repeat(indent);
         line += &wrapped(unready, "  ", indent, width);
@@ -88,12 +85,12 @@ fn wrapped(
 /// that a full bar means complete.
 fn completion(totals: &Totals, has_color: bool) -> String {
     let mean = totals.mean();
-    let full = (1..=10_u8).filter(|tenth| mean.is_some_and(|it| it * 10.0 >= f64::from(*tenth)));
-    let full = full.count();
+    let is_full = |tenth: &u8| mean.is_some_and(|mean| mean * 10.0 >= f64::from(*tenth));
+    let full = (1..=10).filter(is_full).count();
     let bar = "█".repeat(full) + &"·".repeat(10 - full);
-    let color = match totals.unready() {
-        0 => Color::Green,
-        _ if totals.count(TranslationProblem::Overdue) > 0 => Color::Red,
+    let color = match totals.tone() {
+        Tone::Overdue => Color::Red,
+        Tone::Ready => Color::Green,
         _ => Color::Yellow,
     };
     let bar = style(bar).fg(color).force_styling(has_color);

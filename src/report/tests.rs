@@ -427,7 +427,10 @@ fn markdown_with_long_links_fits_a_job_summary_and_names_20_to_act_on() {
     snapshot.settings.targets = Targets(vec![entry(&[], &[], 1.0, "2023-11-01")]);
     let text = markdown(&report(&snapshot, &poll(0)));
     assert!(text.len() <= 1_000_000, "{}", text.len());
-    assert!(text.contains("\n- and 1,180 more\n"), "{text:.9000}");
+    assert!(
+        text.contains("\n- and 1,195 more, due 1 November, 13 days ago\n"),
+        "{text:.9000}"
+    );
     let rows = text.matches("\n| [").count();
     assert!(rows > 400, "{rows}");
     let left_out = format!("\nand {} more\n", grouped(1200 - rows));

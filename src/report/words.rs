@@ -1,5 +1,6 @@
 //! Dates, spans of time and ratios in words for people.
 
+use super::answer::counts;
 use crate::{
     domain::{
         NotJudged, TranslationProblem,
@@ -18,9 +19,15 @@ pub fn date(at: Timestamp, now: Timestamp) -> String {
     at.strftime(if is_this_year { "%-d %B" } else { "%-d %B %Y" })
 }
 
-/// Formats the date of a target as `24 December, in 12 days`.
+/// Formats the date of a target as `24 December, in 12 days`, which are days of the calendar (UTC).
 pub fn due(due: Timestamp, now: Timestamp) -> String {
-    format!("{}, {}", date(due, now), distance(due, now))
+    let [day, today] = [due, now].map(Timestamp::day_start);
+    let distance = match day.cmp(&today) {
+        Ordering::Less => format!("{} ago", rough(today.since(day))),
+        Ordering::Equal => "today".to_owned(),
+        Ordering::Greater => format!("in {}", rough(day.since(today))),
+    };
+    format!("{}, {distance}", date(due, now))
 }
 
 /// Formats the day of a date as [`due`] does, or says that there is none.
@@ -33,29 +40,21 @@ pub fn moment(at: Timestamp) -> String {
     at.strftime("%F %H:%M UTC")
 }
 
-/// Formats the distance of a date from now in days of the calendar (UTC), such as `in 12 days` or
-/// `3 days ago`.
-fn distance(due: Timestamp, now: Timestamp) -> String {
-    let [day, today] = [due, now].map(Timestamp::day_start);
-    let days = |from: Timestamp, to: Timestamp| rough(to.since(from));
-    match day.cmp(&today) {
-        Ordering::Less => format!("{} ago", days(day, today)),
-        Ordering::Equal => "today".to_owned(),
-        Ordering::Greater => format!("in {}", days(today, day)),
-    }
-}
-
 /// Counts the ready translations, and the resting ones apart, such as `2 of 2 translations ready,
 /// 10 paused`.
 pub fn ready(totals: &Totals) -> String {
-    let (count, all) = (ready_count(totals), grouped(totals.counted()));
-    let ready = format!("{count} of {all} translations ready");
-    let resting = format!("{} paused", grouped(totals.resting()));
-    match (totals.counted(), totals.resting()) {
-        (0, 0) => "no translation known".to_owned(),
-        (0, _) => resting,
-        (_, 0) => ready,
-        _ => format!("{ready}, {resting}"),
+    let ready = |all| {
+        format!(
+            "{} of {} translations ready",
+            ready_count(totals),
+            grouped(all)
+        )
+    };
+    let resting = counts([(totals.resting(), "paused")]);
+    match totals.counted() {
+        0 if resting.is_empty() => "no translation known".to_owned(),
+        0 => resting.concat(),
+        all => [vec![ready(all)], resting].concat().join(", "),
     }
 }
 
@@ -74,12 +73,11 @@ pub fn missing(totals: &Totals) -> Option<String> {
     Some(format!("{}%", (gap * 100.0 - 1e-9).ceil()))
 }
 
-/// Counts the ready translations; `?` if that is unknown of each.
+/// Counts the ready translations among some; `?` if that is unknown of each.
 fn ready_count(totals: &Totals) -> String {
-    if totals.counted() > 0 && totals.unknown() == totals.counted() {
-        "?".to_owned()
-    } else {
-        grouped(totals.ready())
+    match totals.unknown == totals.counted() {
+        true => "?".to_owned(),
+        false => grouped(totals.ready()),
     }
 }
 
@@ -99,11 +97,18 @@ pub fn percent(ratio: Option<f64>) -> String {
 pub fn way(one: &Translation, now: Timestamp) -> String {
     let idle = one.idle_since().map(|at| now.since(at));
     let idle = idle.filter(|idle| *idle >= DAY);
-    let idle = idle.map(|idle| format!("no progress for {}", rough(idle)));
     let says_all = idle.is_some() && one.estimated_ready.is_none();
-    let expected = (!says_all).then(|| expected(one, now));
-    let parts = [expected, by_then(one, now), idle, fell(one, now)];
-    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+    let fell = one.fall.as_deref().map(|fall| {
+        let (from, at) = (percent(Some(fall.ratio)), date(fall.at, now));
+        format!("fell from {from} on {at}")
+    });
+    let clauses = [
+        (!says_all).then(|| expected(one, now)),
+        by_then(one, now),
+        idle.map(|idle| format!("no progress for {}", rough(idle))),
+        fell,
+    ];
+    clauses.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
 /// Formats the ratio that an unready translation will have reached by its date at its pace, as `88
@@ -118,23 +123,23 @@ fn by_then(one: &Translation, now: Timestamp) -> Option<String> {
 
 /// Formats a ratio beside its target as `41 of 95`.
 pub fn of_target(one: &Translation) -> String {
-    let ratio = one
-        .ratio
-        .map_or("?".to_owned(), |ratio| whole(ratio).to_string());
-    format!("{ratio} of {}", one.target().percent())
+    let ratio = percent(one.ratio);
+    format!(
+        "{} of {}",
+        ratio.trim_end_matches('%'),
+        one.target().percent()
+    )
 }
 
 /// Names the problems, the worst first.
 pub fn problems(one: &Translation) -> String {
-    let kinds = one.problems.keys().rev();
-    let words: Vec<_> = kinds.map(|kind| kind.words()).collect();
-    words.join(", ")
+    let words = one.problems.keys().rev().map(|kind| kind.words());
+    words.collect::<Vec<_>>().join(", ")
 }
 
 /// Returns the marks of the problems, the worst first.
 pub fn marks(one: &Translation) -> String {
-    let kinds = one.problems.keys().rev();
-    kinds.map(|kind| kind.mark()).collect()
+    one.problems.keys().rev().map(|kind| kind.mark()).collect()
 }
 
 /// Formats the time at which an unready translation is expected to be ready.
@@ -154,13 +159,6 @@ fn expected(translation: &Translation, now: Timestamp) -> String {
     }
 }
 
-/// Formats a fall as `fell from 96% on 24 November`; `None` without one.
-fn fell(translation: &Translation, now: Timestamp) -> Option<String> {
-    let fall = translation.fall.as_deref()?;
-    let from = percent(Some(fall.ratio));
-    Some(format!("fell from {from} on {}", date(fall.at, now)))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -169,6 +167,7 @@ mod tests {
     fn the_days_to_a_date_are_those_of_the_calendar() {
         let at = |text: &str| Timestamp::parse(text).unwrap();
         let now = at("2026-11-23T12:00:00Z");
+        let due_in = |text| due(at(text), now);
         for (due, expected) in [
             ("2026-12-02T23:59:59Z", "in 9 days"),
             ("2026-11-24T00:00:00Z", "in 1 day"),
@@ -177,7 +176,7 @@ mod tests {
             ("2026-11-22T23:59:59Z", "1 day ago"),
             ("2026-10-25T23:59:59Z", "29 days ago"),
         ] {
-            assert_eq!(distance(at(due), now), expected);
+            assert!(due_in(due).ends_with(&format!(", {expected}")));
         }
     }
 

@@ -10,13 +10,15 @@ mod tests;
 use super::{render::render, state::AppState};
 use crate::{
     diagnosis,
-    domain::document::Selection,
-    report::html::{self, Page},
+    report::{
+        Query,
+        html::{self, Page},
+    },
 };
 use axum::{
-    extract::{Query, State},
+    extract::{self, State},
     http::header,
-    response::{Html, IntoResponse, Response},
+    response::{Html, IntoResponse, Result},
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
 use ring::digest::{SHA256, digest};
@@ -36,11 +38,10 @@ fn policy() -> String {
 /// Handles requests for the page.
 pub async fn show(
     State(state): State<Arc<AppState>>,
-    Query(parameters): Query<Vec<(String, String)>>,
-) -> Response {
-    let query = html::Query(parameters.clone());
+    extract::Query(query): extract::Query<Query>,
+) -> Result<impl IntoResponse> {
     let now = state.clock.now();
-    let page = render(parameters, now, move |selection: Selection, since| {
+    let page = render(query, now, move |query, selection, since| {
         let current = state.current();
         let view = current.document.select(&selection);
         let facts = state.instruments.facts().clone();
@@ -56,7 +57,7 @@ pub async fn show(
                 &findings
             },
             since,
-            query: &query,
+            query,
         };
         page.html()
     });
@@ -64,5 +65,5 @@ pub async fn show(
         (header::REFERRER_POLICY, "no-referrer".to_owned()),
         (header::CONTENT_SECURITY_POLICY, policy()),
     ];
-    page.await.map(|page| (headers, Html(page))).into_response()
+    Ok((headers, Html(page.await?)))
 }

@@ -7,7 +7,7 @@ use axum::{
     extract::{MatchedPath, Request, State},
     http::StatusCode,
     middleware::{Next, from_fn_with_state},
-    response::{IntoResponse, Response},
+    response::Response,
     routing::get,
 };
 use std::{sync::Arc, time::Duration};
@@ -56,30 +56,32 @@ async fn not_found() -> (StatusCode, &'static str) {
     (StatusCode::NOT_FOUND, "nothing here; see /\n")
 }
 
+type Probe = Result<&'static str, (StatusCode, String)>;
+
 /// Responds according to the heartbeat that also feeds systemd's watchdog.
-async fn healthy(State(state): State<Arc<AppState>>) -> Response {
+async fn healthy(State(state): State<Arc<AppState>>) -> Probe {
     let silence = state.alive.borrow().elapsed();
     if silence <= LONGEST_SILENCE {
-        return "healthy\n".into_response();
+        return Ok("healthy\n");
     }
     let message = format!(
         "not healthy: the task that polls has sent no heartbeat for {}; restart the exporter\n",
         rough(silence)
     );
-    (StatusCode::SERVICE_UNAVAILABLE, message).into_response()
+    Err((StatusCode::SERVICE_UNAVAILABLE, message))
 }
 
-async fn ready(State(state): State<Arc<AppState>>) -> Response {
+async fn ready(State(state): State<Arc<AppState>>) -> Probe {
     let current = state.current();
     let document = &current.document;
     if document.status.has_data {
-        return "ready\n".into_response();
+        return Ok("ready\n");
     }
     let mut message = format!("not ready: {}", diagnosis::progress(document));
     for finding in &current.findings {
         message = format!("{message}\n{}", finding.line());
     }
-    (StatusCode::SERVICE_UNAVAILABLE, message + "\n").into_response()
+    Err((StatusCode::SERVICE_UNAVAILABLE, message + "\n"))
 }
 
 #[cfg(test)]

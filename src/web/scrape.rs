@@ -1,14 +1,12 @@
 //! A scrape: the exposition in the format and encoding that the client asks for.
 
-use super::{negotiate, state::AppState};
+use super::{negotiate, render::streamed, state::AppState};
 use axum::{
-    body::{Body, Bytes},
     extract::State,
     http::{HeaderMap, header},
     response::{IntoResponse, Response},
 };
-use futures_util::stream;
-use std::{convert::Infallible, sync::Arc};
+use std::sync::Arc;
 
 /// Responds with the exposition in the format and encoding that the client accepts.
 pub async fn scrape(State(state): State<Arc<AppState>>, headers: HeaderMap) -> Response {
@@ -18,10 +16,10 @@ pub async fn scrape(State(state): State<Arc<AppState>>, headers: HeaderMap) -> R
     let (length, body) = if gzip {
         let chunks = current.exposition.gzip(format, instruments);
         let length = chunks.iter().map(|chunk| chunk.len() as u64).sum();
-        (length, body(chunks.into_iter()))
+        (length, streamed(chunks.into_iter()))
     } else {
         let (length, chunks) = current.exposition.uncompressed(format, instruments);
-        (length, body(chunks))
+        (length, streamed(chunks))
     };
     let encoding = gzip.then_some([(header::CONTENT_ENCODING, "gzip")]);
     let headers = [
@@ -30,10 +28,6 @@ pub async fn scrape(State(state): State<Arc<AppState>>, headers: HeaderMap) -> R
     ];
     let length = [(header::CONTENT_LENGTH, length)];
     (headers, length, encoding, body).into_response()
-}
-
-fn body(chunks: impl Iterator<Item = Bytes> + Send + 'static) -> Body {
-    Body::from_stream(stream::iter(chunks.map(Ok::<_, Infallible>)))
 }
 
 #[cfg(test)]

@@ -3,41 +3,35 @@
 //!
 //! A reader that pauses holds one piece of the text and the document, however long the whole is.
 
-use super::{render::render, state::AppState};
-use crate::report;
+use super::{
+    render::{render, streamed},
+    state::AppState,
+};
+use crate::{
+    domain::document::{Document, Selection},
+    report::{self, Query},
+    support::clock::Timestamp,
+};
 use axum::{
     body::Body,
-    extract::{Query, State},
+    extract::{self, State},
     http::header,
-    response::{IntoResponse, Response, Result},
+    response::{IntoResponse, Result},
 };
-use futures_util::stream;
-use std::{convert::Infallible, sync::Arc};
-
-/// The parameters of a request: `repo` and `language` are globs, `due` is a day or `none`, and each
-/// may be repeated; `since` is a day. Others are ignored.
-type Parameters = Query<Vec<(String, String)>>;
+use std::sync::Arc;
 
 pub async fn json(
     State(state): State<Arc<AppState>>,
-    Query(parameters): Parameters,
-) -> Result<Response> {
-    let document = Arc::clone(&state.current().document);
-    let now = document.taken_at;
-    let json = move |selection, since| report::json(document, selection, since);
-    let pieces = render(parameters, now, json).await?;
+    extract::Query(query): extract::Query<Query>,
+) -> Result<impl IntoResponse> {
     let content_type = [(header::CONTENT_TYPE, "application/json")];
-    Ok((content_type, body(pieces)).into_response())
+    Ok((content_type, body(&state, query, report::json).await?))
 }
 
 pub async fn csv(
     State(state): State<Arc<AppState>>,
-    Query(parameters): Parameters,
-) -> Result<Response> {
-    let document = Arc::clone(&state.current().document);
-    let now = document.taken_at;
-    let csv = move |selection, since| report::csv(document, selection, since);
-    let pieces = render(parameters, now, csv).await?;
+    extract::Query(query): extract::Query<Query>,
+) -> Result<impl IntoResponse> {
     let headers = [
         (header::CONTENT_TYPE, "text/csv; charset=utf-8"),
         (
@@ -45,12 +39,21 @@ pub async fn csv(
             "attachment; filename=\"translations.csv\"",
         ),
     ];
-    Ok((headers, body(pieces)).into_response())
+    Ok((headers, body(&state, query, report::csv).await?))
 }
 
-/// Makes the pieces while they are sent: one takes about a millisecond.
-fn body(pieces: impl Iterator<Item = String> + Send + 'static) -> Body {
-    Body::from_stream(stream::iter(pieces.map(Ok::<_, Infallible>)))
+/// Makes the pieces of the text while they are sent: one takes about a millisecond.
+async fn body<T: Iterator<Item = String> + Send + 'static>(
+    state: &AppState,
+    query: Query,
+    pieces: impl FnOnce(Arc<Document>, Selection, Timestamp) -> T + Send + 'static,
+) -> Result<Body> {
+    let document = Arc::clone(&state.current().document);
+    let now = document.taken_at;
+    let making = render(query, now, |_, selection, since| {
+        pieces(document, selection, since)
+    });
+    Ok(streamed(making.await?))
 }
 
 #[cfg(test)]

@@ -14,11 +14,9 @@ impl Document {
     /// Returns the ratio of a translation before the day that begins at `since`; `None` if it was
     /// not known.
     pub fn earlier(&self, translation: &Translation, since: Timestamp) -> Option<f64> {
-        let history = translation
-            .history
-            .as_ref()
-            .filter(|_| !self.is_scale_suspect)?;
-        self.settings.scale.ratio(history.before(since))
+        let before = translation.history.as_ref()?.before(since);
+        let ratio = self.settings.scale.ratio(before);
+        ratio.filter(|_| !self.is_scale_suspect)
     }
 
     /// Returns the difference between the ratio of a translation and its earlier one.
@@ -33,32 +31,25 @@ impl Document {
         translation: &Translation,
         since: Timestamp,
     ) -> impl Iterator<Item = Change> {
-        let target = translation.target();
         let earlier = self.earlier(translation, since);
-        let was_met = earlier.map(|ratio| target.is_met_by(ratio));
-        let change = self.change(translation, since);
+        let was_met = earlier.map(|ratio| translation.target().is_met_by(ratio));
+        let fall = self
+            .change(translation, since)
+            .filter(|_| !translation.rests());
+        let overdue = translation.problems.get(&TranslationProblem::Overdue);
         let regressed_by = *self.settings.thresholds.regressed_by;
-        let is_due = target.due.is_some_and(|due| due >= since);
+        let is_unready = was_met == Some(true) && translation.is_unready();
+        let is_ready = was_met == Some(false) && translation.is_ready();
         let changes = [
-            (
-                Change::Unready,
-                was_met == Some(true) && translation.is_unready(),
-            ),
-            (
-                Change::Fell,
-                !translation.rests() && change.is_some_and(|change| -change >= regressed_by),
-            ),
-            (
-                Change::Overdue,
-                is_due && translation.has(TranslationProblem::Overdue),
-            ),
-            (
-                Change::Ready,
-                was_met == Some(false) && translation.is_ready(),
-            ),
+            is_unready.then_some(Change::Unready),
+            fall.filter(|change| -change >= regressed_by)
+                .map(|_| Change::Fell),
+            overdue
+                .filter(|due| **due >= since)
+                .map(|_| Change::Overdue),
+            is_ready.then_some(Change::Ready),
         ];
-        let changes = changes.into_iter().filter(|(_, has_changed)| *has_changed);
-        changes.map(|(change, _)| change)
+        changes.into_iter().flatten()
     }
 }
 
@@ -67,10 +58,8 @@ impl View<'_> {
     pub fn changes(&self, since: Timestamp) -> BTreeMap<Change, usize> {
         let mut counts = BTreeMap::new();
         let left = self.left_since(since).map(|_| Change::Left);
-        let translations = self.translations();
-        let changes =
-            translations.flat_map(|(_, translation)| self.document.changes(translation, since));
-        for change in changes.chain(left) {
+        let of_known = |(_, known)| self.document.changes(known, since);
+        for change in self.translations().flat_map(of_known).chain(left) {
             *counts.entry(change).or_default() += 1;
         }
         counts
@@ -78,8 +67,9 @@ impl View<'_> {
 
     /// Returns the first day of which anything is known.
     pub fn first_date(&self) -> Option<Timestamp> {
-        let translations = self.translations().map(|(_, translation)| translation);
-        let histories = translations.filter_map(|translation| translation.history.as_ref());
+        let histories = self
+            .translations()
+            .filter_map(|(_, known)| known.history.as_ref());
         histories.map(History::first_date).min()
     }
 }

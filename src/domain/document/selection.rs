@@ -1,6 +1,6 @@
 //! Selections: globs that choose repositories and languages, and days of their dates.
 
-use super::Row;
+use super::{Row, Translation};
 use crate::support::{
     clock::Timestamp,
     glob::{chooses, glob_set},
@@ -58,12 +58,11 @@ impl Selection {
         }
         let mut row = row.clone();
         if !self.has_all_translations() {
-            let chosen = row.known.iter();
-            let chosen = chosen.filter(|translation| {
+            let is_chosen = |translation: &&Translation| {
                 let is_due = self.dates.is_empty() || self.dates.contains(&translation.day());
                 is_due && self.has_language(translation.code())
-            });
-            row.known = chosen.cloned().collect();
+            };
+            row.known = row.known.iter().filter(is_chosen).cloned().collect();
         }
         Some(row)
     }

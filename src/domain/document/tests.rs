@@ -125,7 +125,7 @@ fn resting_translations_are_counted_apart() {
         (totals.ready(), totals.counted(), totals.resting()),
         (1, 1, 2)
     );
-    assert!(totals.is_ready());
+    assert_eq!(totals.tone(), Tone::Ready);
 }
 
 #[test]

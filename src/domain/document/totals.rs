@@ -1,6 +1,6 @@
 //! Counts and means of several translations.
 
-use super::{NotJudged, Row, Standing, Translation, furthest_first};
+use super::{NotJudged, Row, Standing, Tone, Translation, furthest_first};
 use crate::{domain::TranslationProblem, support::clock::Timestamp};
 use std::{cmp::Ordering, collections::BTreeMap};
 
@@ -9,6 +9,8 @@ use std::{cmp::Ordering, collections::BTreeMap};
 pub struct Totals {
     /// The number of translations in each state, by [`Standing`].
     standings: [usize; Standing::ALL.len()],
+    /// The number of translations whose completion is not known, overdue ones among them.
+    pub unknown: usize,
     /// The number of translations with each problem that any of them has, the mildest first.
     pub problems: BTreeMap<TranslationProblem, usize>,
     /// The number of translations without a judgement, by reason.
@@ -45,6 +47,7 @@ impl Totals {
         if translation.rests() {
             return;
         }
+        self.unknown += usize::from(translation.ratio.is_none());
         self.ratios += translation.ratio.unwrap_or_default();
         self.gaps += translation.gap().unwrap_or_default();
         for kind in translation.problems.keys() {
@@ -54,8 +57,7 @@ impl Totals {
             *self.not_judged.entry(why).or_default() += 1;
         }
         if translation.is_unready() {
-            let dates = [self.due, translation.target().due];
-            self.due = dates.into_iter().flatten().min();
+            self.due = self.due.into_iter().chain(translation.target().due).min();
         }
         self.last_expected = self.last_expected.max(translation.estimated_ready);
         self.idle += usize::from(translation.does_not_move());
@@ -68,11 +70,6 @@ impl Totals {
 
     pub fn ready(&self) -> usize {
         self.standing(Standing::Ready)
-    }
-
-    /// Counts the translations whose completion is not known.
-    pub fn unknown(&self) -> usize {
-        self.standing(Standing::Unknown)
     }
 
     /// Counts the translations with a target of 0.
@@ -88,8 +85,19 @@ impl Totals {
     /// Compares by urgency: first what is not ready, by date and then by gap.
     pub fn urgency(&self, other: &Self) -> Ordering {
         let key = |totals: &Self| (totals.due.is_none(), totals.due, totals.unready() == 0);
-        let gaps = furthest_first(self.gap(), other.gap());
-        key(self).cmp(&key(other)).then(gaps)
+        let by_date = key(self).cmp(&key(other));
+        by_date.then(furthest_first(self.gap(), other.gap()))
+    }
+
+    /// Returns the tone of the figures.
+    pub fn tone(&self) -> Tone {
+        match () {
+            () if self.standing(Standing::Overdue) > 0 => Tone::Overdue,
+            () if self.unknown == self.counted() => Tone::Silent,
+            () if self.unknown > 0 || !self.problems.is_empty() => Tone::Troubled,
+            () if self.behind() > 0 => Tone::Behind,
+            () => Tone::Ready,
+        }
     }
 
     /// Returns the mean of the known ratios; `None` without any.
@@ -104,23 +112,13 @@ impl Totals {
 
     #[expect(clippy::cast_precision_loss, reason = "there are fewer than 2^53")]
     fn mean_of(&self, sum: f64) -> Option<f64> {
-        let known = self.counted() - self.unknown();
+        let known = self.counted() - self.unknown;
         (known > 0).then(|| sum / known as f64)
-    }
-
-    /// Counts the translations with a problem.
-    pub fn count(&self, kind: TranslationProblem) -> usize {
-        self.problems.get(&kind).copied().unwrap_or_default()
-    }
-
-    /// Returns whether there are translations and all of them are ready.
-    pub fn is_ready(&self) -> bool {
-        self.counted() > 0 && self.unready() == 0
     }
 
     /// Counts the translations that are known to be below their targets.
     pub fn behind(&self) -> usize {
-        self.unready() - self.unknown()
+        self.unready() - self.unknown
     }
 
     /// Counts the translations behind their targets, and the unknown ones.

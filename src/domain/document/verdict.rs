@@ -2,45 +2,37 @@
 //! headline, `languages`, badge, JSON and the CI action read it here.
 
 use super::{Readiness, Row, Translation, View, row_of};
-use crate::domain::TranslationProblem;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-/// A reason why more may be behind than is known.
-#[derive(Debug, Clone)]
-pub enum Doubt<'a> {
+/// A reason why more may be behind than is known, the causes first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Doubt {
     /// No poll has ended yet.
     NotPolled,
     /// The last listing did not reach its end.
     NotListed,
-    /// The removal of this number of repositories waits for its confirmation.
-    Removal(usize),
-    /// There are targets for repositories that are not listed, or that the filter with this key
-    /// leaves out.
-    Unlisted(Option<&'static str>, BTreeSet<&'a str>),
-    /// The last poll did not read this number of repositories.
-    Unread(usize),
-    /// This number of entries of the API's responses could not be used.
-    Unreadable(usize),
-    /// There are targets for translations that do not exist.
-    Missing(Vec<(&'a Row, &'a Translation)>),
-    /// The scale of this number of completions is in doubt.
-    Scale(usize),
-    /// This number of translations has no known completion.
-    Unknown(usize),
-}
-
-impl Doubt<'_> {
-    /// Returns whether any language may have translations that are not shown.
-    pub fn hides_translations(&self) -> bool {
-        !matches!(self, Self::Missing(_) | Self::Scale(_) | Self::Unknown(_))
-    }
+    /// Repositories with a target are not listed, or left out by a filter.
+    Unlisted,
+    /// The removal of repositories waits for its confirmation.
+    Removal,
+    /// The last poll did not read repositories.
+    Unread,
+    /// Entries of the API's responses could not be used.
+    Unreadable,
+    /// Translations with a target do not exist.
+    Missing,
+    /// The scale of completions is in doubt.
+    Scale,
+    /// Translations have no known completion.
+    Unknown,
 }
 
 /// The tone in which outputs tell a verdict, the worst first: each has its colour.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Tone {
     Overdue,
-    /// A translation has another problem, or is not known; or a repository is not.
+    /// A translation has another problem, is not known, or left before it was ready; or a
+    /// repository is not known.
     Troubled,
     /// Something is behind, or in doubt.
     Behind,
@@ -65,66 +57,59 @@ impl View<'_> {
 
     /// Returns the tone of the readiness.
     pub fn tone(&self) -> Tone {
-        let totals = &self.totals;
-        match self.readiness() {
+        let has_gaps = self.unread() > 0 || self.left_unready().next().is_some();
+        match self.totals.tone() {
             _ if self.as_of.is_some() => Tone::Silent,
-            _ if totals.count(TranslationProblem::Overdue) > 0 => Tone::Overdue,
-            Readiness::Ready => Tone::Ready,
-            _ if self.unread() > 0 || !totals.problems.is_empty() => Tone::Troubled,
-            _ if totals.unknown() == totals.counted() => Tone::Silent,
-            _ if totals.unknown() > 0 => Tone::Troubled,
-            _ => Tone::Behind,
+            Tone::Overdue => Tone::Overdue,
+            _ if has_gaps => Tone::Troubled,
+            Tone::Ready if self.readiness() != Readiness::Ready => Tone::Behind,
+            tone => tone,
         }
     }
 
-    /// Returns the doubts, the causes first.
-    pub fn doubts(&self) -> Vec<Doubt<'_>> {
+    /// Returns the doubts, each with the number of what it is about.
+    pub fn doubts(&self) -> Vec<(Doubt, usize)> {
         let document = self.document;
-        let mut doubts = Vec::new();
-        match document.last_poll() {
-            None => doubts.push(Doubt::NotPolled),
-            Some(last) if !last.is_listed => doubts.push(Doubt::NotListed),
-            Some(_) => {}
-        }
-        let unlisted = self.unlisted().into_iter();
-        doubts.extend(unlisted.map(|(by, names)| Doubt::Unlisted(by, names)));
-        for (count, doubt) in [
-            (document.unconfirmed, Doubt::Removal as fn(usize) -> _),
-            (self.outdated(), Doubt::Unread),
-            (self.unreadable(), Doubt::Unreadable),
-        ] {
-            doubts.extend((count > 0).then(|| doubt(count)));
-        }
-        let missing = self.translations();
-        let missing = missing.filter(|(_, translation)| translation.is_missing);
-        let missing: Vec<_> = missing.collect();
-        let unknown = self.totals.unknown() - missing.len();
-        if !missing.is_empty() {
-            doubts.push(Doubt::Missing(missing));
-        }
-        let doubt = if document.is_scale_suspect {
-            Doubt::Scale
-        } else {
-            Doubt::Unknown
+        let is_unlisted = document.last_poll().is_some_and(|poll| !poll.is_listed);
+        let missing = self.missing().count();
+        let unknown = match document.is_scale_suspect {
+            true => Doubt::Scale,
+            false => Doubt::Unknown,
         };
-        doubts.extend((unknown > 0).then(|| doubt(unknown)));
+        let mut doubts = vec![
+            (Doubt::NotPolled, document.last_poll().is_none().into()),
+            (Doubt::NotListed, is_unlisted.into()),
+            (Doubt::Unlisted, self.unlisted().len()),
+            (Doubt::Removal, document.unconfirmed),
+            (Doubt::Unread, self.outdated()),
+            (Doubt::Unreadable, self.unreadable()),
+            (Doubt::Missing, missing),
+            (unknown, self.totals.unknown - missing),
+        ];
+        doubts.retain(|(_, count)| *count > 0);
         doubts
     }
 
-    /// Returns the chosen repositories that `targets` requires and that the document lacks, by the
-    /// key of the filter that leaves them out.
-    fn unlisted(&self) -> BTreeMap<Option<&'static str>, BTreeSet<&str>> {
+    /// Returns the translations that `targets` requires and that do not exist.
+    pub fn missing(&self) -> impl Iterator<Item = (&Row, &Translation)> {
+        self.translations()
+            .filter(|(_, translation)| translation.is_missing)
+    }
+
+    /// Returns the chosen repositories that `targets` requires and that the document lacks, with
+    /// the key of the filter that leaves them out.
+    pub fn unlisted(&self) -> BTreeMap<&str, Option<&'static str>> {
         let document = self.document;
-        let mut unlisted: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
-        for name in document.settings.targets.required_repositories() {
-            if row_of(&document.rows, name).is_none() && self.selection.has_repository(name) {
-                let mut filtered = document.filtered.iter();
-                let left_out = filtered.find(|left_out| *left_out.repository.name == *name);
-                let by = left_out.and_then(|left_out| left_out.by);
-                unlisted.entry(by).or_default().insert(name);
-            }
-        }
-        unlisted
+        let required = document.settings.targets.required_repositories();
+        let unlisted = required.filter(|name| {
+            row_of(&document.rows, name).is_none() && self.selection.has_repository(name)
+        });
+        let with_filter = unlisted.map(|name| {
+            let mut filtered = document.filtered.iter();
+            let left_out = filtered.find(|left_out| *left_out.repository.name == *name);
+            (name, left_out.and_then(|left_out| left_out.by))
+        });
+        with_filter.collect()
     }
 
     /// Counts the entries that could not be used and may be chosen: those of the listing and of

@@ -6,7 +6,6 @@ use crate::{
     support::clock::{DAY, Timestamp},
 };
 use std::{
-    borrow::Cow,
     collections::BTreeMap,
     sync::{Arc, LazyLock},
 };
@@ -20,7 +19,7 @@ pub struct View<'a> {
     pub document: &'a Document,
     pub selection: &'a Selection,
     /// All chosen repositories, sorted by name.
-    pub rows: Cow<'a, [Row]>,
+    pub rows: Vec<Row>,
     pub totals: Totals,
     /// The time of the last read if the data are stale, and shown as what was last known.
     pub as_of: Option<Timestamp>,
@@ -35,19 +34,13 @@ impl Document {
 
     /// Returns the view of the chosen repositories and languages.
     pub fn select<'a>(&'a self, selection: &'a Selection) -> View<'a> {
-        let (rows, totals) = if selection.is_everything() {
-            (Cow::Borrowed(&*self.rows), self.totals.clone())
-        } else {
-            let rows = self.rows.iter();
-            let rows: Vec<_> = rows.filter_map(|row| selection.of_row(row)).collect();
-            let totals = Totals::of_rows(&rows);
-            (rows.into(), totals)
-        };
+        let chosen = self.rows.iter().filter_map(|row| selection.of_row(row));
+        let rows = Vec::from_iter(chosen);
         View {
             document: self,
             selection,
+            totals: Totals::of_rows(&rows),
             rows,
-            totals,
             as_of: None,
         }
     }
@@ -57,8 +50,7 @@ impl<'a> View<'a> {
     /// Returns a document of the chosen rows, for the metrics of the view.
     pub fn to_document(&self) -> Document {
         Document {
-            rows: self.rows.to_vec(),
-            totals: self.totals.clone(),
+            rows: self.rows.clone(),
             departed: self.departed().cloned().collect(),
             ..self.document.clone()
         }
@@ -67,42 +59,48 @@ impl<'a> View<'a> {
     /// Returns the rows to list: a read repository without a chosen language has nothing to show.
     pub fn listed(&self) -> impl Iterator<Item = &Row> + Clone {
         let has_all = self.selection.has_all_translations();
-        let rows = self.rows.iter();
-        rows.filter(move |row| has_all || !row.known.is_empty() || !row.is_read())
+        let is_listed = move |row: &&Row| has_all || !row.known.is_empty() || !row.is_read();
+        self.rows.iter().filter(is_listed)
     }
 
     /// Returns the view with its stale data as if they were shown, if there are no others.
     pub fn last_known(&self) -> Option<Self> {
-        if self.totals.with_resting() > 0 {
-            return None;
-        }
         let stale = self.rows.iter().filter(|row| !row.known.is_empty());
-        let as_of = stale.filter_map(|row| row.read_at).max()?;
-        let mut rows = self.rows.to_vec();
-        for row in rows.iter_mut().filter(|row| row.state == State::Stale) {
+        let as_of = stale.filter_map(|row| row.read_at).max();
+        let mut view = Self {
+            as_of: Some(as_of.filter(|_| self.totals.with_resting() == 0)?),
+            ..self.clone()
+        };
+        for row in view.rows.iter_mut().filter(|row| row.state == State::Stale) {
             row.state = State::Failing;
         }
-        Some(Self {
-            as_of: Some(as_of),
-            totals: Totals::of_rows(&rows),
-            rows: rows.into(),
-            ..self.clone()
-        })
+        view.totals = Totals::of_rows(&view.rows);
+        Some(view)
     }
 
     /// Returns each shown translation with its repository.
-    pub fn translations(&self) -> impl Iterator<Item = (&Row, &Translation)> + Clone {
-        translations(&*self.rows)
+    pub fn translations(&self) -> impl Iterator<Item = (&Row, &Translation)> {
+        let rows = self.rows.iter();
+        rows.flat_map(|row| row.translations().iter().map(move |known| (row, known)))
+    }
+
+    /// Returns the totals by a key of translations, such as their codes.
+    pub fn totals_by<'b, K: Ord>(
+        &'b self,
+        key: impl Fn(&'b Translation) -> K,
+    ) -> BTreeMap<K, Totals> {
+        let mut totals: BTreeMap<_, Totals> = BTreeMap::new();
+        for (_, translation) in self.translations() {
+            totals.entry(key(translation)).or_default().add(translation);
+        }
+        totals
     }
 
     /// Returns the totals by the day of the date (UTC), and last the totals without a date.
     pub fn dates(&self) -> impl Iterator<Item = (Option<Timestamp>, Totals)> {
-        let mut totals = totals_by(&*self.rows, |translation| {
-            let day = translation.day();
-            (day.is_none(), day)
-        });
-        totals.entry((true, None)).or_default();
-        totals.into_iter().map(|((_, day), totals)| (day, totals))
+        let mut totals = self.totals_by(Translation::day);
+        let undated = totals.remove(&None).unwrap_or_default();
+        totals.into_iter().chain([(None, undated)])
     }
 
     /// Counts the repositories that pass `accepts`.
@@ -123,10 +121,11 @@ impl<'a> View<'a> {
     /// Counts the reported completions outside the scale.
     pub fn out_of_scale(&self) -> usize {
         let scale = self.document.settings.scale;
-        let completions = self.translations().filter_map(|(_, one)| one.completion);
-        completions
-            .filter(|completion| scale.ratio(*completion).is_none())
-            .count()
+        let completions = self
+            .translations()
+            .filter_map(|(_, known)| known.completion);
+        let outside = completions.filter(|completion| scale.ratio(*completion).is_none());
+        outside.count()
     }
 
     /// Returns the chosen translations that left within a day.
@@ -134,10 +133,15 @@ impl<'a> View<'a> {
         self.left_since(self.document.taken_at.saturating_sub(DAY))
     }
 
+    /// Returns the chosen translations that left within a day and were not ready.
+    pub fn left_unready(&self) -> impl Iterator<Item = &'a Departed> {
+        self.departed().filter(|departed| !departed.was_met)
+    }
+
     /// Returns the chosen translations that left since a time.
     pub fn left_since(&self, since: Timestamp) -> impl Iterator<Item = &'a Departed> {
-        let (departed, selection) = (self.document.departed.iter(), self.selection);
-        departed.filter(move |departed| {
+        let selection = self.selection;
+        self.document.departed.iter().filter(move |departed| {
             departed.left_at > since
                 && selection.has_repository(&departed.repository)
                 && selection.has_language(&departed.language)
@@ -148,10 +152,10 @@ impl<'a> View<'a> {
     /// name is empty if no repository has one.
     pub fn language_names(&self) -> BTreeMap<&str, &str> {
         let mut names = BTreeMap::<_, &str>::new();
-        for (_, one) in self.translations().filter(|(_, one)| !one.is_missing) {
-            let name = names.entry(one.code()).or_default();
+        for (_, listed) in self.translations().filter(|(_, known)| !known.is_missing) {
+            let name = names.entry(listed.code()).or_default();
             if name.is_empty() {
-                *name = &*one.language.name;
+                *name = &*listed.language.name;
             }
         }
         names
@@ -163,33 +167,15 @@ impl<'a> View<'a> {
         if !self.selection.is_everything() || self.unread() > 0 {
             return Vec::new();
         }
-        let entries = self.document.settings.targets.0.iter();
-        let unused = entries.map(Arc::as_ref).filter(|entry| {
+        let entries = self.document.settings.targets.0.iter().map(Arc::as_ref);
+        let unused = entries.filter(|entry| {
             // The target of `--require` is nobody's typo.
             let is_of_all = entry.repositories.is_none() && entry.languages.is_none();
-            let mut shown = self.translations();
-            !is_of_all && !shown.any(|(_, one)| one.entry.as_deref() == Some(*entry))
+            let mut used = self
+                .translations()
+                .filter_map(|(_, known)| known.entry.as_deref());
+            !is_of_all && !used.any(|used| used == *entry)
         });
         unused.collect()
     }
-}
-
-/// Returns each shown translation of these rows with its repository.
-pub fn translations<'a>(
-    rows: impl IntoIterator<Item = &'a Row, IntoIter: Clone>,
-) -> impl Iterator<Item = (&'a Row, &'a Translation)> + Clone {
-    rows.into_iter()
-        .flat_map(|row| row.translations().iter().map(move |one| (row, one)))
-}
-
-/// Returns the totals of the shown translations of these rows by a key, such as their codes.
-pub fn totals_by<'a, K: Ord>(
-    rows: impl IntoIterator<Item = &'a Row, IntoIter: Clone>,
-    key: impl Fn(&'a Translation) -> K,
-) -> BTreeMap<K, Totals> {
-    let mut totals: BTreeMap<_, Totals> = BTreeMap::new();
-    for (_, translation) in translations(rows) {
-        totals.entry(key(translation)).or_default().add(translation);
-    }
-    totals
 }

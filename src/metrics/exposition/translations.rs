@@ -4,7 +4,7 @@
 //! All of them are gauges, so one text is valid both as OpenMetrics 1.0.0 and as text 0.0.4.
 
 use crate::{
-    domain::document::{Document, Row, Translation, translations},
+    domain::document::{Document, Row, Translation},
     metrics::encode::gauges,
 };
 use prometheus_client::{
@@ -28,8 +28,10 @@ impl Collector for Document {
 
 /// Returns the shown translations with their labels.
 fn shown(document: &Document) -> impl Iterator<Item = ([(&str, &str); 2], &Translation)> {
-    let translations = translations(&document.rows);
-    translations.map(|(row, one)| ([("repo", row.name()), ("language", one.code())], one))
+    document.rows.iter().flat_map(|row| {
+        let translations = row.translations().iter();
+        translations.map(move |known| ([("repo", row.name()), ("language", known.code())], known))
+    })
 }
 
 fn encode_completions(document: &Document, to: &mut DescriptorEncoder<'_>) -> fmt::Result {

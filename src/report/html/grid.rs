@@ -1,11 +1,11 @@
 //! The grid of repositories by languages: a search, a filter, and one page of rows.
 
-use super::query::Query;
-use crate::domain::document::{Row, Totals, Translation};
+use super::Page;
+use crate::domain::document::{Row, Tone, Totals, Translation};
 use std::collections::BTreeSet;
 
 /// The number of rows on a page.
-pub const ROWS: usize = 200;
+const ROWS: usize = 200;
 
 #[derive(Debug)]
 pub struct Grid<'a> {
@@ -22,39 +22,32 @@ pub struct Grid<'a> {
     pub pages: usize,
 }
 
-impl<'a> Grid<'a> {
-    /// Selects `rows` with a translation that the list `shows`, sorts them, and keeps one page of at
-    /// most `size`.
-    /// Stale repositories have the figures of their last read.
-    pub fn new(
-        rows: impl Iterator<Item = &'a Row>,
-        query: &Query,
-        shows: impl Fn(&Translation) -> bool,
-        size: usize,
-    ) -> Self {
-        let wanted = query.get("q").trim().to_lowercase();
-        let found = rows.filter(|row| {
+impl Page<'_> {
+    /// Selects the repositories with a translation that the list shows, sorts them, and keeps one
+    /// page of them. Stale ones have the figures of their last read.
+    pub(super) fn grid(&self) -> Grid<'_> {
+        let wanted = self.query.get("q").trim().to_lowercase();
+        let found = self.view.listed().filter(|row| {
             let is_found = row.name().to_lowercase().contains(&wanted);
-            let is_shown = row.known.is_empty() && query.get("only").is_empty();
-            is_found && (is_shown || row.known.iter().any(&shows))
+            let is_shown = row.known.is_empty() && self.query.get("only").is_empty();
+            is_found && (is_shown || row.known.iter().any(|known| self.shows(known)))
         });
         let found: Vec<_> = found.map(|row| (row, Totals::of(&*row.known))).collect();
         let count = found.len();
-        let codes = found
-            .iter()
-            .flat_map(|(row, _)| row.known.iter().map(Translation::code));
-        let languages = codes.collect();
+        let known = found.iter().flat_map(|(row, _)| &*row.known);
+        let languages = known.map(Translation::code).collect();
         let is_done = |(row, totals): &(&Row, Totals)| {
             let is_whole = row.is_read() && row.unreadable() == 0;
-            is_whole && totals.unready() == 0 && totals.counted() > 0
+            is_whole && totals.tone() == Tone::Ready
         };
         let (done, mut rows): (Vec<_>, Vec<_>) = found.into_iter().partition(is_done);
         rows.sort_by(|(_, totals), (_, others)| totals.urgency(others));
+        let size = if self.is_static() { usize::MAX } else { ROWS };
         let pages = rows.len().div_ceil(size).max(1);
-        let page = query.get("page").parse().unwrap_or(1).clamp(1, pages);
+        let page = self.query.get("page").parse().unwrap_or(1).clamp(1, pages);
         rows.drain(..(page - 1) * size);
         rows.truncate(size);
-        Self {
+        Grid {
             rows,
             done: done.into_iter().map(|(row, _)| row).collect(),
             languages,

@@ -1,17 +1,14 @@
 //! The status page: the data and functions of page.html and the templates that it includes.
 
-use super::{
-    grid::{Grid, ROWS},
-    query::{Query, SELECTING},
-};
 use crate::{
     diagnosis::{self, Finding, Severity},
     domain::{
         Change, Standing, State, TranslationProblem,
-        document::{Document, Row, Tone, Totals, Translation, View, furthest_first, totals_by},
+        document::{Document, Group, Row, Tone, Totals, Translation, View, furthest_first},
         polling::PollOutcome,
     },
     report::{
+        MOST_ACTIONS, MOST_OF_DATE, Query, SELECTING,
         answer::{UNREADY, answer, by_date, last_expected, scope},
         since::{compared, gain},
         words::{self, date, day, fraction, missing, moment, of_target, percent, problems, way},
@@ -23,7 +20,7 @@ use crate::{
     },
 };
 use askama::Template;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The stylesheet, which is part of the page.
 pub const STYLE: &str = include_str!("style.css");
@@ -36,9 +33,6 @@ const RUNBOOK: &str = "https://github.com/translation-exporter/translation-expor
 
 /// The maximum number of translations or names that a list shows.
 const MOST: usize = 1000;
-
-/// The maximum number of translations to act on that are shown of each date, and of all.
-const MOST_ACTIONS: (usize, usize) = (5, 20);
 
 /// The maximum number of languages that the list for a phone names of one repository.
 const MOST_SHORT: usize = 6;
@@ -61,15 +55,6 @@ pub struct Page<'a> {
     pub query: &'a Query,
 }
 
-/// The translations of one date that a list shows.
-#[derive(Debug)]
-struct Group<'a> {
-    day: Option<Timestamp>,
-    rows: Vec<(&'a Row, &'a Translation)>,
-    /// The number of those that are left out.
-    left: usize,
-}
-
 impl Page<'_> {
     pub fn html(&self) -> String {
         let last_known = self.view.last_known();
@@ -85,36 +70,25 @@ impl Page<'_> {
         self.view.document
     }
 
-    /// Returns the worst severity that asks somebody to act.
-    fn worst(&self) -> Option<Severity> {
+    /// Returns the tone of the worst finding that asks somebody to act.
+    fn worst(&self) -> Tone {
         let severities = self.findings.iter().map(|finding| finding.severity);
-        severities.min().filter(|worst| *worst != Severity::Info)
+        let grave = severities.filter(|severity| *severity != Severity::Info);
+        grave.map(tone_of).min().unwrap_or(Tone::Ready)
     }
 
-    /// Returns the severity of the worst news of the page.
-    fn news(&self) -> Option<Severity> {
-        let verdict = match self.view.tone() {
-            Tone::Overdue => Some(Severity::Error),
-            Tone::Troubled => Some(Severity::Warning),
-            Tone::Behind | Tone::Silent => Some(Severity::Info),
-            Tone::Ready => None,
-        };
-        let mut departed = self.view.departed();
-        let left = departed.any(|departed| !departed.was_met);
-        let left = left.then_some(Severity::Warning);
-        let worst = self.worst().filter(|_| self.view.as_of.is_none());
-        [verdict, left, worst].into_iter().flatten().min()
+    /// Returns the tone of the worst news of the page.
+    fn tone(&self) -> Tone {
+        match (self.view.as_of, self.view.tone()) {
+            (Some(_), tone) => tone,
+            (None, tone) => tone.min(self.worst()),
+        }
     }
 
     /// Returns whether figures may be out of date: the last poll failed, or there was none yet.
     fn is_outdated(&self) -> bool {
         let last = self.document().last_poll();
         !last.is_some_and(PollOutcome::is_well)
-    }
-
-    /// Returns whether the last poll, or the one under way, has read any chosen repository.
-    fn has_current(&self) -> bool {
-        self.view.outdated() < self.view.rows.len()
     }
 
     /// Returns whether the data of a repository are what was last known, and no longer current.
@@ -127,24 +101,25 @@ impl Page<'_> {
     }
 
     /// Returns whether the page is to be read as it is: nothing is folded, and there is no choice.
-    fn is_static(&self) -> bool {
+    pub fn is_static(&self) -> bool {
         self.is_file() || self.query.get("print") == "1"
     }
 
     /// Returns the time of the last read of any chosen repository, or of the stale ones.
     fn read_at(&self, is_stale: bool) -> Option<Timestamp> {
         let rows = self.view.rows.iter();
-        let rows = rows.filter(|row| !is_stale || row.state == State::Stale);
-        rows.filter_map(|row| row.read_at).max()
+        let chosen = rows.filter(|row| !is_stale || row.state == State::Stale);
+        chosen.filter_map(|row| row.read_at).max()
     }
 
     /// Names the chosen languages, repositories and dates.
     fn selection(&self, names: &BTreeMap<&str, &str>) -> String {
         let chosen = SELECTING.iter().flat_map(|parameter| {
             self.query.all(parameter).map(|value| match *parameter {
-                "language" if language_name(names, value) != value => {
-                    format!("{} ({value})", language_name(names, value))
-                }
+                "language" => match language_name(names, value) {
+                    name if name == value => value.to_owned(),
+                    name => format!("{name} ({value})"),
+                },
                 "due" if value == "none" => "without a date".to_owned(),
                 "due" => format!("due {value}"),
                 _ => value.to_owned(),
@@ -164,52 +139,37 @@ impl Page<'_> {
     }
 
     fn is_of_one_language(&self) -> bool {
-        let mut known = self.view.rows.iter().flat_map(|row| &*row.known);
-        let first = known.next().map(Translation::code);
-        first.is_some() && known.all(|translation| Some(translation.code()) == first)
+        let known = self.view.rows.iter().flat_map(|row| &*row.known);
+        known.map(Translation::code).collect::<BTreeSet<_>>().len() == 1
     }
 
     /// Returns whether the lists show a translation: by its state, a problem, any problem, or a
     /// change.
-    fn shows(&self, translation: &Translation) -> bool {
+    pub fn shows(&self, translation: &Translation) -> bool {
         let only = self.query.get("only");
         let problems = translation.problems.keys().map(|kind| kind.label());
-        let any = problems.clone().next().map(|_| "problems");
         let changes = self.document().changes(translation, self.since);
         let mut labels = problems
-            .chain(any)
+            .chain(translation.has_problem().then_some("problems"))
             .chain([translation.standing().label()])
             .chain(changes.map(Change::words));
         only.is_empty() || labels.any(|label| label == only)
     }
 
     /// Returns the translations to act on by date: of the whole, the first of each.
-    fn actions(&self) -> Vec<Group<'_>> {
+    fn groups(&self) -> Vec<Group<'_>> {
         let (is_all, is_list) = (self.query.get("only").is_empty(), self.is_list());
-        let is_short = is_all && !is_list && !self.is_static();
-        let (most, total) = if is_short { MOST_ACTIONS } else { (MOST, MOST) };
-        let mut shown = 0;
-        let is_wanted = |translation: &Translation| match is_all {
+        let is_wanted = |_: &Row, translation: &Translation| match is_all {
             true if is_list => translation.is_unready(),
             true => translation.has_problem(),
             false => self.shows(translation),
         };
-        let mut groups: Vec<Group<'_>> = Vec::new();
-        for (row, translation) in self.view.actions(is_wanted) {
-            let day = translation.day();
-            if groups.last().is_none_or(|group| group.day != day) {
-                let (rows, left) = (Vec::new(), 0);
-                groups.push(Group { day, rows, left });
-            }
-            let group = groups.last_mut().expect("a group was pushed");
-            if group.rows.len() < most && shown < total {
-                group.rows.push((row, translation));
-                shown += 1;
-            } else {
-                group.left += 1;
-            }
-        }
-        groups
+        let is_short = is_all && !is_list && !self.is_static();
+        let (of_each, in_all) = match is_short {
+            true => (MOST_OF_DATE, MOST_ACTIONS),
+            false => (MOST, MOST),
+        };
+        self.view.actions(is_wanted, of_each, in_all)
     }
 
     /// Returns the last Monday.
@@ -228,38 +188,42 @@ impl Page<'_> {
     fn owner(&self) -> &str {
         let mut names = self.document().rows.iter().map(Row::name);
         let first = names.clone().next().unwrap_or_default();
-        let owner = first.find('/').map_or("", |slash| &first[..=slash]);
-        let is_shared = names.all(|name| name.len() > owner.len() && name.starts_with(owner));
-        if is_shared { owner } else { "" }
-    }
-
-    fn grid(&self) -> Grid<'_> {
-        let size = if self.is_static() { usize::MAX } else { ROWS };
-        Grid::new(self.view.listed(), self.query, |one| self.shows(one), size)
+        let owner = first.split_inclusive('/').next().unwrap_or_default();
+        match names.all(|name| name.len() > owner.len() && name.starts_with(owner)) {
+            true => owner,
+            false => "",
+        }
     }
 
     /// Returns the languages that the search finds by code or name, the furthest behind first.
     fn languages(&self, names: &BTreeMap<&str, &str>) -> Vec<(&str, Totals)> {
         let wanted = self.query.get("q").trim().to_lowercase();
-        let languages = totals_by(&*self.view.rows, Translation::code).into_iter();
-        let found = languages.filter(|(code, _)| {
+        let mut languages = Vec::from_iter(self.view.totals_by(Translation::code));
+        languages.retain(|(code, _)| {
             let name = language_name(names, code).to_lowercase();
             code.to_lowercase() == wanted || name.contains(&wanted)
         });
-        let mut languages: Vec<_> = found.collect();
         languages.sort_by(|(_, one), (_, other)| furthest_first(one.gap(), other.gap()));
         languages
     }
 }
 
-/// Returns the class of the stylesheet and the mark of bad news, because colour alone would exclude
+fn tone_of(severity: Severity) -> Tone {
+    match severity {
+        Severity::Error => Tone::Overdue,
+        Severity::Warning => Tone::Troubled,
+        Severity::Info => Tone::Silent,
+    }
+}
+
+/// Returns the class of the stylesheet and the mark of a tone, because colour alone would exclude
 /// readers.
-fn tone(news: Option<Severity>) -> (&'static str, &'static str) {
-    match news {
-        None => ("well", "\u{2713}"),
-        Some(Severity::Info) => ("waiting", "\u{25cb}"),
-        Some(Severity::Warning) => ("degraded", "!"),
-        Some(Severity::Error) => ("failing", "\u{2717}"),
+fn look(tone: Tone) -> (&'static str, &'static str) {
+    match tone {
+        Tone::Ready => ("well", "\u{2713}"),
+        Tone::Behind | Tone::Silent => ("waiting", "\u{25cb}"),
+        Tone::Troubled => ("degraded", "!"),
+        Tone::Overdue => ("failing", "\u{2717}"),
     }
 }
 
@@ -286,10 +250,9 @@ fn class(one: &Translation) -> &'static str {
 /// Returns the text of a cell: a figure and the mark of the worst problem, or a tick.
 fn figure(one: &Translation) -> String {
     if one.is_ready() {
-        "\u{2713}".to_owned()
-    } else {
-        let worst = one.problems.keys().next_back();
-        let mark = worst.map(|kind| kind.mark().to_string());
-        percent(one.ratio).replace('%', "") + &mark.unwrap_or_default()
+        return "\u{2713}".to_owned();
     }
+    let worst = one.problems.keys().next_back();
+    let ratio = percent(one.ratio).replace('%', "");
+    ratio + &worst.map_or_else(String::new, |kind| kind.mark().to_string())
 }
