@@ -26,7 +26,7 @@ pub use table::table;
 
 use crate::{
     diagnosis::Finding,
-    domain::document::{Row, Totals, Translation, View},
+    domain::document::{Row, Translation, View},
     support::{clock::Timestamp, escape::is_unprintable, humanize::more},
 };
 use answer::{answer, dates, scope};
@@ -78,18 +78,10 @@ impl Report<'_> {
         sentences
     }
 
-    /// Returns the repositories with data, the most urgent first.
-    fn rows(&self) -> Vec<(&Row, Totals)> {
-        let read = self.view.listed().filter(|row| row.is_read());
-        let mut rows: Vec<_> = read.map(|row| (row, row.totals())).collect();
-        rows.sort_by(|(_, one), (_, other)| one.urgency(other));
-        rows
-    }
-
-    /// Returns the date of what is not ready.
-    fn due(&self, at: Option<Timestamp>) -> String {
+    /// Returns a date after these words; nothing without one.
+    fn due(&self, words: &str, at: Option<Timestamp>) -> String {
         let now = self.view.document.taken_at;
-        at.map_or_else(String::new, |at| format!("due {}", due(at, now)))
+        at.map_or_else(String::new, |at| format!("{words}{}", due(at, now)))
     }
 
     /// Returns the ratio of a translation, its `problems`, and its change.
@@ -110,10 +102,7 @@ impl Report<'_> {
         let accepts = |row: &Row, known: &Translation| row.is_read() && accepts(known);
         let mut lines = Vec::new();
         for group in self.view.actions(accepts, of_each, MOST_ACTIONS) {
-            let due = match self.due(group.day) {
-                due if due.is_empty() => due,
-                due => format!(", {due}"),
-            };
+            let due = self.due(", due ", group.day);
             lines.extend(group.actions.into_iter().map(|(row, translation)| {
                 let (ratio, way) = (of_target(translation), way(translation, now));
                 format!("{}: {ratio}{due}, {way}", whose(row, translation))

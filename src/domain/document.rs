@@ -280,8 +280,8 @@ impl Row {
     /// Returns the translations behind their targets and the unknown ones, the furthest behind
     /// first.
     pub fn unready(&self) -> Vec<&Translation> {
-        let mut unready = Vec::from_iter(self.translations());
-        unready.retain(|translation| translation.is_unready());
+        let known = self.translations().iter();
+        let mut unready: Vec<_> = known.filter(|known| known.is_unready()).collect();
         unready.sort_by(|one, other| furthest_first(one.gap(), other.gap()));
         unready
     }

@@ -10,14 +10,13 @@ use super::{
 use crate::{
     domain::{
         Standing,
-        document::{Doubt, Readiness, Row, Totals, View},
+        document::{Doubt, Readiness, Row, Totals, Translation, View},
     },
     support::{
         clock::{DAY, Timestamp, WEEK},
         humanize::{SOME, counted, grouped, named, repositories},
     },
 };
-use std::collections::BTreeSet;
 
 /// The states of what is not ready, in the order of *By date*.
 pub const UNREADY: [Standing; 5] = [
@@ -89,10 +88,10 @@ fn targeted(names: impl Iterator<Item = String>) -> String {
 
 /// Counts the repositories and languages that the figures are of, and then what they leave out.
 pub fn scope(view: &View<'_>) -> String {
-    let codes: BTreeSet<_> = view.translations().map(|(_, known)| known.code()).collect();
     let read = view.listed().count() - view.unread();
     let mut scope = Vec::new();
     if read > 0 {
+        let codes = view.totals_by(Translation::code);
         let languages = counted(codes.len(), "language", "languages");
         scope.push(format!("{}, {languages}.", repositories(read)));
     }

@@ -67,9 +67,8 @@ fn head(view: &View<'_>) -> String {
             "duration_seconds": (poll.duration.as_secs_f64() * 1e3).round() / 1e3,
             "error": poll.cut_short().or_else(|| failures.next()).map(failure),
             "failed": poll.failed,
-            "postponed": if poll.is_outage() { 0 } else { poll.left() },
+            "postponed": poll.left(),
             "read": poll.read,
-            "unreached": if poll.is_outage() { poll.left() } else { 0 },
         })),
         "filtered": document.filtered.len(),
         "unread": view.unread(),
@@ -123,7 +122,7 @@ fn repository(document: &Document, row: &Row, since: Timestamp) -> Value {
 /// Encodes a translation. Its members are also columns of CSV.
 pub fn language(document: &Document, row: &Row, one: &Translation, since: Timestamp) -> Value {
     let (target, fall) = (one.target(), one.fall.as_deref());
-    let mut language = json!({
+    json!({
         "code": one.code(),
         "name": one.language.name,
         "completion": one.completion,
@@ -140,11 +139,8 @@ pub fn language(document: &Document, row: &Row, one: &Translation, since: Timest
         "change": document.change(one, since),
         "became": document.changes(one, since).map(Change::label).collect::<Value>(),
         "url": document.language_url(row, one.code()),
-    });
-    if one.is_missing {
-        language["missing"] = true.into();
-    }
-    language
+        "missing": one.is_missing,
+    })
 }
 
 pub fn time(at: Option<Timestamp>) -> Option<String> {

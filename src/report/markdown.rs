@@ -18,7 +18,7 @@ pub fn markdown(report: &Report<'_>) -> String {
         format!("**{problems}**: {language} of {}", name(report, row))
     });
     let items = actions.iter().map(|action| format!("- {action}\n"));
-    let mut rows = report.rows();
+    let mut rows = report.view.by_urgency(Row::is_read);
     rows.retain(|(_, totals)| totals.with_resting() > 0);
     let lines = rows.iter().map(|(row, totals)| line(report, row, totals));
     let columns = "| Repository | Completion | Ready | Due | Not ready |\n|:--|--:|--:|:--|:--|";
@@ -64,7 +64,7 @@ fn line(report: &Report<'_>, row: &Row, totals: &Totals) -> String {
         name(report, row),
         percent(totals.mean()),
         fraction(totals),
-        report.due(totals.due),
+        report.due("", totals.due),
         unready.collect::<Vec<_>>().join(", ")
     )
 }

@@ -293,7 +293,7 @@ Read earlier, or not yet: acme/gone. Not counted: 1 not read. 1 not judged: the 
 
 | Repository | Completion | Ready | Due | Not ready |
 |:--|--:|--:|:--|:--|
-| acme/half\\_way | 50% | 0/3 | due 20 November, in 6 days | [DE](<https://t.example.com/2/de>) 25%, \
+| acme/half\\_way | 50% | 0/3 | 20 November, in 6 days | [DE](<https://t.example.com/2/de>) 25%, \
   [FR](<https://t.example.com/2/fr>) 75%, \
   [IT](<https://t.example.com/2/it>) ? |
 | acme/done | 100% | 1/1 |  |  |

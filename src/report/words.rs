@@ -75,9 +75,10 @@ pub fn missing(totals: &Totals) -> Option<String> {
 
 /// Counts the ready translations among some; `?` if that is unknown of each.
 fn ready_count(totals: &Totals) -> String {
-    match totals.unknown == totals.counted() {
-        true => "?".to_owned(),
-        false => grouped(totals.ready()),
+    if totals.unknown == totals.counted() {
+        "?".to_owned()
+    } else {
+        grouped(totals.ready())
     }
 }
 

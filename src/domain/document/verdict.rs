@@ -72,9 +72,10 @@ impl View<'_> {
         let document = self.document;
         let is_unlisted = document.last_poll().is_some_and(|poll| !poll.is_listed);
         let missing = self.missing().count();
-        let unknown = match document.is_scale_suspect {
-            true => Doubt::Scale,
-            false => Doubt::Unknown,
+        let unknown = if document.is_scale_suspect {
+            Doubt::Scale
+        } else {
+            Doubt::Unknown
         };
         let mut doubts = vec![
             (Doubt::NotPolled, document.last_poll().is_none().into()),

@@ -35,7 +35,7 @@ impl Document {
     /// Returns the view of the chosen repositories and languages.
     pub fn select<'a>(&'a self, selection: &'a Selection) -> View<'a> {
         let chosen = self.rows.iter().filter_map(|row| selection.of_row(row));
-        let rows = Vec::from_iter(chosen);
+        let rows: Vec<_> = chosen.collect();
         View {
             document: self,
             selection,
@@ -61,6 +61,15 @@ impl<'a> View<'a> {
         let has_all = self.selection.has_all_translations();
         let is_listed = move |row: &&Row| has_all || !row.known.is_empty() || !row.is_read();
         self.rows.iter().filter(is_listed)
+    }
+
+    /// Returns the listed rows that pass `accepts` with the totals of their last good read, the most
+    /// urgent first.
+    pub fn by_urgency(&self, accepts: impl Fn(&Row) -> bool) -> Vec<(&Row, Totals)> {
+        let rows = self.listed().filter(|row| accepts(row));
+        let mut rows: Vec<_> = rows.map(|row| (row, Totals::of(&*row.known))).collect();
+        rows.sort_by(|(_, one), (_, other)| one.urgency(other));
+        rows
     }
 
     /// Returns the view with its stale data as if they were shown, if there are no others.

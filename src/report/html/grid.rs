@@ -24,15 +24,14 @@ pub struct Grid<'a> {
 
 impl Page<'_> {
     /// Selects the repositories with a translation that the list shows, sorts them, and keeps one
-    /// page of them. Stale ones have the figures of their last read.
+    /// page of them.
     pub(super) fn grid(&self) -> Grid<'_> {
         let wanted = self.query.get("q").trim().to_lowercase();
-        let found = self.view.listed().filter(|row| {
+        let found = self.view.by_urgency(|row| {
             let is_found = row.name().to_lowercase().contains(&wanted);
             let is_shown = row.known.is_empty() && self.query.get("only").is_empty();
             is_found && (is_shown || row.known.iter().any(|known| self.shows(known)))
         });
-        let found: Vec<_> = found.map(|row| (row, Totals::of(&*row.known))).collect();
         let count = found.len();
         let known = found.iter().flat_map(|(row, _)| &*row.known);
         let languages = known.map(Translation::code).collect();
@@ -41,7 +40,6 @@ impl Page<'_> {
             is_whole && totals.tone() == Tone::Ready
         };
         let (done, mut rows): (Vec<_>, Vec<_>) = found.into_iter().partition(is_done);
-        rows.sort_by(|(_, totals), (_, others)| totals.urgency(others));
         let size = if self.is_static() { usize::MAX } else { ROWS };
         let pages = rows.len().div_ceil(size).max(1);
         let page = self.query.get("page").parse().unwrap_or(1).clamp(1, pages);

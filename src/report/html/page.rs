@@ -4,7 +4,7 @@ use crate::{
     diagnosis::{self, Finding, Severity},
     domain::{
         Change, Standing, State, TranslationProblem,
-        document::{Document, Group, Row, Tone, Totals, Translation, View, furthest_first},
+        document::{Group, Row, Tone, Totals, Translation, View, furthest_first},
         polling::PollOutcome,
     },
     report::{
@@ -66,10 +66,6 @@ impl Page<'_> {
         printable(&text.expect("a text takes everything that the templates write"))
     }
 
-    fn document(&self) -> &Document {
-        self.view.document
-    }
-
     /// Returns the tone of the worst finding that asks somebody to act.
     fn worst(&self) -> Tone {
         let severities = self.findings.iter().map(|finding| finding.severity);
@@ -87,7 +83,7 @@ impl Page<'_> {
 
     /// Returns whether figures may be out of date: the last poll failed, or there was none yet.
     fn is_outdated(&self) -> bool {
-        let last = self.document().last_poll();
+        let last = self.view.document.last_poll();
         !last.is_some_and(PollOutcome::is_well)
     }
 
@@ -148,7 +144,7 @@ impl Page<'_> {
     pub fn shows(&self, translation: &Translation) -> bool {
         let only = self.query.get("only");
         let problems = translation.problems.keys().map(|kind| kind.label());
-        let changes = self.document().changes(translation, self.since);
+        let changes = self.view.document.changes(translation, self.since);
         let mut labels = problems
             .chain(translation.has_problem().then_some("problems"))
             .chain([translation.standing().label()])
@@ -158,18 +154,17 @@ impl Page<'_> {
 
     /// Returns the translations to act on by date: of the whole, the first of each.
     fn groups(&self) -> Vec<Group<'_>> {
-        let (is_all, is_list) = (self.query.get("only").is_empty(), self.is_list());
-        let is_wanted = |_: &Row, translation: &Translation| match is_all {
-            true if is_list => translation.is_unready(),
-            true => translation.has_problem(),
-            false => self.shows(translation),
+        let (is_list, is_chosen) = (self.is_list(), !self.query.get("only").is_empty());
+        let is_wanted = |_: &Row, translation: &Translation| match () {
+            () if is_chosen => self.shows(translation),
+            () if is_list => translation.is_unready(),
+            () => translation.has_problem(),
         };
-        let is_short = is_all && !is_list && !self.is_static();
-        let (of_each, in_all) = match is_short {
-            true => (MOST_OF_DATE, MOST_ACTIONS),
-            false => (MOST, MOST),
-        };
-        self.view.actions(is_wanted, of_each, in_all)
+        if is_chosen || is_list || self.is_static() {
+            self.view.actions(is_wanted, MOST, MOST)
+        } else {
+            self.view.actions(is_wanted, MOST_OF_DATE, MOST_ACTIONS)
+        }
     }
 
     /// Returns the last Monday.
@@ -186,13 +181,11 @@ impl Page<'_> {
 
     /// Returns the owner that all repositories of the account share, with its slash.
     fn owner(&self) -> &str {
-        let mut names = self.document().rows.iter().map(Row::name);
+        let mut names = self.view.document.rows.iter().map(Row::name);
         let first = names.clone().next().unwrap_or_default();
         let owner = first.split_inclusive('/').next().unwrap_or_default();
-        match names.all(|name| name.len() > owner.len() && name.starts_with(owner)) {
-            true => owner,
-            false => "",
-        }
+        let is_shared = names.all(|name| name.len() > owner.len() && name.starts_with(owner));
+        if is_shared { owner } else { "" }
     }
 
     /// Returns the languages that the search finds by code or name, the furthest behind first.
