@@ -17,8 +17,8 @@ pub use super::NotJudged;
 pub use actions::Group;
 pub use judge::Judge;
 pub use selection::Selection;
-pub use totals::Totals;
-pub use verdict::{Doubt, Tone};
+pub use totals::{Tone, Totals};
+pub use verdict::Doubt;
 pub use view::View;
 
 use super::{

@@ -5,7 +5,7 @@
 
 use super::{
     whose,
-    words::{self, date, moment, ready},
+    words::{self, counts, date, moment, ready},
 };
 use crate::{
     domain::{
@@ -116,13 +116,6 @@ pub fn scope(view: &View<'_>) -> String {
         not_judged.map(|(why, count)| format!("{} not judged: {}.", grouped(*count), why.words())),
     );
     scope.join(" ")
-}
-
-/// Returns a clause for each count above 0.
-pub fn counts(counts: impl IntoIterator<Item = (usize, &'static str)>) -> Vec<String> {
-    let counts = counts.into_iter().filter(|(count, _)| *count > 0);
-    let clauses = counts.map(|(count, words)| format!("{} {words}", grouped(count)));
-    clauses.collect()
 }
 
 /// Returns the totals of each date, and the number of translations of others: dates that are two

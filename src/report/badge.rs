@@ -1,6 +1,9 @@
 //! The JSON that Shields reads as an endpoint: <https://shields.io/badges/endpoint-badge>.
 
-use super::{Report, answer::counts, words::ready};
+use super::{
+    Report,
+    words::{counts, ready},
+};
 use crate::domain::document::Tone;
 use serde_json::json;
 

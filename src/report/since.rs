@@ -1,9 +1,6 @@
 //! The changes since an earlier day, which `--since` or `?since=` choose.
 
-use super::{
-    answer::counts,
-    words::{date, whole},
-};
+use super::words::{counts, date, whole};
 use crate::{
     domain::{
         document::{Document, Translation, View},

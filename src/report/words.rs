@@ -1,6 +1,5 @@
 //! Dates, spans of time and ratios in words for people.
 
-use super::answer::counts;
 use crate::{
     domain::{
         NotJudged, TranslationProblem,
@@ -38,6 +37,13 @@ pub fn day(day: Option<Timestamp>, now: Timestamp) -> String {
 /// Formats a time as `2026-12-24 18:00 UTC`.
 pub fn moment(at: Timestamp) -> String {
     at.strftime("%F %H:%M UTC")
+}
+
+/// Returns a clause for each count above 0.
+pub fn counts(counts: impl IntoIterator<Item = (usize, &'static str)>) -> Vec<String> {
+    let counts = counts.into_iter().filter(|(count, _)| *count > 0);
+    let clauses = counts.map(|(count, words)| format!("{} {words}", grouped(count)));
+    clauses.collect()
 }
 
 /// Counts the ready translations, and the resting ones apart, such as `2 of 2 translations ready,

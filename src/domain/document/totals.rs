@@ -1,8 +1,22 @@
 //! Counts and means of several translations.
 
-use super::{NotJudged, Row, Standing, Tone, Translation, furthest_first};
+use super::{NotJudged, Row, Standing, Translation, furthest_first};
 use crate::{domain::TranslationProblem, support::clock::Timestamp};
 use std::{cmp::Ordering, collections::BTreeMap};
+
+/// The tone in which outputs tell a verdict, the worst first: each has its colour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Tone {
+    Overdue,
+    /// A translation has another problem, is not known, or left before it was ready; or a
+    /// repository is not known.
+    Troubled,
+    /// Something is behind, or in doubt.
+    Behind,
+    /// No completion is known, or everything rests.
+    Silent,
+    Ready,
+}
 
 /// The totals of several translations. Resting ones are counted apart.
 #[derive(Debug, Clone, Default, PartialEq)]

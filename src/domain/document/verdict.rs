@@ -1,7 +1,7 @@
 //! The verdict: the readiness of a view as a whole, its tone, and the doubts about it. Gate,
 //! headline, `languages`, badge, JSON and the CI action read it here.
 
-use super::{Readiness, Row, Translation, View, row_of};
+use super::{Readiness, Row, Tone, Translation, View, row_of};
 use std::collections::BTreeMap;
 
 /// A reason why more may be behind than is known, the causes first.
@@ -25,20 +25,6 @@ pub enum Doubt {
     Scale,
     /// Translations have no known completion.
     Unknown,
-}
-
-/// The tone in which outputs tell a verdict, the worst first: each has its colour.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Tone {
-    Overdue,
-    /// A translation has another problem, is not known, or left before it was ready; or a
-    /// repository is not known.
-    Troubled,
-    /// Something is behind, or in doubt.
-    Behind,
-    /// No completion is known, or everything rests.
-    Silent,
-    Ready,
 }
 
 impl View<'_> {
