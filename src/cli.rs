@@ -187,12 +187,10 @@ fn commands(key: &Key) -> &'static str {
 }
 
 /// Returns the mistake if an option was typed that the command does not take.
-fn misplaced(matches: &ArgMatches) -> Option<String> {
-    let (command, typed) = matches.subcommand()?;
-    let mut options = keys().filter_map(|key| Some((key, key.option()?)));
-    let (key, (option, _)) =
-        options.find(|(key, _)| typed.contains_id(key.path) && !commands(key).contains(command))?;
-    let takers = commands(key);
+fn misplaced(options: &Options, command: &str) -> Option<String> {
+    let mut typed = keys().filter(|key| options.contains_key(key.path));
+    let key = typed.find(|key| !commands(key).contains(command))?;
+    let ((option, _), takers) = (key.option()?, commands(key));
     Some(format!(
         "{command} takes no {option}; the commands that take it are {takers}"
     ))
@@ -222,14 +220,14 @@ fn option(key: &Key) -> Option<Arg> {
     )
 }
 
-/// Collects the options, whether they stand before or after the command.
+/// Collects the options, whether they stand before or after the command. The matches of a command
+/// have both.
 fn typed(matches: &ArgMatches) -> Options {
-    let matches = matches.subcommand().map_or(matches, |(_, below)| below);
-    let keys = keys().filter(|key| key.option().is_some());
-    let paths = iter::once(CONFIG_FILE).chain(keys.map(|key| key.path));
+    let paths = iter::once(CONFIG_FILE).chain(keys().map(|key| key.path));
     let typed = paths.filter_map(|path| {
-        let texts: Vec<_> = matches.get_many::<String>(path)?.cloned().collect();
-        Some((path, texts.join(",")))
+        // Some keys have no option.
+        let texts = matches.try_get_many::<String>(path).ok()??;
+        Some((path, texts.cloned().collect::<Vec<_>>().join(",")))
     });
     typed.collect()
 }
@@ -273,11 +271,15 @@ pub fn parse_from(
         Some(message) => parser.error(ErrorKind::UnknownArgument, message),
         None => error,
     })?;
-    if let Some(message) = misplaced(&matches) {
-        return Err(parser.error(ErrorKind::UnknownArgument, message));
+    let mut options = typed(&matches);
+    if let Some((command, matches)) = matches.subcommand() {
+        options = typed(matches);
+        if let Some(message) = misplaced(&options, command) {
+            return Err(parser.error(ErrorKind::UnknownArgument, message));
+        }
     }
     Ok(Cli {
-        options: typed(&matches),
+        options,
         ..Cli::from_arg_matches(&matches)?
     })
 }

@@ -88,7 +88,6 @@ fn run_command(cli: Cli) -> Result<(), RunError> {
         .context("cannot start the runtime's threads")?;
     let clock = Clock::system();
     let result = runtime.block_on(async {
-        stop::survive_large_files()?;
         match command {
             Command::Serve => serve::serve(options, false, clock).await,
             Command::Demo => demo::demo(options, clock).await,

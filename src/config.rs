@@ -11,7 +11,7 @@ mod text;
 
 use crate::domain::{Scale, Settings, targets::Targets};
 use humantime::format_duration;
-use layers::{DEFAULT, Layer, Layers, TARGETS, written};
+use layers::{DEFAULT, Layer, Layers, TARGETS, unknown_variable, written};
 use std::{
     collections::BTreeMap,
     fs,
@@ -65,13 +65,22 @@ pub fn read(options: &Options, environment: &[(String, String)]) -> Result<Draft
     if let Some(file) = options.get(CONFIG_FILE).filter(|file| !file.is_empty()) {
         let text = fs::read_to_string(file).map_err(|error| {
             let hint = "give the path of a readable YAML file in UTF-8";
-            ConfigError(vec![format!(
+            ConfigError(format!(
                 "--config.file: {file} cannot be read: {error}; {hint}"
-            )])
+            ))
         })?;
         layers.merge(Layer::of_file(&text, Path::new(file))?);
     }
-    layers.merge(Layer::of_variables(environment));
+    layers.merge(Layer::of(keys().filter_map(|key| {
+        let mut set = environment
+            .iter()
+            .filter(|(_, text)| !text.trim().is_empty());
+        let (name, text) = set.find(|(name, _)| *name == key.variable())?;
+        Some((key, &**text, &**name))
+    })));
+    layers
+        .mistakes
+        .extend(environment.iter().filter_map(unknown_variable));
     layers.merge(Layer::of(keys().filter_map(|key| {
         let (option, _) = key.option().unwrap_or_default();
         Some((key, &**options.get(key.path)?, option))
@@ -103,11 +112,11 @@ impl Draft {
                 "is 0, which is no fall; give a number above 0, such as 0.2",
             );
         }
-        if sections.api.key.is_none() && sections.api.key_file.is_some() {
+        if sections.api.key_file.is_some() {
             layers.check("api.key_file", read_key(&sections.api));
         }
         if !layers.mistakes.is_empty() {
-            return Err(ConfigError(layers.mistakes));
+            return Err(ConfigError(layers.mistakes.join("\n")));
         }
         Ok(Config {
             yaml: yaml(&layers, &sections.poll),
@@ -138,14 +147,14 @@ fn yaml(layers: &Layers, poll: &PollConfig) -> String {
     let (mut lines, mut last) = (Vec::new(), "");
     for key in keys() {
         let ([section, name], place) = (key.names(), layers.place(key.path));
-        let (sign, value) = match key.path {
-            "api.key" if place != DEFAULT => ("# ", "\"<hidden>\"".to_owned()),
-            "poll.stale_after" if place == DEFAULT => {
-                ("# ", format_duration(poll.stale_after()).to_string())
-            }
-            path if place == DEFAULT => ("# ", written(&layers.text(path))),
-            path => ("", written(&layers.text(path))),
+        let is_default = place == DEFAULT;
+        let value = match key.path {
+            "api.key" if !is_default => "\"<hidden>\"".to_owned(),
+            "poll.stale_after" if is_default => format_duration(poll.stale_after()).to_string(),
+            path => written(&layers.text(path)),
         };
+        let is_comment = is_default || key.path == "api.key";
+        let sign = if is_comment { "# " } else { "" };
         if section != last {
             lines.push(format!("{section}:\n"));
         }

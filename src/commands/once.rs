@@ -36,7 +36,12 @@ pub async fn once(options: &Options, arguments: Once, clock: Clock) -> Result<()
     if let Some(Parsed(ratio)) = arguments.require {
         config.settings.targets = Targets::everything_at(ratio);
     }
-    start_logging(&config);
+    // The result and its findings say the rest.
+    let level = match *config.log.level {
+        Level::INFO => Level::ERROR,
+        level => level,
+    };
+    logging::init(level, config.log.is_json());
     let instruments = Instruments::new(None);
     let mut signals = StopSignals::listen()?;
     let only = selection.repositories.clone();
@@ -65,7 +70,7 @@ pub async fn once(options: &Options, arguments: Once, clock: Clock) -> Result<()
         instruments,
     };
     let finished = async {
-        drawing.await;
+        let _ = drawing.await;
         // stdout may have no reader; signals are still handled.
         let print = move || (results.print(), results);
         let (printed, results) = off_the_runtime(print).await;
@@ -98,15 +103,6 @@ fn since(config: &Config, chosen: Option<&str>, now: Timestamp) -> Result<Timest
         return Err(bad("without state.file nothing is known of the past", hint));
     }
     parse_since(chosen, now).map_err(|hint| bad("is no day of the last 14", &hint))
-}
-
-/// Starts to log errors only, because the result and its findings say the rest.
-fn start_logging(config: &Config) {
-    let level = match *config.log.level {
-        Level::INFO => Level::ERROR,
-        level => level,
-    };
-    logging::init(level, config.log.is_json());
 }
 
 /// Returns the findings of the poll, and records them for the metrics.

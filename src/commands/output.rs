@@ -61,8 +61,8 @@ impl Results {
 
     /// Writes the result in one format to a file or stdout.
     fn output(&self, format: Output, path: Option<&Path>) -> anyhow::Result<()> {
+        let mut text = self.render(format, path.is_none());
         let Some(path) = path else {
-            let mut text = self.render(format, true);
             // The table has colours, and replaces such characters itself.
             if format != Output::Table && io::stdout().is_terminal() {
                 // CSV begins with a byte order mark, and its lines end in CRLF.
@@ -70,7 +70,6 @@ impl Results {
             }
             return print(&text);
         };
-        let text = self.render(format, false);
         replace_file(path, text.as_bytes())
             .with_context(|| format!("cannot write the result to {}", path.display()))
     }

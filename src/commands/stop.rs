@@ -1,7 +1,6 @@
 //! The signals that end the program.
 
 use anyhow::Context as _;
-use rustix::process::Signal as Number;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// Listeners for the signals that end the program. Once they exist, none kills the process.
@@ -14,6 +13,7 @@ pub struct StopSignals {
 
 impl StopSignals {
     pub fn listen() -> anyhow::Result<Self> {
+        let listen = |kind| signal(kind).context("cannot listen for signals");
         Ok(Self {
             terminate: listen(SignalKind::terminate())?,
             interrupt: listen(SignalKind::interrupt())?,
@@ -33,15 +33,4 @@ impl StopSignals {
         tracing::info!(signal, "stopping");
         signal
     }
-}
-
-fn listen(kind: SignalKind) -> anyhow::Result<Signal> {
-    signal(kind).context("cannot listen for signals")
-}
-
-/// Handles SIGXFSZ, which would kill the process when a file reaches its limit (`LimitFSIZE`,
-/// `ulimit -f`). The write then fails with an error instead.
-pub fn survive_large_files() -> anyhow::Result<()> {
-    // tokio keeps the handler after the listener is dropped.
-    listen(SignalKind::from_raw(Number::XFSZ.as_raw())).map(drop)
 }

@@ -30,7 +30,7 @@ impl Layer {
         from_str::<IgnoredAny>(text).map_err(|error| {
             let (what, hint) = yaml::explain(&error);
             let line = yaml::line(&error);
-            ConfigError(vec![format!("{}:{line}: {what}; {hint}", file.display())])
+            ConfigError(format!("{}:{line}: {what}; {hint}", file.display()))
         })?;
         let mut layer = Self {
             file: file.to_owned(),
@@ -126,10 +126,13 @@ impl Layer {
     ) -> Value {
         let mut items = Dict::new();
         while let name = format!("{:06}", items.len())
-            && let path = format!("{path}.{name}")
-            && let Some((place, item)) = self.node(&path, events)
+            && let entry = match path {
+                TARGETS => format!("{TARGETS}.{name}"),
+                _ => NO_KEY.to_owned(),
+            }
+            && let Some((place, item)) = self.node(&entry, events)
         {
-            self.places.insert(path, place);
+            self.places.insert(entry, place);
             items.insert(name, item);
         }
         let takes_list = |key: &Key| {
@@ -150,13 +153,8 @@ impl Layer {
     }
 }
 
-/// Returns the section whose names a mapping at `path` has: an entry of targets has those of its
-/// section. The whole file has an empty path.
+/// Returns the section whose names a mapping at `path` has: for an entry of targets the path without
+/// its number. The whole file has an empty path.
 fn section_of(path: &str) -> &str {
-    let entry = path.strip_prefix("targets.").map(str::parse::<u32>);
-    if matches!(entry, Some(Ok(_))) {
-        TARGETS
-    } else {
-        path
-    }
+    path.trim_end_matches(|c: char| c == '.' || c.is_ascii_digit())
 }

@@ -3,7 +3,7 @@
 //! serde reads the sections from the merged values. A mistake is noted by its path and kind, and
 //! the default takes its place, until there is none: one run finds all mistakes.
 
-use super::sections::{keys, names_of};
+use super::sections::{Sections, keys, names_of};
 use crate::support::{
     hint::{is_plain, nearest},
     keys::Key,
@@ -12,7 +12,6 @@ use figment::{
     Error, Figment, Metadata, Profile, Provider,
     value::{Dict, Map, Value},
 };
-use serde::de::DeserializeOwned;
 use serde_json::json;
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -52,21 +51,6 @@ impl Layer {
             layer.places.insert(key.path.to_owned(), place.to_owned());
         }
         layer
-    }
-
-    /// Makes a layer from variables. Those that are blank count as not set.
-    pub fn of_variables(variables: &[(String, String)]) -> Self {
-        let (mut texts, mut mistakes) = (Vec::new(), Vec::new());
-        for (name, text) in variables.iter().filter(|(_, text)| !text.trim().is_empty()) {
-            match keys().find(|key| key.variable() == *name) {
-                Some(key) => texts.push((key, &**text, &**name)),
-                None => mistakes.extend(unknown_variable(name)),
-            }
-        }
-        Self {
-            mistakes,
-            ..Self::of(texts.into_iter())
-        }
     }
 
     /// Returns the value of a text.
@@ -118,8 +102,8 @@ impl Provider for Layer {
 
 /// All mistakes in a configuration. No text of them holds anything that might be the API key.
 #[derive(Debug, Clone, thiserror::Error)]
-#[error("{}", .0.join("\n"))]
-pub struct ConfigError(pub Vec<String>);
+#[error("{0}")]
+pub struct ConfigError(pub String);
 
 /// The merged layers, and the mistakes in them.
 #[derive(Debug, Default)]
@@ -139,8 +123,8 @@ impl Layers {
         self.figment = mem::take(&mut self.figment).merge(layer);
     }
 
-    /// Reads a type from the values. A default takes the place of a value with a mistake.
-    pub fn extract<T: DeserializeOwned>(&mut self) -> T {
+    /// Reads the sections from the values. A default takes the place of a value with a mistake.
+    pub fn extract(&mut self) -> Sections {
         self.secret = self.text("api.key");
         if self.secret.is_empty() {
             let file = self.text("api.key_file");
@@ -178,17 +162,15 @@ impl Layers {
             problem = format!("is not shown, since it may hold the API key; {hint}");
         }
         // The place of an entry of targets says more than its number.
-        let names = path.split('.').filter(|name| name.parse::<u32>().is_err());
-        let names = names.collect::<Vec<_>>().join(".");
-        let place = self.place(path);
-        self.mistakes.push(format!("{names} ({place}): {problem}"));
+        let name = path.replace(|c: char| c.is_ascii_digit(), "");
+        let (name, place) = (name.replace("..", "."), self.place(path));
+        self.mistakes.push(format!("{name} ({place}): {problem}"));
     }
 
     /// Returns the place of the value of a key.
     pub fn place(&self, path: &str) -> String {
-        let names: Vec<_> = path.split('.').collect();
         let metadata = self.figment.find_metadata(path);
-        let place = metadata.map(|metadata| metadata.interpolate(&Profile::Default, &names));
+        let place = metadata.map(|metadata| metadata.interpolate(&Profile::Default, &[path]));
         place.unwrap_or_default()
     }
 
@@ -224,11 +206,14 @@ pub fn written(text: &str) -> String {
     }
 }
 
-/// Returns the mistake of a variable that belongs to no key. Kubernetes injects variables with the
-/// prefix, but without two underscores in a row; they are no mistake, unless they spell a key or a
-/// section.
-fn unknown_variable(name: &str) -> Option<String> {
+/// Returns the mistake in the name of a variable, unless it is blank. Kubernetes
+/// injects variables with the prefix, but without two underscores in a row; they are no mistake,
+/// unless they spell a key or a section.
+pub fn unknown_variable((name, text): &(String, String)) -> Option<String> {
     let (prefix, rest) = (Key::PREFIX, name.strip_prefix(Key::PREFIX)?);
+    if text.trim().is_empty() || keys().any(|key| key.variable() == *name) {
+        return None;
+    }
     let mut paths = keys().map(|key| key.path).chain(names_of(""));
     let is_spelt = |path: &str| path.replace('.', "_").eq_ignore_ascii_case(rest);
     if !rest.contains("__") && !paths.any(is_spelt) {

@@ -1,6 +1,5 @@
 //! Files: reads that no pipe blocks, and replacement in one step.
 
-use rustix::fs::{AtFlags, CWD, StatxAttributes, StatxFlags, statx};
 use std::{
     collections::HashSet,
     ffi::OsString,
@@ -87,11 +86,6 @@ pub fn check_replace(path: &Path) -> io::Result<()> {
     match fs::metadata(&path) {
         Ok(found) if found.is_dir() => Err(ErrorKind::IsADirectory.into()),
         Ok(found) if !found.is_file() => Ok(()),
-        // A container can have a file mounted alone.
-        Ok(_) if is_mounted(&path) => Err(io::Error::new(
-            ErrorKind::ResourceBusy,
-            "the file is mounted alone; mount its folder",
-        )),
         _ => tempfile::tempfile_in(path.with_file_name("")).map(drop),
     }
 }
@@ -115,11 +109,6 @@ pub fn replace_by_way_of(
     // Some network and user-space filesystems cannot sync folders.
     let _ = File::open(folder).and_then(|folder| folder.sync_all());
     Ok(())
-}
-
-fn is_mounted(path: &Path) -> bool {
-    let found = statx(CWD, path, AtFlags::empty(), StatxFlags::empty());
-    found.is_ok_and(|found| found.stx_attributes.contains(StatxAttributes::MOUNT_ROOT))
 }
 
 #[cfg(test)]

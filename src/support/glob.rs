@@ -43,8 +43,10 @@ impl<const OF_REPOSITORIES: bool> Globs<OF_REPOSITORIES> {
 
     /// Returns the globs without wildcards, which match their own text alone.
     pub fn literal(&self) -> impl Iterator<Item = &str> {
-        let literal = self.items.iter().map(String::as_str);
-        literal.filter(|glob| !glob.contains(['*', '?', '[', ']', '{', '}', '\\']))
+        self.items
+            .iter()
+            .map(String::as_str)
+            .filter(|glob| !glob.contains(['*', '?', '[', ']', '{', '}', '\\']))
     }
 }
 

@@ -25,9 +25,11 @@ pub(crate) fn nearest<T: AsRef<str>>(
     candidates: impl IntoIterator<Item = T>,
 ) -> Option<T> {
     let typed = normal(typed);
-    let likeness = |one: &T| strsim::jaro_winkler(&typed, &normal(one.as_ref()));
-    let similar = candidates.into_iter().filter(|one| likeness(one) >= 0.8);
-    similar.max_by(|one, other| likeness(one).total_cmp(&likeness(other)))
+    let likeness = |name: &T| strsim::jaro_winkler(&typed, &normal(name.as_ref()));
+    candidates
+        .into_iter()
+        .filter(|name| likeness(name) >= 0.8)
+        .max_by(|name, other| likeness(name).total_cmp(&likeness(other)))
 }
 
 /// Normalizes a name: `base-url`, `baseUrl` and `base_url` become equal.

@@ -27,7 +27,7 @@ use tracing_subscriber::{
     Layer as _, Registry,
     filter::Targets,
     fmt::{
-        FmtContext, FormatEvent as _, MakeWriter,
+        FmtContext, FormatEvent, MakeWriter,
         format::{Format, JsonFields, Writer},
     },
     layer::SubscriberExt as _,
@@ -93,9 +93,10 @@ fn subscriber(
     is_json: bool,
     writer: impl for<'w> MakeWriter<'w> + Send + Sync + 'static,
 ) -> impl Subscriber + Send + Sync {
-    let format: FormatLine = if is_json { json_line } else { logfmt_line };
-    let layer = tracing_subscriber::fmt::layer().fmt_fields(JsonFields::new());
-    let layer = layer.event_format(format).with_writer(writer);
+    let layer = tracing_subscriber::fmt::layer()
+        .fmt_fields(JsonFields::new())
+        .event_format(Lines { is_json })
+        .with_writer(writer);
     Registry::default().with(layer.with_filter(targets(level)))
 }
 
@@ -105,26 +106,31 @@ fn targets(level: Level) -> Targets {
         .with_target(OURS, level)
 }
 
-/// The context of an event of the one subscriber.
-type Context<'a> = FmtContext<'a, Registry, JsonFields>;
-type FormatLine = fn(&Context<'_>, Writer<'_>, &Event<'_>) -> fmt::Result;
-
-fn json_line(context: &Context<'_>, mut writer: Writer<'_>, event: &Event<'_>) -> fmt::Result {
-    // JSON leaves some control characters as they are. All of them are within quotes.
-    writer.write_str(&printable(&json(context, event)?))
+/// The format of lines: JSON, or the same as logfmt.
+struct Lines {
+    is_json: bool,
 }
 
-fn logfmt_line(context: &Context<'_>, mut writer: Writer<'_>, event: &Event<'_>) -> fmt::Result {
-    let entries = serde_json::from_str(&json(context, event)?).map_err(|_| fmt::Error)?;
-    writeln!(writer, "{}", printable(&inert(&logfmt(entries))))
-}
-
-fn json(context: &Context<'_>, event: &Event<'_>) -> Result<String, fmt::Error> {
-    let format = Format::default().json().flatten_event(true);
-    let format = format.with_current_span(false);
-    let mut line = String::new();
-    format.format_event(context, Writer::new(&mut line), event)?;
-    Ok(line)
+impl FormatEvent<Registry, JsonFields> for Lines {
+    fn format_event(
+        &self,
+        context: &FmtContext<'_, Registry, JsonFields>,
+        mut writer: Writer<'_>,
+        event: &Event<'_>,
+    ) -> fmt::Result {
+        let mut line = String::new();
+        Format::default()
+            .json()
+            .flatten_event(true)
+            .with_current_span(false)
+            .format_event(context, Writer::new(&mut line), event)?;
+        if !self.is_json {
+            let entries = serde_json::from_str(&line).map_err(|_| fmt::Error)?;
+            line = inert(&logfmt(entries)) + "\n";
+        }
+        // JSON leaves some control characters as they are. All of them are within quotes.
+        writer.write_str(&printable(&line))
+    }
 }
 
 /// Formats the entries and the fields of the spans as logfmt, in the style of Prometheus. Values

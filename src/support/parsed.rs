@@ -97,19 +97,26 @@ pub fn items(text: &str) -> Vec<&str> {
         depth = depth.saturating_sub(usize::from(c == '}')) + usize::from(c == '{');
         c == ',' && depth == 0
     });
-    let items = items.map(str::trim);
-    items.filter(|item| !item.is_empty()).collect()
+    items
+        .map(str::trim)
+        .filter(|item| !item.is_empty())
+        .collect()
 }
 
 /// Implements [`Parse`] for types by what they take, and a function that returns `None` for others.
+/// Numbers have bounds.
 macro_rules! parse {
-    ($($type:ty: $takes:literal, $parse:expr;)*) => {$(
+    ($($type:ty: $takes:literal, $parse:expr $(, $number:expr)?;)*) => {$(
         impl crate::support::parsed::Parse for $type {
             const TAKES: &'static str = $takes;
 
             fn parse(text: &str) -> Result<Self, String> {
                 $parse(text).ok_or_else(|| crate::support::parsed::is(text))
             }
+
+            $(fn number(&self) -> Option<f64> {
+                Some($number(self))
+            })?
         }
     )*};
 }
@@ -117,6 +124,8 @@ pub(crate) use parse;
 
 parse! {
     bool: "true or false", |text: &str| text.to_ascii_lowercase().parse().ok();
+    u32: "a whole number", |text: &str| text.parse().ok(), |number: &u32| f64::from(*number);
+    f64: "a number", |text: &str| text.parse().ok(), |number: &f64| *number;
 }
 
 /// An empty text is none.
@@ -140,37 +149,16 @@ impl<T: Parse> Parse for Option<T> {
     }
 }
 
-/// Implements [`Parse`] for numbers by what they are.
-macro_rules! numbers {
-    ($($type:ty: $takes:literal;)*) => {$(
-        impl Parse for $type {
-            const TAKES: &'static str = $takes;
-
-            fn parse(text: &str) -> Result<Self, String> {
-                text.parse().map_err(|_| is(text))
-            }
-
-            fn number(&self) -> Option<f64> {
-                Some((*self).into())
-            }
-        }
-    )*};
-}
-
-numbers! {
-    u32: "a whole number";
-    f64: "a number";
-}
-
 /// A time of a millisecond or more.
 impl Parse for Duration {
     const TAKES: &'static str = "a time (such as 90m or 1h 30m)";
 
     fn parse(text: &str) -> Result<Self, String> {
-        let time = parse_duration(text).ok();
-        // Nobody means a month by `M`.
-        let time = time.filter(|time| time.as_millis() > 0 && !text.contains('M'));
-        time.ok_or_else(|| is(text))
+        match parse_duration(text) {
+            // Nobody means a month by `M`.
+            Ok(time) if time.as_millis() > 0 && !text.contains('M') => Ok(time),
+            _ => Err(is(text)),
+        }
     }
 
     fn number(&self) -> Option<f64> {
@@ -178,12 +166,9 @@ impl Parse for Duration {
     }
 
     fn bound(bound: u32) -> String {
-        match bound {
-            0 => "1ms".to_owned(),
-            bound => {
-                let bound = format_duration(Self::from_secs(bound.into())).to_string();
-                bound.replace("years", " years")
-            }
-        }
+        let bound = Self::from_secs(bound.into()).max(Self::from_millis(1));
+        format_duration(bound)
+            .to_string()
+            .replace("years", " years")
     }
 }

@@ -59,19 +59,6 @@ def test_without_ipv6_and_proc_only_the_metrics_of_the_process_are_missing(api, 
         assert get(f"{url}/")
 
 
-def test_an_output_that_is_mounted_alone_is_refused_before_the_poll(api, program, tmp_path):
-    api.put((1, "owner/repo", {"de": 40}))
-    for name in ("file", "mounted"):
-        (tmp_path / name).write_text("")
-    mounted = ["unshare", "--mount", "sh", "-c", 'mount --bind file mounted && exec "$0" "$@"']
-    options = [f"--api.base-url={api.url}", "--output", "json=mounted"]
-    command = [*mounted, program, "once", *options]
-    environment = {**os.environ, "TRANSLATION_EXPORTER_API__KEY": FakeApi.KEY}
-    ended = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=20)
-    assert "--output to mounted: cannot be written: the file is mounted alone" in ended.stderr
-    assert ended.stdout == "", "it has polled"
-
-
 def test_a_key_file_that_hangs_does_not_delay_the_end(api, exporter, tmp_path):
     api.put((1, "owner/repo", {"de": 40}))
     key = tmp_path / "key"
