@@ -27,13 +27,9 @@ pub use tls::check_ca_file;
 
 use crate::{
     config::{ApiConfig, read_key},
-    domain::{Failure, LanguageList, ListingPage, PollFailure, RepositoryId, Stop},
+    domain::{LanguageList, ListingPage, PollFailure, RepositoryId, Stop},
     metrics::instruments::Instruments,
-    support::{
-        blocking::off_the_runtime,
-        clock::{Clock, Timestamp},
-        hint::SetupError,
-    },
+    support::{blocking::off_the_runtime, clock::Clock, hint::Failure},
 };
 use reqwest::Url;
 use std::sync::Arc;
@@ -48,7 +44,7 @@ pub trait Api: Send + Sync + 'static {
     /// # Errors
     ///
     /// Fails if the key or the certificates cannot be read, so that no request can be sent.
-    fn begin(&self, now: Timestamp) -> impl Future<Output = Result<Self::Session, Stop>> + Send;
+    fn begin(&self) -> impl Future<Output = Result<Self::Session, Stop>> + Send;
 
     /// Returns the pace of all requests.
     fn pace(&self) -> &Pace;
@@ -96,7 +92,7 @@ impl Client {
         config: &ApiConfig,
         instruments: Arc<Instruments>,
         clock: Clock,
-    ) -> Result<Self, SetupError> {
+    ) -> Result<Self, Failure> {
         let mut repositories = config.base_url().clone();
         repositories.set_path(&format!(
             "{}/v1/repositories",
@@ -124,8 +120,8 @@ impl Client {
         &self,
         reading: &FileLock,
         name: &str,
-        read: impl FnOnce(Self) -> Result<T, SetupError> + Send + 'static,
-    ) -> Result<T, SetupError> {
+        read: impl FnOnce(Self) -> Result<T, Failure> + Send + 'static,
+    ) -> Result<T, Failure> {
         let client = self.clone();
         let read = async {
             let guard = Arc::clone(reading).lock_owned().await;
@@ -139,7 +135,7 @@ impl Client {
             .await
             .unwrap_or_else(|_| {
                 let what = format!("{name} could not be read within api.timeout");
-                Err(SetupError::new(what, "check why the disk does not respond"))
+                Err(Failure::new(what, "check why the disk does not respond"))
             })
     }
 }
@@ -147,11 +143,12 @@ impl Client {
 impl Api for Client {
     type Session = PollSession;
 
-    async fn begin(&self, now: Timestamp) -> Result<PollSession, Stop> {
+    async fn begin(&self) -> Result<PollSession, Stop> {
         let stop = |reason| {
-            move |SetupError { what, hint }| Stop {
+            move |failure| Stop {
                 reason,
-                failure: Failure::new(what, hint, now),
+                failure,
+                request: None,
             }
         };
         let key = self.read(&self.key, "the key file", |client| read_key(&client.config));

@@ -17,7 +17,6 @@ use crate::{
     api::{Client, check_ca_file},
     cli::{Cli, Command, Once},
     config::{self, CONFIG_FILE, Config, ConfigError, Draft, Options},
-    domain::Failure,
     metrics::instruments::Instruments,
     poller::{Poller, Saver},
     server::{listen, web_config::WebConfigFile},
@@ -25,7 +24,7 @@ use crate::{
     support::{
         clock::Clock,
         files::{UsedFiles, check_replace, claim},
-        hint::SetupError,
+        hint::Failure,
         logging,
     },
 };
@@ -44,7 +43,7 @@ enum RunError {
     #[error(transparent)]
     Config(#[from] ConfigError),
     #[error(transparent)]
-    Setup(#[from] SetupError),
+    Setup(#[from] Failure),
     /// `once` read everything, but the targets are not met.
     #[error("below their targets:\n{0}")]
     NotReady(String),
@@ -164,7 +163,7 @@ fn poller(
     history: Option<SavedState>,
     instruments: &Arc<Instruments>,
     clock: Clock,
-) -> Result<(Poller<Client>, Option<impl Future<Output = ()> + use<>>), SetupError> {
+) -> Result<(Poller<Client>, Option<impl Future<Output = ()> + use<>>), Failure> {
     let (mut state, mut file) = (history, None);
     if let Some(path) = &config.state_file {
         let base_url = match state {
@@ -177,14 +176,14 @@ fn poller(
             Ok(saved) => state = saved.or(state),
             Err(set_aside) => {
                 let hint = "restore the state from a backup, or delete the file that was set aside";
-                let failure = Failure::new(set_aside, hint, clock.now());
+                let failure = Failure::new(set_aside, hint);
                 instruments.facts().state_discarded = Some(failure);
             }
         }
     } else if state.is_none() {
         tracing::info!("without state.file, a run knows no earlier progress");
     }
-    let saver = file.map(|file| Saver::new(file, Arc::clone(instruments), clock));
+    let saver = file.map(|file| Saver::new(file, Arc::clone(instruments)));
     let (saver, saving) = saver.unzip();
     let poller = Poller::new(
         Client::new(&config.api, Arc::clone(instruments), clock)?,

@@ -17,9 +17,12 @@ pub use log::ProblemLog;
 pub use polling::{headline, progress};
 
 use crate::{
-    domain::{Failure, document::View},
+    domain::document::View,
     metrics::facts::Facts,
-    support::clock::{DAY, Timestamp},
+    support::{
+        clock::{DAY, Timestamp},
+        hint::Failure,
+    },
 };
 use std::{sync::Arc, time::Duration};
 
@@ -59,7 +62,6 @@ impl Finding {
 
     fn of(kind: ProblemKind, what: impl Into<String>, failure: &Failure) -> Self {
         Self {
-            since: Some(failure.since),
             detail: Some(Arc::clone(&failure.what)),
             ..Self::new(kind, what, &failure.hint)
         }
@@ -128,7 +130,8 @@ pub fn problems(
 
 /// Returns the findings about the exporter itself.
 fn of_facts(facts: &Facts, now: Timestamp) -> impl Iterator<Item = Finding> {
-    let is_recent = |failure: &&Failure| now.since(failure.since) < AFTER_DISCARDED_STATE;
+    let is_recent = |at| now.since(at) < AFTER_DISCARDED_STATE;
+    let has_just_started = facts.started_at.is_none_or(is_recent);
     [
         (
             ProblemKind::StateNotSaved,
@@ -138,7 +141,7 @@ fn of_facts(facts: &Facts, now: Timestamp) -> impl Iterator<Item = Finding> {
         (
             ProblemKind::StateDiscarded,
             "The state file could not be used at the start, so all progress clocks restarted",
-            facts.state_discarded.as_ref().filter(is_recent),
+            facts.state_discarded.as_ref().filter(|_| has_just_started),
         ),
         (
             ProblemKind::WebConfigRefused,

@@ -18,7 +18,7 @@ pub mod targets;
 pub use response::{Defects, LanguageList, Listing, ListingPage, Next, ReportedLanguage};
 pub use settings::{Scale, Settings, Thresholds};
 
-use crate::support::clock::Timestamp;
+use crate::support::{clock::Timestamp, hint::Failure};
 use serde::{Deserialize, Serialize};
 use std::{
     fmt,
@@ -100,47 +100,13 @@ pub struct Language {
     pub name: Box<str>,
 }
 
-/// A failure in words for people, with a hint.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Failure {
-    /// The description of the failure: the attempt, its object, and the error. Never contains the
-    /// API key.
-    pub what: Arc<str>,
-    /// The remedy.
-    pub hint: Arc<str>,
-    /// The reason why a request to the API failed; `None` for other failures, and for a request
-    /// before a restart.
-    pub reason: Option<Reason>,
-    /// The start of the series of consecutive failures that this one belongs to.
-    pub since: Timestamp,
-}
-
-impl Failure {
-    pub fn new(what: impl Into<Arc<str>>, hint: impl Into<Arc<str>>, since: Timestamp) -> Self {
-        Self {
-            what: what.into(),
-            hint: hint.into(),
-            reason: None,
-            since,
-        }
-    }
-
-    /// Records the outcome of an operation in `known`. A repeated failure keeps the time of the
-    /// first.
-    pub fn note(known: &mut Option<Self>, outcome: Result<(), Self>) {
-        let first = known.as_ref().map(|failure| failure.since);
-        *known = outcome.err().map(|failure| Self {
-            since: first.unwrap_or(failure.since),
-            ..failure
-        });
-    }
-}
-
 /// The reason why a poll ended early, read nothing or could not list everything.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stop {
     pub reason: PollFailure,
     pub failure: Failure,
+    /// The reason why a request failed, if one did.
+    pub request: Option<Reason>,
 }
 
 macro_rules! labels {

@@ -36,7 +36,7 @@ use crate::{
     support::{
         clock::Timestamp,
         files::{UsedFiles, claim, follow, read_file, replace_by_way_of},
-        hint::SetupError,
+        hint::Failure,
     },
 };
 use rustix::fs::OFlags;
@@ -100,7 +100,7 @@ impl StateFile {
         path: &Path,
         base_url: &str,
         now: Timestamp,
-    ) -> Result<(Self, Result<Option<SavedState>, String>), SetupError> {
+    ) -> Result<(Self, Result<Option<SavedState>, String>), Failure> {
         let [path, lock, temporary] = Self::names(path)?;
         let file = Self {
             _lock: take_lock(&lock)?,
@@ -119,7 +119,7 @@ impl StateFile {
     }
 
     /// Returns the absolute paths of the state file, its lock and its temporary file.
-    fn names(path: &Path) -> Result<[PathBuf; 3], SetupError> {
+    fn names(path: &Path) -> Result<[PathBuf; 3], Failure> {
         // Opening a pipe could block forever, and reading a device could do anything.
         let located = follow(path).and_then(|path| match fs::metadata(&path) {
             Ok(found) if !found.is_file() => Err(io::Error::other("it is not a file")),
@@ -132,7 +132,7 @@ impl StateFile {
 
     /// Checks that a state can be kept at `path`, whoever holds its lock, and that its names have no
     /// other use. Changes nothing.
-    pub fn check(path: &Path, used: &mut UsedFiles) -> Result<(), SetupError> {
+    pub fn check(path: &Path, used: &mut UsedFiles) -> Result<(), Failure> {
         let names = Self::names(path)?;
         let [path, lock, _] = &names;
         let mut check = || {
@@ -149,7 +149,7 @@ impl StateFile {
     }
 
     /// Checks that [`Self::open`] would take the content of the file at `path`, or set it aside.
-    pub fn check_content(path: &Path, base_url: &str) -> Result<(), SetupError> {
+    pub fn check_content(path: &Path, base_url: &str) -> Result<(), Failure> {
         read(path, base_url).map(drop)
     }
 
@@ -158,7 +158,7 @@ impl StateFile {
     /// # Errors
     ///
     /// A later call may succeed. A failed write leaves the last good file untouched.
-    pub fn write(&self, saved: &SavedState) -> Result<(), SetupError> {
+    pub fn write(&self, saved: &SavedState) -> Result<(), Failure> {
         let temporary = sibling(&self.path, ".tmp");
         // A new file is sure to have the mode, and is no symbolic link that another user left
         // here.
@@ -180,10 +180,7 @@ impl StateFile {
 
 /// Reads the state file at `path`; `None` without a file. The inner error is the reason to set the
 /// file aside.
-fn read(
-    path: &Path,
-    base_url: &str,
-) -> Result<Result<Option<SavedState>, FormatError>, SetupError> {
+fn read(path: &Path, base_url: &str) -> Result<Result<Option<SavedState>, FormatError>, Failure> {
     let bytes = match read_file(path, MAX_MIB) {
         Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
         read => read.map_err(|error| failed("read the state file", path, &error))?,
@@ -196,13 +193,13 @@ fn read(
         Err(why) if why.is_lost() && base_url != DEMO => Ok(Err(why)),
         Err(why) => {
             let what = format!("cannot use the state file {}: {why}", path.display());
-            Err(SetupError::new(what, why.hint()))
+            Err(Failure::new(what, why.hint()))
         }
     }
 }
 
 /// Moves the file at `path` to another name, and returns the message for the log.
-fn set_aside(path: &Path, why: &FormatError, now: Timestamp) -> Result<String, SetupError> {
+fn set_aside(path: &Path, why: &FormatError, now: Timestamp) -> Result<String, Failure> {
     let time = now.to_string().replace(['-', ':'], "");
     let to = sibling(path, &format!(".set-aside-{time}"));
     fs::rename(path, &to).map_err(|error| failed("set aside the state file", path, &error))?;
@@ -216,11 +213,11 @@ fn set_aside(path: &Path, why: &FormatError, now: Timestamp) -> Result<String, S
 
 /// Takes the lock of a state file. The kernel releases it with the returned file, however the
 /// process ends.
-fn take_lock(lock: &Path) -> Result<File, SetupError> {
+fn take_lock(lock: &Path) -> Result<File, Failure> {
     let file = open_lock(lock)?;
     match file.try_lock() {
         Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => Err(SetupError::new(
+        Err(TryLockError::WouldBlock) => Err(Failure::new(
             format!(
                 "state.file is in use by another process, which holds the lock {}",
                 lock.display()
@@ -232,7 +229,7 @@ fn take_lock(lock: &Path) -> Result<File, SetupError> {
     }
 }
 
-fn open_lock(lock: &Path) -> Result<File, SetupError> {
+fn open_lock(lock: &Path) -> Result<File, Failure> {
     // A link could lead anywhere, and a pipe would block.
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
     // Network filesystems grant an exclusive lock only on files opened for writing.
@@ -246,8 +243,8 @@ fn open_lock(lock: &Path) -> Result<File, SetupError> {
 }
 
 /// Returns the error of an action on a file.
-fn failed(action: &str, path: &Path, error: &io::Error) -> SetupError {
-    SetupError::new(
+fn failed(action: &str, path: &Path, error: &io::Error) -> Failure {
+    Failure::new(
         format!("cannot {action} {}: {error}", path.display()),
         "state.file and its lock need a folder that exists and that the exporter's user may write \
          to (not a file mounted alone), on a filesystem with locks and room for twice the state",

@@ -2,9 +2,9 @@
 
 use crate::{
     domain::{
-        Completion, Defect, Defects, Failure, Language, Reason, Repository, RepositoryId, Scale,
-        Settings, State, Thresholds,
-        document::{Departed, Document, Judge},
+        Completion, Defect, Defects, Language, Reason, Repository, RepositoryId, Scale, Settings,
+        State, Thresholds,
+        document::{Departed, Document, Judge, Row},
         filter::{Filter, LeftOut},
         links::Links,
         polling::{PollOutcome, PollStatus},
@@ -13,6 +13,7 @@ use crate::{
     },
     support::{
         clock::{DAY, Timestamp},
+        hint::Failure,
         parsed::Parsed,
     },
 };
@@ -106,7 +107,7 @@ pub fn read(id: u64, name: &str, languages: &[(&str, Option<f64>)]) -> Shown {
 }
 
 /// Makes the condition of a repository without languages whose data are too old.
-pub fn stale(read_at: Timestamp, failure: Option<Failure>) -> Condition {
+pub fn stale(read_at: Timestamp, failure: Option<Failed>) -> Condition {
     let languages = Languages {
         read_at,
         records: Arc::default(),
@@ -122,30 +123,40 @@ pub fn in_condition(repository: Arc<Repository>, condition: Condition) -> Shown 
     }
 }
 
-/// Makes a repository whose only read failed: with a timeout if the hint is `wait`, otherwise with
-/// 404.
+/// Makes a repository whose only read failed.
 pub fn failed(id: u64, name: &str, what: &str, hint: &str) -> Shown {
-    let reason = match hint {
-        "wait" => Reason::Timeout,
-        _ => Reason::NotFound,
-    };
-    let failure = Failure {
-        reason: Some(reason),
-        ..Failure::new(what, hint, NOW)
-    };
-    in_condition(repository(id, name), Condition::Pending(Some(failure)))
+    let failed = Failed::new(what, hint, NOW);
+    in_condition(repository(id, name), Condition::Pending(Some(failed)))
+}
+
+/// The failure of the last read of a repository.
+#[derive(Debug, Clone)]
+pub struct Failed {
+    pub failure: Failure,
+    pub reason: Reason,
+    pub since: Timestamp,
+}
+
+impl Failed {
+    pub fn new(what: &str, hint: &str, since: Timestamp) -> Self {
+        Self {
+            failure: Failure::new(what, hint),
+            reason: Reason::NotFound,
+            since,
+        }
+    }
 }
 
 /// The condition of a repository's languages.
 #[derive(Debug, Clone)]
 pub enum Condition {
-    Pending(Option<Failure>),
+    Pending(Option<Failed>),
     Restored(Languages),
     Fresh(Languages),
-    Failing(Languages, Failure),
+    Failing(Languages, Failed),
     Stale {
         languages: Languages,
-        failure: Option<Failure>,
+        failure: Option<Failed>,
     },
 }
 
@@ -201,9 +212,14 @@ impl Snapshot {
             .repositories
             .iter()
             .map(|shown| {
-                let (state, languages, failure) = parts(shown);
-                let trouble = (failure, shown.defects.clone());
-                judge.row(&shown.repository, state, languages.as_ref(), trouble)
+                let (state, languages, failed) = parts(shown);
+                Row {
+                    failure: failed.clone().map(|failed| failed.failure),
+                    reason: failed.clone().map(|failed| failed.reason),
+                    failing_since: failed.map(|failed| failed.since),
+                    defects: shown.defects.clone(),
+                    ..judge.row(&shown.repository, state, languages.as_ref())
+                }
             })
             .collect();
         Document {

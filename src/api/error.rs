@@ -1,10 +1,7 @@
 //! The failures of requests to the API.
 
 use super::retry_after;
-use crate::{
-    domain::{Failure, Reason},
-    support::clock::Timestamp,
-};
+use crate::{domain::Reason, support::hint::Failure};
 use reqwest::{
     StatusCode, Url,
     header::{HeaderMap, LOCATION},
@@ -90,12 +87,9 @@ impl RequestFailure {
         self.retry_after.filter(|_| is_of_all)
     }
 
-    /// Returns the failure for people, dated to `since`.
-    pub fn dated(&self, since: Timestamp) -> Failure {
-        Failure {
-            reason: Some(self.reason),
-            ..Failure::new(self.what.as_str(), self.hint, since)
-        }
+    /// Returns the failure for people.
+    pub fn told(&self) -> Failure {
+        Failure::new(self.what.as_str(), self.hint)
     }
 }
 

@@ -1,7 +1,7 @@
 //! The proxy of the environment through which an API with TLS is reached. reqwest chooses it.
 
 use super::error::RequestFailure;
-use crate::{domain::Reason, support::hint::SetupError};
+use crate::{domain::Reason, support::hint::Failure};
 use hyper_util::client::proxy::matcher::{Intercept, Matcher};
 use reqwest::Url;
 use std::env;
@@ -16,7 +16,7 @@ const VARIABLES: [&str; 4] = ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_pr
 ///
 /// Fails if the variable is set to a value that is no URL of a proxy: reqwest would go past a
 /// proxy that is required.
-pub fn of_environment(api: &Url) -> Result<Option<String>, SetupError> {
+pub fn of_environment(api: &Url) -> Result<Option<String>, Failure> {
     if api.scheme() != "https" {
         return Ok(None);
     }
@@ -25,7 +25,7 @@ pub fn of_environment(api: &Url) -> Result<Option<String>, SetupError> {
         return Ok(None);
     };
     if !is_proxy(value) {
-        return Err(SetupError::new(
+        return Err(Failure::new(
             format!("{name} is not the URL of a proxy; its value is not shown"),
             "set it to http://host:port or http://user:password@host:port, without quotes or \
              blanks and with %40 for an @ of the password, or leave it out",

@@ -1,6 +1,6 @@
 //! The headers Retry-After, Date and Age.
 
-use crate::{domain::Failure, support::clock::Timestamp};
+use crate::support::{clock::Timestamp, hint::Failure};
 use jiff::{
     fmt::{rfc2822::DateTimeParser, strtime},
     tz::TimeZone,
@@ -37,7 +37,7 @@ pub fn compare_clocks(headers: &HeaderMap, now: Timestamp) -> Option<Result<(), 
     }
     let hint = "set this machine's clock; if it is right, tell the API's operators";
     let what = format!("a response is of {sent_at}");
-    Some(Err(Failure::new(what, hint, now)))
+    Some(Err(Failure::new(what, hint)))
 }
 
 fn text(headers: &HeaderMap, name: HeaderName) -> Option<&str> {

@@ -6,9 +6,9 @@ use super::{
     proxy, retry_after, tls, wire,
 };
 use crate::{
-    domain::{Failure, LanguageList, ListingPage, Operation, Reason, RepositoryId},
+    domain::{LanguageList, ListingPage, Operation, Reason, RepositoryId},
     metrics::instruments::{OfOperation, OfReason, OfStatus},
-    support::{hint::SetupError, lock::lock},
+    support::{hint::Failure, lock::lock},
 };
 use flate2::read::MultiGzDecoder;
 use reqwest::{
@@ -47,7 +47,7 @@ pub struct PollSession {
 }
 
 impl PollSession {
-    pub fn new(client: Client, key: SecretString, tls: ClientConfig) -> Result<Self, SetupError> {
+    pub fn new(client: Client, key: SecretString, tls: ClientConfig) -> Result<Self, Failure> {
         let http = Mutex::new(tls::http_client(&client.config, &tls)?);
         Ok(Self {
             client,
@@ -142,7 +142,7 @@ impl PollSession {
         *status = Some(code.as_u16());
         let now = self.client.clock.now();
         if let Some(compared) = retry_after::compare_clocks(response.headers(), now) {
-            Failure::note(&mut self.client.instruments.facts().clock_wrong, compared);
+            self.client.instruments.facts().clock_wrong = compared.err();
         }
         let limit = match operation {
             Operation::ListRepositories => LARGEST_PAGE,

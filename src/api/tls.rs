@@ -6,7 +6,7 @@
 
 use crate::{
     config::ApiConfig,
-    support::{files::read_file, hint::SetupError},
+    support::{files::read_file, hint::Failure},
 };
 use reqwest::redirect::Policy;
 use rustls::{ClientConfig, RootCertStore, pki_types::pem::ReadIter};
@@ -24,7 +24,7 @@ const MAX_HEADERS: usize = 256;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Creates an HTTP client without open connections.
-pub fn http_client(config: &ApiConfig, tls: &ClientConfig) -> Result<reqwest::Client, SetupError> {
+pub fn http_client(config: &ApiConfig, tls: &ClientConfig) -> Result<reqwest::Client, Failure> {
     let mut builder = reqwest::Client::builder()
         .tls_backend_preconfigured(tls.clone())
         .http1_only()
@@ -45,7 +45,7 @@ pub fn http_client(config: &ApiConfig, tls: &ClientConfig) -> Result<reqwest::Cl
     }
     builder.build().map_err(|error| {
         let what = format!("the HTTP client cannot be set up: {error:?}");
-        SetupError::new(what, "report this: it is a bug")
+        Failure::new(what, "report this: it is a bug")
     })
 }
 
@@ -54,12 +54,12 @@ fn is_https(config: &ApiConfig) -> bool {
 }
 
 /// Checks that `api.ca_file` holds certificates that can be trusted.
-pub fn check_ca_file(path: &Path) -> Result<(), SetupError> {
+pub fn check_ca_file(path: &Path) -> Result<(), Failure> {
     trust(path, &mut RootCertStore::empty())
 }
 
 /// Adds the certificates of a file to `roots`.
-fn trust(path: &Path, roots: &mut RootCertStore) -> Result<(), SetupError> {
+fn trust(path: &Path, roots: &mut RootCertStore) -> Result<(), Failure> {
     let before = roots.len();
     let mut read = || -> Result<(), Box<dyn Error>> {
         let text = read_file(path, 16)?;
@@ -77,7 +77,7 @@ fn trust(path: &Path, roots: &mut RootCertStore) -> Result<(), SetupError> {
         Ok(())
     };
     read().map_err(|why| {
-        SetupError::new(
+        Failure::new(
             format!("cannot read certificates from {}: {why}", path.display()),
             "set api.ca_file to a file of PEM certificates",
         )
@@ -85,7 +85,7 @@ fn trust(path: &Path, roots: &mut RootCertStore) -> Result<(), SetupError> {
 }
 
 /// Reads the certificates to trust, from the system and `api.ca_file`.
-pub fn read_roots(config: &ApiConfig) -> Result<ClientConfig, SetupError> {
+pub fn read_roots(config: &ApiConfig) -> Result<ClientConfig, Failure> {
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
     if let Some(path) = config.ca_file.as_deref() {
@@ -99,7 +99,7 @@ pub fn read_roots(config: &ApiConfig) -> Result<ClientConfig, SetupError> {
         );
         let hint = "install them (Debian: ca-certificates), correct or unset these variables, or \
                     set api.ca_file";
-        return Err(SetupError::new(what, hint));
+        return Err(Failure::new(what, hint));
     }
     let mut tls = ClientConfig::builder()
         .with_root_certificates(roots)

@@ -15,7 +15,7 @@ use crate::{
     support::{
         blocking::off_the_runtime,
         clock::{Clock, Timestamp},
-        hint::SetupError,
+        hint::Failure,
         logging,
     },
 };
@@ -93,11 +93,11 @@ pub async fn once(options: &Options, arguments: Once, clock: Clock) -> Result<()
 }
 
 /// Returns the beginning of the day to compare with.
-fn since(config: &Config, chosen: Option<&str>, now: Timestamp) -> Result<Timestamp, SetupError> {
+fn since(config: &Config, chosen: Option<&str>, now: Timestamp) -> Result<Timestamp, Failure> {
     let Some(chosen) = chosen else {
         return Ok(a_week_ago(now));
     };
-    let bad = |why: &str, hint: &str| SetupError::new(format!("--since {chosen}: {why}"), hint);
+    let bad = |why: &str, hint: &str| Failure::new(format!("--since {chosen}: {why}"), hint);
     if config.state_file.is_none() {
         let hint = "set state.file, which keeps 14 days of each translation";
         return Err(bad("without state.file nothing is known of the past", hint));
@@ -145,8 +145,7 @@ fn check(results: &Results, signal: Option<&str>) -> anyhow::Result<()> {
         bail!(worst.unwrap_or_else(|| "not every repository was read".to_owned()));
     }
     if let Some(failure) = &results.instruments.facts().state_not_saved {
-        let what = &failure.what;
-        bail!("the result was printed, but the state was not saved: {what}");
+        bail!("the result was printed, but the state was not saved: {failure}");
     }
     let unmatched = unmatched(results).join(", ");
     ensure!(

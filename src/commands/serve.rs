@@ -4,15 +4,10 @@ use super::{RunError, api_host, load, notify, poller, publish, stdio::print, sto
 use crate::{
     config::Options,
     demo,
-    domain::Failure,
     metrics::instruments::Instruments,
     server::{self, Event, Server, listen},
     state::SavedState,
-    support::{
-        blocking::off_the_runtime,
-        clock::{Clock, Timestamp},
-        logging,
-    },
+    support::{blocking::off_the_runtime, clock::Clock, hint::Failure, logging},
     web::{self, AppState},
 };
 use anyhow::{Context as _, anyhow};
@@ -102,7 +97,7 @@ fn start(
     let server = Server::new(
         web::router(&state),
         web_file,
-        move |event| observe(event, &instruments, clock.now()),
+        move |event| observe(event, &instruments),
         stop.clone(),
     );
     tasks.spawn(server::run(listeners, server));
@@ -111,7 +106,7 @@ fn start(
 }
 
 /// Counts and reports an event of the server.
-fn observe(event: Event, instruments: &Instruments, now: Timestamp) {
+fn observe(event: Event, instruments: &Instruments) {
     match event {
         Event::HandshakeFailed => drop(instruments.tls_handshake_failures.inc()),
         Event::FileChanged(Ok(file)) => {
@@ -121,8 +116,8 @@ fn observe(event: Event, instruments: &Instruments, now: Timestamp) {
         }
         Event::FileChanged(Err(error)) => {
             let hint = "correct it; the exporter reads it again every 30 s";
-            let failure = Failure::new(format!("{error:#}"), hint, now);
-            Failure::note(&mut instruments.facts().web_config_refused, Err(failure));
+            let failure = Failure::new(format!("{error:#}"), hint);
+            instruments.facts().web_config_refused = Some(failure);
         }
     }
 }

@@ -2,7 +2,7 @@
 //! message shows it, even if a user pasted it in the place of a path.
 
 use super::{sections::ApiConfig, text::fit};
-use crate::support::{files::read_file, hint::SetupError};
+use crate::support::{files::read_file, hint::Failure};
 use secrecy::SecretString;
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use std::path::Path;
 /// # Errors
 /// The file is missing or cannot be read, or the key is empty or cannot be sent in a
 /// header.
-pub fn read_key(api: &ApiConfig) -> Result<SecretString, SetupError> {
+pub fn read_key(api: &ApiConfig) -> Result<SecretString, Failure> {
     match &*api.key {
         Some(key) => Ok(key.clone()),
         None => key_of(api.key_file.as_deref().unwrap_or(Path::new(""))),
@@ -19,14 +19,14 @@ pub fn read_key(api: &ApiConfig) -> Result<SecretString, SetupError> {
 }
 
 /// Reads the key from a file.
-fn key_of(path: &Path) -> Result<SecretString, SetupError> {
+fn key_of(path: &Path) -> Result<SecretString, Failure> {
     let what = format!("the API key file {} ", path.display());
     let bytes = read_file(path, 1).map_err(|error| {
         let hint = "give api.key_file the path of a file that exists and that this user can read";
-        SetupError::new(format!("{what}cannot be read: {error}"), hint)
+        Failure::new(format!("{what}cannot be read: {error}"), hint)
     })?;
     let hint = "write the API key, and nothing else, into the file";
-    fit(&bytes).map_err(|problem| SetupError::new(what + problem, hint))
+    fit(&bytes).map_err(|problem| Failure::new(what + problem, hint))
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use super::{Finding, ProblemKind, Severity};
 use crate::{
     domain::{
-        Failure, Operation, Reason, State,
+        Operation, Reason, State,
         document::{Document, Row, Translation, View, row_of},
         polling::PollOutcome,
     },
@@ -33,8 +33,8 @@ pub(super) fn stale(view: &View<'_>, now: Timestamp) -> Option<Finding> {
             (State::Stale, Some(read_at)) => Some(read_at.saturating_add(stale_after)),
             // The finding about the outage covers the failures that come with it.
             (State::Pending, None) if !status.is_outage() => {
-                let since = row.failure.as_ref()?.since;
-                (now.since(since) > stale_after).then_some(since)
+                let has_failed_for_long = |since: &Timestamp| now.since(*since) > stale_after;
+                row.failing_since.filter(has_failed_for_long)
             }
             _ => None,
         });
@@ -59,15 +59,14 @@ pub(super) fn failing(view: &View<'_>) -> Option<Finding> {
         return None;
     }
     let failing = view.rows.iter().filter(|row| row.failure.is_some());
-    let failures = failing.clone().flat_map(|row| &row.failure);
-    let longest = failures.min_by_key(|failure| failure.since)?;
+    let longest = failing.clone().min_by_key(|row| row.failing_since)?;
     let (all, names) = (
         repositories(view.rows.len()),
         failing.clone().map(Row::name),
     );
     let (count, names) = (grouped(failing.count()), named(names, SOME)?);
     let what = format!("{count} of {all} cannot be read: {names}");
-    let finding = Finding::of(ProblemKind::PollsFailing, what, longest);
+    let finding = Finding::of(ProblemKind::PollsFailing, what, longest.failure.as_ref()?);
     let is_few = status.last.as_ref().is_some_and(PollOutcome::is_well);
     Some(Finding {
         severity: if is_few {
@@ -75,6 +74,7 @@ pub(super) fn failing(view: &View<'_>) -> Option<Finding> {
         } else {
             finding.severity
         },
+        since: longest.failing_since,
         ..finding
     })
 }
@@ -127,15 +127,14 @@ pub(super) fn shape(view: &View<'_>) -> Option<Finding> {
     let document = view.document;
     let last = document.last_poll();
     let rows = view.rows.iter();
-    let failures = rows.clone().filter_map(|row| row.failure.as_ref());
-    let mut failures = last
-        .and_then(PollOutcome::cut_short)
-        .into_iter()
-        .chain(failures);
     let what = "Responses of the API deviate from its specification";
-    let is_shape = |one: &&Failure| matches!(one.reason, Some(Reason::Decode | Reason::Cursor));
-    if let Some(failure) = failures.find(is_shape) {
-        return Some(Finding::of(ProblemKind::ApiShape, what, failure));
+    let of_listing = last.and_then(|last| last.stop.as_ref());
+    let of_listing = of_listing.map(|stop| (stop.request, Some(&stop.failure)));
+    let of_rows = rows.clone().map(|row| (row.reason, row.failure.as_ref()));
+    for (reason, failure) in of_listing.into_iter().chain(of_rows) {
+        if let Some(Reason::Decode | Reason::Cursor) = reason {
+            return Some(Finding::of(ProblemKind::ApiShape, what, failure?));
+        }
     }
     let of_listing = (
         "the listing",

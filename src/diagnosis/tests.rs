@@ -5,12 +5,12 @@ mod problems;
 
 use super::*;
 use crate::domain::{
-    Defect, Failure, Operation, PollFailure, Reason, Stop,
+    Defect, Operation, PollFailure, Reason, Stop,
     polling::{PollOutcome, PollStatus},
     record::Languages,
     targets::{Targets, tests::entry},
 };
-use crate::testing;
+use crate::testing::{self, Failed};
 use crate::{
     domain::document::Document,
     testing::{Condition, Shown, Snapshot},
@@ -27,21 +27,11 @@ fn ago(hours: u32) -> Timestamp {
 
 fn failure() -> Failure {
     let what = "GET https://api.test/v1/repositories: it failed";
-    Failure::new(what, "do something", ago(2))
+    Failure::new(what, "do something")
 }
 
-fn failed_for(reason: Reason) -> Failure {
-    Failure {
-        reason: Some(reason),
-        ..failure()
-    }
-}
-
-fn failed_by_itself(hours: u32) -> Failure {
-    Failure {
-        reason: Some(Reason::NotFound),
-        ..Failure::new("404", "look for it", ago(hours))
-    }
+fn failed(hours: u32) -> Failed {
+    Failed::new("404", "look for it", ago(hours))
 }
 
 fn repository(id: u64, condition: Condition) -> Shown {
@@ -130,6 +120,7 @@ fn stop(reason: PollFailure) -> Stop {
     Stop {
         reason,
         failure: failure(),
+        request: None,
     }
 }
 
@@ -184,8 +175,7 @@ fn nothing_is_wrong_after_a_poll_that_read_everything() {
 #[test]
 fn a_stale_repository_also_counts_as_failing() {
     let known = Known::with(|known| {
-        let failure = failed_for(Reason::ServerError);
-        known.snapshot.repositories[0].condition = testing::stale(ago(5), Some(failure));
+        known.snapshot.repositories[0].condition = testing::stale(ago(5), Some(failed(2)));
     });
     let kinds = known.kinds();
     assert_eq!(kinds, [ProblemKind::PollsFailing, ProblemKind::DataStale]);
@@ -233,8 +223,8 @@ fn a_scale_is_suspect_while_something_is_above_0_and_nothing_above_1() {
 #[test]
 fn no_finding_begins_in_the_future() {
     let known = Known::with(|known| {
-        known.facts.state_not_saved = Some(failure());
-        known.facts.state_not_saved.as_mut().unwrap().since = NOW.saturating_add(HOUR);
+        let failed = Failed::new("404", "look for it", NOW.saturating_add(HOUR));
+        known.snapshot.repositories[0].condition = Condition::Pending(Some(failed));
     });
     assert_eq!(known.findings()[0].since, Some(NOW));
 }
@@ -268,16 +258,20 @@ fn a_bad_field_that_costs_no_completion_is_worth_knowing() {
 #[test]
 fn a_response_that_cannot_be_decoded_is_of_another_shape() {
     let known = Known::with(|known| {
-        let failure = failed_for(Reason::Decode);
-        known.snapshot.repositories[0].condition = Condition::Failing(read_at(NOW, 50.0), failure);
+        let failed = Failed {
+            reason: Reason::Decode,
+            ..failed(2)
+        };
+        known.snapshot.repositories[0].condition = Condition::Failing(read_at(NOW, 50.0), failed);
     });
     let shapes = known.findings();
     let shape = shapes.iter().find(|one| one.kind == ProblemKind::ApiShape);
-    assert_eq!(shape.unwrap().detail, Some(failed_for(Reason::Decode).what));
+    assert_eq!(shape.unwrap().detail.as_deref(), Some("404"));
     let known = Known::ended(PollOutcome {
         stop: Some(Stop {
             reason: PollFailure::Listing,
-            failure: failed_for(Reason::Cursor),
+            failure: failure(),
+            request: Some(Reason::Cursor),
         }),
         ..poll()
     });

@@ -22,14 +22,17 @@ pub use verdict::Doubt;
 pub use view::View;
 
 use super::{
-    Completion, Defects, Failure, Language, Operation, Repository, Settings, Standing, State,
+    Completion, Defects, Language, Operation, Reason, Repository, Settings, Standing, State,
     TranslationProblem,
     filter::LeftOut,
     history::History,
     polling::{PollOutcome, PollStatus},
     targets::{Target, TargetEntry},
 };
-use crate::support::clock::{Timestamp, WEEK};
+use crate::support::{
+    clock::{Timestamp, WEEK},
+    hint::Failure,
+};
 use serde::Serialize;
 use std::{cmp::Ordering, collections::BTreeMap, sync::Arc};
 
@@ -66,6 +69,10 @@ pub struct Row {
     pub read_at: Option<Timestamp>,
     /// The failure of the last read, if it failed.
     pub failure: Option<Failure>,
+    /// The reason of that failure.
+    pub reason: Option<Reason>,
+    /// The time since which reads fail; `None` after a success.
+    pub failing_since: Option<Timestamp>,
     /// The defects of the last response.
     pub defects: Defects,
     /// The translations of the last good read, shown or stale, sorted by code. They are shared

@@ -1,8 +1,8 @@
 //! The status of polling: the poll under way and the outcome of the last one.
 
 use crate::{
-    domain::{Failure, PollFailure, Stop},
-    support::clock::Timestamp,
+    domain::{PollFailure, Stop},
+    support::{clock::Timestamp, hint::Failure},
 };
 use std::time::Duration;
 

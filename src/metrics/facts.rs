@@ -1,6 +1,6 @@
 //! Facts about the exporter itself that may need attention. The diagnosis reads them.
 
-use crate::{domain::Failure, support::clock::Timestamp};
+use crate::support::{clock::Timestamp, hint::Failure};
 
 /// The facts. A failure lasts until the same operation succeeds.
 #[derive(Debug, Clone, Default)]

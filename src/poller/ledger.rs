@@ -10,8 +10,9 @@ mod listing;
 
 use super::log::PollLog;
 use crate::{
+    api::RequestFailure,
     domain::{
-        Completion, Defect, Defects, Failure, LanguageList, RepositoryId, Settings, State,
+        Completion, Defect, Defects, LanguageList, RepositoryId, Settings, State,
         document::{Document, Judge, Row, row_of},
         filter::LeftOut,
         polling::PollStatus,
@@ -42,7 +43,7 @@ struct Polled {
     /// The time at which this process read the languages.
     read_at: Option<Instant>,
     /// The failure of the last read of this process, if it failed.
-    failure: Option<Failure>,
+    failure: Option<RequestFailure>,
     /// The defects of the last response.
     defects: Defects,
     /// The number of languages in the last response that had no field for their completion.
@@ -183,19 +184,11 @@ impl Ledger {
     }
 
     /// Records that a poll could not read a repository, so that the next poll requests it last.
-    pub fn failed(&mut self, id: RepositoryId, failure: Failure, is_outage: bool) {
-        let Some(known) = self.polled.get_mut(&id) else {
-            return;
-        };
-        let told = known.failure.as_ref().and_then(|before| before.reason);
-        // The failures of an outage are not those of the repository.
-        let reason = if is_outage { told } else { failure.reason };
-        let since = *known.kept.failing_since.get_or_insert(failure.since);
-        known.failure = Some(Failure {
-            reason,
-            since,
-            ..failure
-        });
+    pub fn failed(&mut self, id: RepositoryId, failure: RequestFailure, now: Timestamp) {
+        if let Some(known) = self.polled.get_mut(&id) {
+            known.kept.failing_since.get_or_insert(now);
+            known.failure = Some(failure);
+        }
     }
 
     /// Returns the knowledge at `now`, judged. `previous` is the document before.
@@ -260,8 +253,14 @@ impl Ledger {
             (Some(_), None) if !has_failed => State::Pending,
             (Some(_), _) => State::Failing,
         };
-        let trouble = (known.failure.clone(), known.defects.clone());
-        judge.row(&known.kept.repository, state, languages, trouble)
+        let failure = known.failure.as_ref();
+        Row {
+            failure: failure.map(RequestFailure::told),
+            reason: failure.map(|failure| failure.reason),
+            failing_since: known.kept.failing_since,
+            defects: known.defects.clone(),
+            ..judge.row(&known.kept.repository, state, languages)
+        }
     }
 }
 

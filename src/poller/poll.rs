@@ -82,9 +82,8 @@ impl<'a, A: Api> Poll<'a, A> {
 
     async fn run(&mut self) -> Result<(), Stop> {
         let api = Arc::clone(&self.poller.api);
-        let now = self.poller.clock.now();
         // The key and the certificates may be on a disk that hangs.
-        let session = self.wait_for(api.begin(now)).await?;
+        let session = self.wait_for(api.begin()).await?;
         let listing_failure = self.list(&session).await.err();
         if let Some(failure) = &listing_failure {
             self.stop_for(Operation::ListRepositories, failure)?;
@@ -104,10 +103,8 @@ impl<'a, A: Api> Poll<'a, A> {
             stop,
             ..poller.progress.clone()
         };
-        // In an outage they say nothing about the repositories.
-        let is_outage = outcome.is_outage();
         for (id, failure) in self.failures {
-            (poller.ledger).failed(id, failure.dated(now), is_outage);
+            poller.ledger.failed(id, failure, now);
         }
         // A poll of a few chosen repositories has not read everything, and a signal fails no poll.
         if poller.only.is_empty() && !is_interrupted && outcome.is_well() {
@@ -340,8 +337,7 @@ impl<'a, A: Api> Poll<'a, A> {
             }
             _ => return Ok(()),
         };
-        let failure = failure.dated(self.poller.clock.now());
-        Err(Stop { reason, failure })
+        Err(stop(reason, failure))
     }
 
     /// Fails if the listing did not reach its end, or if the API failed as a whole: failures in a
@@ -365,8 +361,7 @@ impl<'a, A: Api> Poll<'a, A> {
             (None, Some(failure)) => (PollFailure::Listing, failure),
             (None, None) => return Ok(()),
         };
-        let failure = failure.dated(self.poller.clock.now());
-        Err(Stop { reason, failure })
+        Err(stop(reason, failure))
     }
 
     /// Returns, and counts, the failure of a response that was decoded but cannot be used.
@@ -399,5 +394,13 @@ impl<'a, A: Api> Poll<'a, A> {
             let entries = entries.get_or_create(&OfReason { operation, reason });
             entries.inc_by(found.count as u64);
         }
+    }
+}
+
+fn stop(reason: PollFailure, failure: &RequestFailure) -> Stop {
+    Stop {
+        reason,
+        failure: failure.told(),
+        request: Some(failure.reason),
     }
 }

@@ -1,10 +1,9 @@
 //! Saving: the task that writes the state file, so that no poll waits for a disk.
 
 use crate::{
-    domain::Failure,
     metrics::instruments::Instruments,
     state::{SavedState, StateFile},
-    support::{blocking::off_the_runtime, clock::Clock, hint::SetupError},
+    support::{blocking::off_the_runtime, hint::Failure},
 };
 use std::{sync::Arc, time::Duration};
 use tokio::{sync::watch, time::timeout};
@@ -26,12 +25,11 @@ impl Saver {
     pub fn new(
         file: StateFile,
         instruments: Arc<Instruments>,
-        clock: Clock,
     ) -> (Self, impl Future<Output = ()> + Send + 'static) {
         let (newest, states) = watch::channel(Arc::default());
         let file = Arc::new(file);
         let write = move |saved: &SavedState| file.write(saved);
-        (Self(newest), write_all(write, states, instruments, clock))
+        (Self(newest), write_all(write, states, instruments))
     }
 
     /// Hands over the state, unless it is as before: the file can be large.
@@ -45,10 +43,9 @@ impl Saver {
 }
 
 async fn write_all(
-    write: impl Fn(&SavedState) -> Result<(), SetupError> + Clone + Send + 'static,
+    write: impl Fn(&SavedState) -> Result<(), Failure> + Clone + Send + 'static,
     mut states: watch::Receiver<Arc<SavedState>>,
     instruments: Arc<Instruments>,
-    clock: Clock,
 ) {
     let (mut wait, mut is_last) = (FIRST_WAIT, false);
     // An error means that the saver was dropped. A state that it left is written first.
@@ -63,14 +60,11 @@ async fn write_all(
             // The diagnosis has logged its last by now.
             tracing::error!(%error, "cannot save the state at shutdown; the last good file stays");
         }
-        let hint = "the exporter tries again every minute";
-        let failure = |error: SetupError| Failure::new(error.to_string(), hint, clock.now());
-        let result = result.map_err(failure);
         instruments.state_writes.inc();
         instruments
             .state_write_failures
             .inc_by(result.is_err().into());
-        Failure::note(&mut instruments.facts().state_not_saved, result);
+        instruments.facts().state_not_saved = result.err();
         if is_last {
             return;
         }
@@ -111,7 +105,7 @@ mod tests {
             Ok(())
         };
         let instruments = Instruments::new(Some("/metrics"));
-        let task = tokio::spawn(write_all(write, states, instruments, Clock::system()));
+        let task = tokio::spawn(write_all(write, states, instruments));
         for _ in 0..200 {
             newest.send_replace(Arc::default());
             sleep(Duration::from_secs(1)).await;
@@ -127,7 +121,7 @@ mod tests {
         let (newest, states) = watch::channel(Arc::default());
         let write = |_: &SavedState| panic!("a bug");
         let instruments = Instruments::new(Some("/metrics"));
-        let task = tokio::spawn(write_all(write, states, instruments, Clock::system()));
+        let task = tokio::spawn(write_all(write, states, instruments));
         newest.send_replace(Arc::default());
         assert!(task.await.unwrap_err().is_panic());
         assert!(newest.is_closed());

@@ -14,7 +14,7 @@ mod restart;
 mod staleness;
 
 use crate::{
-    domain::{Failure, PollFailure, document::Readiness},
+    domain::{PollFailure, document::Readiness},
     support::clock::Timestamp,
 };
 use api::{EndOfPoll, FakeApi, Responses, Setup};

@@ -8,11 +8,11 @@
 
 use crate::{
     domain::{
-        Change, Failure, Standing, TranslationProblem,
+        Change, Standing, TranslationProblem,
         document::{Document, NotJudged, Row, Selection, Totals, Translation, View},
         twelve_decimals,
     },
-    support::clock::Timestamp,
+    support::{clock::Timestamp, hint::Failure},
 };
 use serde_json::{Value, json};
 use std::{iter::once, mem::replace, sync::Arc};

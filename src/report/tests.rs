@@ -4,7 +4,7 @@ use crate::support::parsed::Parsed;
 use crate::testing::{Condition, Shown, Snapshot};
 use crate::{
     domain::{
-        Defect, Failure, PollFailure, Standing, Stop,
+        Defect, PollFailure, Standing, Stop,
         document::{Departed, Document, Selection},
         links::Links,
         polling::{PollOutcome, PollStatus},
@@ -15,6 +15,7 @@ use crate::{
         exposition::{Exposition, ExpositionFormat},
         instruments::Instruments,
     },
+    support::hint::Failure,
     testing::{
         NOW, cases, failed, in_condition, poll, read, record, record_of, repository, snapshot,
         status,
@@ -165,8 +166,12 @@ fn no_line_is_wider_than_the_terminal() {
 }
 
 fn stop(reason: PollFailure, what: &str) -> Stop {
-    let failure = Failure::new(what, "wait", NOW);
-    Stop { reason, failure }
+    let failure = Failure::new(what, "wait");
+    Stop {
+        reason,
+        failure,
+        request: None,
+    }
 }
 
 #[test]

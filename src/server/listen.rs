@@ -1,6 +1,6 @@
 //! Listeners, bound before the first request to the API: an address in use is reported at once.
 
-use crate::support::hint::SetupError;
+use crate::support::hint::Failure;
 use std::{
     io::{self, ErrorKind},
     net::{self, SocketAddr, ToSocketAddrs},
@@ -14,7 +14,7 @@ use tokio::net::TcpListener;
 ///
 /// # Panics
 /// Panics outside a tokio runtime.
-pub fn bind(addresses: &[String]) -> Result<Vec<TcpListener>, SetupError> {
+pub fn bind(addresses: &[String]) -> Result<Vec<TcpListener>, Failure> {
     let bound = addresses.iter().map(|address| {
         resolve(address)
             .and_then(|resolved| listen(&resolved))
@@ -24,7 +24,7 @@ pub fn bind(addresses: &[String]) -> Result<Vec<TcpListener>, SetupError> {
 }
 
 /// Checks that each of `addresses` resolves.
-pub fn check<'a>(addresses: impl IntoIterator<Item = &'a str>) -> Result<(), SetupError> {
+pub fn check<'a>(addresses: impl IntoIterator<Item = &'a str>) -> Result<(), Failure> {
     for address in addresses {
         resolve(address).map_err(|error| cannot_listen(address, &error))?;
     }
@@ -47,7 +47,7 @@ fn listen(addresses: &[SocketAddr]) -> io::Result<TcpListener> {
     TcpListener::from_std(listener)
 }
 
-fn cannot_listen(address: &str, error: &io::Error) -> SetupError {
+fn cannot_listen(address: &str, error: &io::Error) -> Failure {
     let hint = match error.kind() {
         ErrorKind::AddrInUse => {
             "stop the process that listens there, choose another port, or leave out one of two \
@@ -58,7 +58,7 @@ fn cannot_listen(address: &str, error: &io::Error) -> SetupError {
         ErrorKind::InvalidInput => "write host:port, [IPv6]:port or :port",
         _ => "write a name that has an address here, or an address",
     };
-    SetupError::new(format!("cannot listen on {address:?}: {error}"), hint)
+    Failure::new(format!("cannot listen on {address:?}: {error}"), hint)
 }
 
 #[cfg(test)]
@@ -70,7 +70,7 @@ mod tests {
         listener.local_addr().unwrap()
     }
 
-    fn bind_to(addresses: &[&str]) -> Result<Vec<SocketAddr>, SetupError> {
+    fn bind_to(addresses: &[&str]) -> Result<Vec<SocketAddr>, Failure> {
         let addresses: Vec<_> = addresses.iter().map(ToString::to_string).collect();
         let listeners = bind(&addresses)?;
         Ok(listeners.iter().map(address).collect())

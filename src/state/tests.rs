@@ -105,7 +105,7 @@ fn encoded(saved: &SavedState) -> Vec<u8> {
 
 type Opened = (StateFile, Result<Option<SavedState>, String>);
 
-fn open(path: &Path) -> Result<Opened, SetupError> {
+fn open(path: &Path) -> Result<Opened, Failure> {
     StateFile::open(path, API, NOW)
 }
 

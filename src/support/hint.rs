@@ -1,17 +1,19 @@
-//! Hints for messages, and the error that has one.
+//! Failures, which have a hint, and suggestions of names.
 
-/// A problem that the operator has to solve: with the configuration, a file or the system.
+use std::sync::Arc;
+
+/// Something that went wrong, in words for people.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{what}; {hint}")]
-pub struct SetupError {
-    /// The attempt, its object and the problem.
-    pub what: String,
+pub struct Failure {
+    /// The attempt, its object and the problem. It never contains the API key.
+    pub what: Arc<str>,
     /// The remedy.
-    pub hint: String,
+    pub hint: Arc<str>,
 }
 
-impl SetupError {
-    pub fn new(what: impl Into<String>, hint: impl Into<String>) -> Self {
+impl Failure {
+    pub fn new(what: impl Into<Arc<str>>, hint: impl Into<Arc<str>>) -> Self {
         Self {
             what: what.into(),
             hint: hint.into(),

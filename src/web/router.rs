@@ -89,8 +89,8 @@ mod tests {
     use super::super::testing::{Fixture, body, status};
     use crate::domain::polling::PollOutcome;
     use crate::{
-        domain::{Failure, PollFailure, Stop},
-        support::clock::Timestamp,
+        domain::{PollFailure, Stop},
+        support::{clock::Timestamp, hint::Failure},
     };
     use std::{collections::BTreeSet, time::Duration};
 
@@ -218,7 +218,7 @@ mod tests {
             "not ready: The first poll has not ended yet\n"
         );
         let what = "GET /v1/repositories: 401 Unauthorized";
-        let failure = Failure::new(what, "check api.key_file", Timestamp::from_millis(0));
+        let failure = Failure::new(what, "check api.key_file");
         fixture.publish(|status| {
             status.last = Some(PollOutcome {
                 ended_at: Timestamp::from_millis(1000),
@@ -226,6 +226,7 @@ mod tests {
                 stop: Some(Stop {
                     reason: PollFailure::Unauthorized,
                     failure,
+                    request: None,
                 }),
                 ..PollOutcome::default()
             });

@@ -60,7 +60,7 @@ pub fn each_kind() -> Vec<Case> {
             ProblemKind::PollsFailing,
             Known::with(|known| {
                 known.snapshot.repositories[0].condition =
-                    Condition::Failing(read_at(ago(3), 50.0), failed_for(Reason::ServerError));
+                    Condition::Failing(read_at(ago(3), 50.0), failed(2));
             }),
             &["1 of 2 repositories cannot be read"],
         ),

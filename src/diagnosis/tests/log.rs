@@ -106,10 +106,14 @@ fn a_cause_that_changes_is_logged_once_and_a_warning_again_after_six_hours() {
     let log = Log::collect();
     let mut problems = ProblemLog::default();
     let failed = |hint: &str| {
-        let failure = Failure::new("GET /: it failed", hint, NOW);
+        let failure = Failure::new("GET /: it failed", hint);
         let reason = PollFailure::Unavailable;
         Known::ended(PollOutcome {
-            stop: Some(Stop { reason, failure }),
+            stop: Some(Stop {
+                reason,
+                failure,
+                request: None,
+            }),
             ..refused(reason)
         })
     };

@@ -5,7 +5,7 @@ use super::*;
 #[test]
 fn a_consequence_points_to_its_cause_and_gives_no_advice_of_its_own() {
     let mut known = Known::ended(refused(PollFailure::Unavailable));
-    known.snapshot.repositories[0].condition = testing::stale(ago(5), Some(failure()));
+    known.snapshot.repositories[0].condition = testing::stale(ago(5), Some(failed(2)));
     let findings = known.findings();
     let kinds: Vec<_> = findings.iter().map(|finding| finding.kind).collect();
     assert_eq!(kinds, [ProblemKind::PollsFailing, ProblemKind::DataStale]);

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     domain::{
-        Completion, Defects, Failure, Language, Repository, Settings, State,
+        Completion, Defects, Language, Repository, Settings, State,
         history::{DAYS, History},
         record::{Languages, Record, SavedRepository},
         targets::{Target, TargetEntry},
@@ -58,13 +58,13 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// Judges a repository with its `languages`, if they were ever read.
+    /// Judges a repository with its `languages`, if they were ever read. The caller adds what went
+    /// wrong.
     pub fn row(
         &self,
         repository: &Arc<Repository>,
         state: State,
         languages: Option<&Languages>,
-        (failure, defects): (Option<Failure>, Defects),
     ) -> Row {
         let name = &*repository.name;
         let known = languages.map(|languages| self.translations(name, languages));
@@ -74,8 +74,10 @@ impl<'a> Judge<'a> {
             repository: Arc::clone(repository),
             state,
             read_at: languages.map(|languages| languages.read_at),
-            failure,
-            defects,
+            failure: None,
+            reason: None,
+            failing_since: None,
+            defects: Defects::default(),
             known: match before {
                 Some(before) if **before == *known => Arc::clone(before),
                 _ => known.into(),

@@ -6,10 +6,10 @@ mod golden;
 mod tables;
 
 use super::*;
-use crate::testing::{Condition, Shown, Snapshot};
+use crate::testing::{Condition, Failed, Shown, Snapshot};
 use crate::{
     domain::{
-        Defects, Failure, Reason, Repository, RepositoryId,
+        Defects, Repository, RepositoryId,
         polling::{PollOutcome, PollStatus},
         record::{Languages, Record},
     },
@@ -67,13 +67,6 @@ fn starting() -> PollStatus {
         has_data: false,
         state_is_kept: false,
         ..testing::status()
-    }
-}
-
-fn read_failure() -> Failure {
-    Failure {
-        reason: Some(Reason::ServerError),
-        ..Failure::new("the API failed", "wait", at(0))
     }
 }
 

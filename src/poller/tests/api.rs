@@ -1,6 +1,7 @@
 //! An API in memory, and the builder of a poller of any API.
 
 use super::*;
+use crate::support::hint::Failure;
 use crate::{
     api::{Pace, RequestFailure, Session},
     domain::{
@@ -157,11 +158,12 @@ pub struct FakeSession {
 impl Api for FakeApi {
     type Session = FakeSession;
 
-    async fn begin(&self, now: Timestamp) -> Result<FakeSession, Stop> {
+    async fn begin(&self) -> Result<FakeSession, Stop> {
         if self.responses().has_no_key {
             return Err(Stop {
                 reason: PollFailure::KeyFile,
-                failure: Failure::new("the key file is empty", "fill it", now),
+                failure: Failure::new("the key file is empty", "fill it"),
+                request: None,
             });
         }
         Ok(FakeSession {

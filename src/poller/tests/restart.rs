@@ -10,7 +10,7 @@ use std::path::Path;
 async fn poll_and_save(api: &FakeApi, path: &Path, minutes: u64) {
     let (file, _) = StateFile::open(path, "https://api.example.com/", START).unwrap();
     let instruments = Instruments::new(Some("/metrics"));
-    let (saver, saving) = Saver::new(file, instruments, Clock::system());
+    let (saver, saving) = Saver::new(file, instruments);
     let setup = Setup {
         saver: Some(saver),
         ..Setup::of(api.clone())
@@ -93,11 +93,7 @@ async fn restored_repositories_are_failing_or_pending() {
     bench.poll().await;
     bench.change(|api| api.completions.retain(|(id, _)| *id != 2));
     bench.poll().await;
-    let failing_since = |bench: &Bench| {
-        let document = bench.poller.document();
-        let failure = document.rows[1].failure.as_ref().unwrap();
-        failure.since
-    };
+    let failing_since = |bench: &Bench| bench.poller.document().rows[1].failing_since;
     let since = failing_since(&bench);
     pass(30).await;
     bench.poll().await;

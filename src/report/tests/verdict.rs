@@ -5,6 +5,7 @@ use super::*;
 use crate::{
     domain::{document::Readiness, filter::LeftOut},
     support::glob::glob,
+    testing::Failed,
 };
 use std::collections::BTreeSet;
 
@@ -100,7 +101,7 @@ proptest! {
         let mut shown = Vec::new();
         for (index, one) in random.iter().enumerate().filter(|(_, one)| one.is_listed) {
             let mut repository = read(index as u64 + 1, NAMES[index], &one.languages());
-            let failure = Failure::new("no", "wait", NOW);
+            let failure = Failed::new("no", "wait", NOW);
             repository.condition = match (one.is_fresh, repository.condition) {
                 (None, _) => Condition::Pending(Some(failure)),
                 (Some(false), Condition::Fresh(languages)) => Condition::Failing(languages, failure),

@@ -1,8 +1,7 @@
 use crate::support::parsed::Parsed;
-use crate::testing::{Condition, Shown, Snapshot};
+use crate::testing::{Condition, Failed, Shown, Snapshot};
 use crate::{
     domain::{
-        Failure,
         links::Links,
         polling::PollOutcome,
         record::{Languages, Record},
@@ -129,7 +128,7 @@ async fn the_answer_names_its_reason_and_its_mark_the_worst_news() {
     let mut overdue = one(Some(50.0));
     overdue.settings.targets = due(-2);
     let mut unread = one(Some(100.0));
-    let failure = Failure::new("no", "wait", NOW);
+    let failure = Failed::new("no", "wait", NOW);
     let condition = Condition::Pending(Some(failure));
     unread.repositories.push(shown(2, "a/b", condition));
     let nothing_read = snapshot(unread.repositories[1..].to_vec());
@@ -429,7 +428,7 @@ async fn a_repository_that_was_not_read_is_named_beside_the_figures() {
             read_at: days_ago(days),
             records: vec![record("de", 50.0, 2)].into(),
         };
-        let condition = Condition::Failing(old, Failure::new("no", "wait", days_ago(1)));
+        let condition = Condition::Failing(old, Failed::new("no", "wait", days_ago(1)));
         snapshot.repositories.push(shown(id, name, condition));
     }
     let words = words(&page_of(&snapshot, "/").await);
@@ -508,7 +507,7 @@ async fn stale_data_are_grey_dated_and_in_no_count() {
     };
     let condition = Condition::Stale {
         languages: old,
-        failure: Some(Failure::new("no", "wait", NOW)),
+        failure: Some(Failed::new("no", "wait", NOW)),
     };
     snapshot.repositories.push(shown(2, "a/b", condition));
     let page = page_of(&snapshot, "/").await;

@@ -38,11 +38,15 @@ pub fn every_condition() -> (Snapshot, PollStatus) {
             1_795_210_000_000,
             vec![fallen("de", 10.0, 1_794_000_000_000, 1_795_100_000_000)],
         ),
-        failure: Some(read_failure()),
+        failure: Some(Failed::new("the API failed", "wait", at(0))),
     };
     let shown = vec![
         private,
-        shown(43, "acme/bot", Condition::Failing(old, read_failure())),
+        shown(
+            43,
+            "acme/bot",
+            Condition::Failing(old, Failed::new("the API failed", "wait", at(0))),
+        ),
         unclear,
         shown(9, "zoo/z", stale),
     ];

@@ -395,7 +395,7 @@ impl Seen {
 impl Api for Seen {
     type Session = Self;
 
-    async fn begin(&self, _: Timestamp) -> Result<Self, Stop> {
+    async fn begin(&self) -> Result<Self, Stop> {
         let mut world = self.world();
         world.end_listing();
         world.polls += 1;
