@@ -86,7 +86,7 @@ impl<'a, A: Api> Poll<'a, A> {
         let session = self.wait_for(api.begin()).await?;
         let listing_failure = self.list(&session).await.err();
         if let Some(failure) = &listing_failure {
-            self.stop_for(Operation::ListRepositories, failure)?;
+            stop_for(Operation::ListRepositories, failure)?;
         }
         self.read(&session, listing_failure).await
     }
@@ -223,7 +223,7 @@ impl<'a, A: Api> Poll<'a, A> {
                 Ok(page) => return Ok(page),
                 Err(failure) => failure,
             };
-            let is_final = !failure.is_momentary() || self.stop_for(operation, &failure).is_err();
+            let is_final = !failure.is_momentary() || stop_for(operation, &failure).is_err();
             if is_final || attempt >= self.settings.max_attempts {
                 return Err(failure);
             }
@@ -307,7 +307,7 @@ impl<'a, A: Api> Poll<'a, A> {
                 (poller.ledger).succeeded(id, list, &self.settings, now, &mut self.log);
             }
             Err(failure) => {
-                end = self.stop_for(Operation::ListLanguages, &failure);
+                end = stop_for(Operation::ListLanguages, &failure);
                 self.failures.insert(id, failure);
             }
         }
@@ -324,20 +324,6 @@ impl<'a, A: Api> Poll<'a, A> {
             format!("with it, the repositories have more than {MOST_TRANSLATIONS} languages");
         let hint = "leave out some with filter.exclude, or poll them with another process";
         Err(self.unusable(Operation::ListLanguages, Reason::TooLarge, what, hint))
-    }
-
-    /// Fails with the reason to stop the poll, if a failure concerns all requests.
-    fn stop_for(&self, operation: Operation, failure: &RequestFailure) -> Result<(), Stop> {
-        let reason = match (failure.reason, operation) {
-            (Reason::Unauthorized, _) | (Reason::Forbidden, Operation::ListRepositories) => {
-                PollFailure::Unauthorized
-            }
-            _ if failure.hold(operation == Operation::ListRepositories) > Some(LONGEST_HOLD) => {
-                PollFailure::Held
-            }
-            _ => return Ok(()),
-        };
-        Err(stop(reason, failure))
     }
 
     /// Fails if the listing did not reach its end, or if the API failed as a whole: failures in a
@@ -395,6 +381,20 @@ impl<'a, A: Api> Poll<'a, A> {
             entries.inc_by(found.count as u64);
         }
     }
+}
+
+/// Fails with the reason to stop the poll, if a failure concerns all requests.
+fn stop_for(operation: Operation, failure: &RequestFailure) -> Result<(), Stop> {
+    let reason = match (failure.reason, operation) {
+        (Reason::Unauthorized, _) | (Reason::Forbidden, Operation::ListRepositories) => {
+            PollFailure::Unauthorized
+        }
+        _ if failure.hold(operation == Operation::ListRepositories) > Some(LONGEST_HOLD) => {
+            PollFailure::Held
+        }
+        _ => return Ok(()),
+    };
+    Err(stop(reason, failure))
 }
 
 fn stop(reason: PollFailure, failure: &RequestFailure) -> Stop {
