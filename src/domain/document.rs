@@ -255,11 +255,6 @@ impl Row {
         if self.is_read() { &self.known } else { &[] }
     }
 
-    /// Returns the totals of the shown translations.
-    pub fn totals(&self) -> Totals {
-        Totals::of(self.translations())
-    }
-
     /// Returns the languages that the API lists for the repository; `None` if they are not shown.
     pub fn listed(&self) -> Option<usize> {
         let listed = self

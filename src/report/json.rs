@@ -61,11 +61,11 @@ fn head(view: &View<'_>) -> String {
         "scale_suspect": document.is_scale_suspect,
         "listing": {
             "complete": document.is_listed(),
-            "error": poll.filter(|poll| !poll.is_listed).and_then(|poll| poll.cut_short()).map(failure),
+            "error": poll.filter(|poll| !poll.is_listed).and_then(|poll| poll.cut_short()),
         },
         "poll": poll.map(|poll| json!({
             "duration_seconds": (poll.duration.as_secs_f64() * 1e3).round() / 1e3,
-            "error": poll.cut_short().or_else(|| failures.next()).map(failure),
+            "error": poll.cut_short().or_else(|| failures.next()),
             "failed": poll.failed,
             "postponed": poll.left(),
             "read": poll.read,
@@ -112,9 +112,9 @@ fn repository(document: &Document, row: &Row, since: Timestamp) -> Value {
         "created_at": time(row.repository.created_at),
         "url": document.repository_url(row),
         "state": row.state.label(),
-        "error": row.failure.as_ref().map(failure),
+        "error": row.failure,
         "read_at": time(row.read_at),
-        "summary": summary(&row.totals()),
+        "summary": summary(&Totals::of(row.translations())),
         "languages": row.is_read().then(|| languages.collect::<Value>()),
     })
 }
@@ -145,8 +145,4 @@ pub fn language(document: &Document, row: &Row, one: &Translation, since: Timest
 
 pub fn time(at: Option<Timestamp>) -> Option<String> {
     at.map(|at| at.to_string())
-}
-
-fn failure(failure: &Failure) -> Value {
-    json!({"hint": failure.hint, "what": failure.what})
 }

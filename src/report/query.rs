@@ -66,6 +66,7 @@ mod tests {
         ];
         let parameters = parameters.map(|(name, value)| (name.to_owned(), value.to_owned()));
         let query = Query(parameters.into());
+        assert_eq!((query.get("language"), query.get("only")), ("de", ""));
         let selected = "?language=pt%2BBR&language=de";
         let all = format!("{selected}&q=a%26b%3D%22%3Cc%3E+d");
         assert_eq!(query.with(&[("only", ""), ("q", "")]), selected);

@@ -49,19 +49,16 @@ pub fn counts(counts: impl IntoIterator<Item = (usize, &'static str)>) -> Vec<St
 /// Counts the ready translations, and the resting ones apart, such as `2 of 2 translations ready,
 /// 10 paused`.
 pub fn ready(totals: &Totals) -> String {
-    let ready = |all| {
-        format!(
-            "{} of {} translations ready",
-            ready_count(totals),
-            grouped(all)
-        )
-    };
     let resting = counts([(totals.resting(), "paused")]);
-    match totals.counted() {
+    let ready = match totals.counted() {
         0 if resting.is_empty() => "no translation known".to_owned(),
-        0 => resting.concat(),
-        all => [vec![ready(all)], resting].concat().join(", "),
-    }
+        0 => return resting.concat(),
+        all => {
+            let ready = ready_count(totals);
+            format!("{ready} of {} translations ready", grouped(all))
+        }
+    };
+    [vec![ready], resting].concat().join(", ")
 }
 
 /// Formats the ready translations of a repository as `3/10`.
@@ -160,9 +157,10 @@ fn expected(translation: &Translation, now: Timestamp) -> String {
             format!("pace known on {}", date(known_at, now))
         }
         (None, Some(_)) => "pace not known".to_owned(),
-        (None, None) if translation.does_not_move() => "does not move".to_owned(),
-        (None, None) if translation.has(TranslationProblem::Stalled) => "stalled".to_owned(),
-        (None, None) => "in years".to_owned(),
+        _ if translation.does_not_move() || translation.has(TranslationProblem::Stalled) => {
+            "does not move".to_owned()
+        }
+        _ => "in years".to_owned(),
     }
 }
 

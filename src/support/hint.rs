@@ -1,9 +1,10 @@
 //! Failures, which have a hint, and suggestions of names.
 
+use serde::Serialize;
 use std::sync::Arc;
 
 /// Something that went wrong, in words for people.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, thiserror::Error)]
 #[error("{what}; {hint}")]
 pub struct Failure {
     /// The attempt, its object and the problem. It never contains the API key.

@@ -8,15 +8,18 @@ use axum::http::{HeaderMap, HeaderName, header};
 /// Returns the first known format that `Accept` names, because scrapers name the preferred one
 /// first, and the value of `Content-Type`. No name of ours needs to be escaped.
 pub fn format(headers: &HeaderMap) -> (ExpositionFormat, &'static str) {
-    let accept = value(headers, header::ACCEPT);
-    let mut known = accept
-        .split(',')
-        .filter(|range| is_accepted(range))
-        .filter_map(|range| match (name(range), parameter(range, "version")) {
-            ("application/openmetrics-text", "" | "1.0.0") => Some(ExpositionFormat::OpenMetrics),
-            ("text/plain", "" | "0.0.4") => Some(ExpositionFormat::Text),
+    let accepted = accepted(headers, header::ACCEPT);
+    let mut known = accepted.iter().filter_map(|range| {
+        let mut parts = range.split(';');
+        let name = parts.next()?;
+        match (name, parts.find_map(|part| part.strip_prefix("version="))) {
+            ("application/openmetrics-text", None | Some("1.0.0")) => {
+                Some(ExpositionFormat::OpenMetrics)
+            }
+            ("text/plain", None | Some("0.0.4")) => Some(ExpositionFormat::Text),
             _ => None,
-        });
+        }
+    });
     let format = known.next().unwrap_or(ExpositionFormat::Text);
     let content_type = match format {
         ExpositionFormat::OpenMetrics => {
@@ -29,45 +32,36 @@ pub fn format(headers: &HeaderMap) -> (ExpositionFormat, &'static str) {
 
 /// Returns whether `Accept-Encoding` names gzip without refusing it.
 pub fn accepts_gzip(headers: &HeaderMap) -> bool {
-    let codings = value(headers, header::ACCEPT_ENCODING);
-    let mut codings = codings.split(',');
-    codings.any(|coding| name(coding) == "gzip" && is_accepted(coding))
+    let codings = accepted(headers, header::ACCEPT_ENCODING);
+    codings
+        .iter()
+        .any(|coding| coding.split(';').next() == Some("gzip"))
 }
 
-/// Returns whether an item of a list is not refused.
-fn is_accepted(item: &str) -> bool {
-    parameter(item, "q").parse() != Ok(0.0)
-}
-
-/// Returns all values of a header, joined by commas and in lower case.
-fn value(headers: &HeaderMap, name: HeaderName) -> String {
-    let lines = headers.get_all(name).iter();
-    let lines: Vec<_> = lines.flat_map(|line| line.to_str()).collect();
-    lines.join(",").to_ascii_lowercase()
-}
-
-/// Returns the name of an item in a list.
-fn name(item: &str) -> &str {
-    item.split(';').next().unwrap_or_default().trim()
-}
-
-/// Returns a parameter of an item; empty without one.
-fn parameter<'a>(item: &'a str, name: &str) -> &'a str {
-    let mut parts = item.split(';').filter_map(|one| one.trim().split_once('='));
-    let found = parts.find(|(given, _)| *given == name);
-    found.map_or("", |(_, value)| value.trim_matches('"'))
+/// Returns the items of a header that are not refused, in lower case, without spaces and quotes.
+fn accepted(headers: &HeaderMap, name: HeaderName) -> Vec<String> {
+    let lines = headers.get_all(name).iter().flat_map(|line| line.to_str());
+    let items = lines.flat_map(|line| line.split(','));
+    let mut items: Vec<_> = items
+        .map(|item| item.to_ascii_lowercase().replace([' ', '\t', '"'], ""))
+        .collect();
+    items.retain(|item| {
+        let mut weights = item.split(';').filter_map(|part| part.strip_prefix("q="));
+        weights.all(|weight| weight.parse() != Ok(0.0))
+    });
+    items
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn accepted(name: HeaderName, value: &str) -> HeaderMap {
+    fn with(name: HeaderName, value: &str) -> HeaderMap {
         HeaderMap::from_iter([(name, value.parse().unwrap())])
     }
 
     fn is_open_metrics(accept: &str) -> bool {
-        format(&accepted(header::ACCEPT, accept)).0 == ExpositionFormat::OpenMetrics
+        format(&with(header::ACCEPT, accept)).0 == ExpositionFormat::OpenMetrics
     }
 
     #[test]
@@ -134,7 +128,7 @@ mod tests {
             "identity;q=0.5, gzip;q=0.5",
         ] {
             assert!(
-                accepts_gzip(&accepted(header::ACCEPT_ENCODING, accept)),
+                accepts_gzip(&with(header::ACCEPT_ENCODING, accept)),
                 "{accept}"
             );
         }
@@ -148,7 +142,7 @@ mod tests {
             "gzip;q=0, *",
         ] {
             assert!(
-                !accepts_gzip(&accepted(header::ACCEPT_ENCODING, accept)),
+                !accepts_gzip(&with(header::ACCEPT_ENCODING, accept)),
                 "{accept}"
             );
         }

@@ -45,7 +45,6 @@ impl View<'_> {
     pub fn tone(&self) -> Tone {
         let has_gaps = self.unread() > 0 || self.left_unready().next().is_some();
         match self.totals.tone() {
-            _ if self.as_of.is_some() => Tone::Silent,
             Tone::Overdue => Tone::Overdue,
             _ if has_gaps => Tone::Troubled,
             Tone::Ready if self.readiness() != Readiness::Ready => Tone::Behind,

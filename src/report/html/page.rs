@@ -7,12 +7,7 @@ use crate::{
         document::{Group, Row, Tone, Totals, Translation, View, furthest_first},
         polling::PollOutcome,
     },
-    report::{
-        MOST_ACTIONS, MOST_OF_DATE, Query, SELECTING,
-        answer::{UNREADY, answer, by_date, last_expected, scope},
-        since::{compared, gain},
-        words::{self, date, day, fraction, missing, moment, of_target, percent, problems, way},
-    },
+    report::{MOST_ACTIONS, MOST_OF_DATE, Query, SELECTING, answer, since, words},
     support::{
         clock::{DAY, Timestamp},
         escape::printable,
@@ -75,9 +70,9 @@ impl Page<'_> {
 
     /// Returns the tone of the worst news of the page.
     fn tone(&self) -> Tone {
-        match (self.view.as_of, self.view.tone()) {
-            (Some(_), tone) => tone,
-            (None, tone) => tone.min(self.worst()),
+        match self.view.as_of {
+            Some(_) => Tone::Silent,
+            None => self.view.tone().min(self.worst()),
         }
     }
 
@@ -111,13 +106,11 @@ impl Page<'_> {
     /// Names the chosen languages, repositories and dates.
     fn selection(&self, names: &BTreeMap<&str, &str>) -> String {
         let chosen = SELECTING.iter().flat_map(|parameter| {
-            self.query.all(parameter).map(|value| match *parameter {
-                "language" => match language_name(names, value) {
-                    name if name == value => value.to_owned(),
-                    name => format!("{name} ({value})"),
-                },
-                "due" if value == "none" => "without a date".to_owned(),
-                "due" => format!("due {value}"),
+            let values = self.query.all(parameter);
+            values.map(|value| match (*parameter, language_name(names, value)) {
+                ("due", "none") => "no date".to_owned(),
+                ("due", day) => format!("due {day}"),
+                ("language", name) if name != value => format!("{name} ({value})"),
                 _ => value.to_owned(),
             })
         });
@@ -246,6 +239,6 @@ fn figure(one: &Translation) -> String {
         return "\u{2713}".to_owned();
     }
     let worst = one.problems.keys().next_back();
-    let ratio = percent(one.ratio).replace('%', "");
+    let ratio = words::percent(one.ratio).replace('%', "");
     ratio + &worst.map_or_else(String::new, |kind| kind.mark().to_string())
 }

@@ -118,7 +118,6 @@ fn names(page: &str) -> Vec<String> {
 }
 
 #[tokio::test(start_paused = true)]
-#[expect(clippy::too_many_lines, reason = "one table of cases")]
 async fn the_answer_names_its_reason_and_its_mark_the_worst_news() {
     let due = |days: i64| {
         let due = format!("{:.10}", days_ago(-days).to_string());
@@ -135,53 +134,41 @@ async fn the_answer_names_its_reason_and_its_mark_the_worst_news() {
     let no_languages = snapshot(vec![read(1, "a/a", Vec::new())]);
     let mut filtered = snapshot(Vec::new());
     filtered.leave_out(3);
-    for (snapshot, mark, answer) in [
+    for (snapshot, answer) in [
         (
             one(Some(100.0)),
-            '\u{2713}',
-            "Ready to ship: 1 of 1 translations ready",
+            "✓ Ready to ship: 1 of 1 translations ready",
         ),
         (
             one(Some(50.0)),
-            '\u{25cb}',
-            "Not ready to ship: 0 of 1 translations ready",
+            "○ Not ready to ship: 0 of 1 translations ready",
         ),
         (
             one(None),
-            '!',
-            "Not known: ? of 1 translations ready, 1 translation without a known completion",
+            "! Not known: ? of 1 translations ready, 1 translation without a known completion",
         ),
         (
             one(Some(0.5)),
-            '!',
-            "Not known: ? of 1 translations ready, the scale of 1 translation is in doubt",
+            "! Not known: ? of 1 translations ready, the scale of 1 translation is in doubt",
         ),
         (
             overdue,
-            '\u{2717}',
-            "Not ready to ship: 0 of 1 translations ready, 1 overdue",
+            "✗ Not ready to ship: 0 of 1 translations ready, 1 overdue",
         ),
         (
             unread,
-            '!',
-            "Not known: 1 of 1 translations ready, 1 repository not read",
+            "! Not known: 1 of 1 translations ready, 1 repository not read",
         ),
-        (nothing_read, '!', "Not known: 1 repository not read"),
-        (no_languages, '\u{25cb}', "Not known: no translation known"),
-        (filtered, '!', "Not known: no translation known"),
+        (nothing_read, "! Not known: 1 repository not read"),
+        (no_languages, "○ Not known: no translation known"),
+        (filtered, "! Not known: no translation known"),
     ] {
         let page = page_of(&snapshot, "/").await;
-        let is_unknown = answer.starts_with("Not known: ?");
+        let is_unknown = answer.contains('?');
         assert!(!page.contains("0/1 ready") || !is_unknown, "{page:.600}");
-        assert!(
-            page.contains(&format!("<title>{mark} ")),
-            "{answer}: {page:.600}"
-        );
+        assert!(page.contains(&format!("<title>{answer}")), "{page:.600}");
         let words = words(&page);
-        assert!(
-            words.starts_with(&format!("{mark} {answer}")),
-            "{words:.200}"
-        );
+        assert!(words.starts_with(answer), "{words:.200}");
     }
 }
 
@@ -227,7 +214,7 @@ async fn a_selection_is_what_the_whole_page_is_about() {
         ),
         (
             "/?language=it&language=f*&due=none",
-            "Name of it (it), f*, without a date",
+            "Name of it (it), f*, no date",
             "0 of 1",
             &["Name of it"],
         ),
@@ -309,18 +296,6 @@ async fn a_page_has_200_rows_and_one_beyond_the_last_is_the_last() {
     });
     assert_eq!(self::names(&file).len(), 450);
     assert!(!file.contains("<form") && !file.contains("href=\"?") && !file.contains("href=\"-/"));
-}
-
-#[tokio::test(start_paused = true)]
-async fn choices_repeat_and_of_others_the_last_value_wins() {
-    let snapshot = mapped(&[("a/a", Some(50.0), 1), ("a/b", Some(50.0), 1)]);
-    for (uri, rows) in [
-        ("/?repo=a/b&repo=a/a", &["b", "a"][..]),
-        ("/?language=it&language=d*&q=b&q=a/a", &["a"]),
-        ("/?page=two&only=", &["b", "a"]),
-    ] {
-        assert_eq!(names(&page_of(&snapshot, uri).await), rows, "{uri}");
-    }
 }
 
 #[tokio::test(start_paused = true)]
@@ -417,25 +392,6 @@ async fn first_sights_are_no_progress_and_nothing_unknown_counts_as_none() {
         assert_eq!(words.contains(too_early), !is_known, "{words}");
         assert_eq!(words.contains("1 stalled"), is_known, "{words}");
     }
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_repository_that_was_not_read_is_named_beside_the_figures() {
-    let mut snapshot = snapshot_of(&[("a/a", Some(50.0), 1)]);
-    // A clock behind shows times that lie ahead.
-    for (id, name, days) in [(2, "a/b", 1), (3, "a/c", -1)] {
-        let old = Languages {
-            read_at: days_ago(days),
-            records: vec![record("de", 50.0, 2)].into(),
-        };
-        let condition = Condition::Failing(old, Failed::new("no", "wait", days_ago(1)));
-        snapshot.repositories.push(shown(id, name, condition));
-    }
-    let words = words(&page_of(&snapshot, "/").await);
-    assert!(
-        words.contains("Read earlier, or not yet: a/b, a/c."),
-        "{words}"
-    );
 }
 
 #[tokio::test(start_paused = true)]
