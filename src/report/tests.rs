@@ -123,7 +123,7 @@ fn lines_fit_the_terminal_and_cut_no_code() {
     for width in [40, 60, 80, 120, 200, 300] {
         let text = table(&report, width, true);
         let lines = text.lines().map(|line| strip_ansi_codes(line));
-        let wide = lines.filter(|line| measure_text_width(line) > width.into());
+        let wide = lines.filter(|line| measure_text_width(line) > width);
         // A line that names a repository takes what its name needs.
         let sign = if width < 60 { '·' } else { '株' };
         let others = wide.filter(|line| !line.contains(sign));

@@ -90,7 +90,7 @@ mod tests {
     use crate::domain::polling::PollOutcome;
     use crate::{
         domain::{PollFailure, Stop},
-        support::{clock::Timestamp, hint::Failure},
+        support::hint::Failure,
     };
     use std::{collections::BTreeSet, time::Duration};
 
@@ -141,21 +141,20 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn other_paths_are_not_found() {
-        let fixture = Fixture::new();
-        for path in ["/metrics/", "//metrics", "/favicon.ico", "/-/reload"] {
-            let response = fixture.ask(&format!("GET {path}")).await;
-            assert_eq!(status(&response), 404, "{path}");
-        }
-    }
-
-    #[tokio::test]
-    async fn the_metrics_are_at_the_configured_path() {
+    async fn other_paths_are_not_found_and_the_metrics_are_at_the_configured_one() {
         let fixture = Fixture::at("/a/b.c~d//");
         assert_eq!(status(&fixture.ask("GET /a/b.c~d//").await), 200);
-        let response = fixture.ask("GET /metrics").await;
-        assert_eq!(status(&response), 404);
-        assert_eq!(body(response).await, "nothing here; see /\n");
+        for path in [
+            "/metrics",
+            "/a/b.c~d/",
+            "//a/b.c~d//",
+            "/favicon.ico",
+            "/-/reload",
+        ] {
+            let response = fixture.ask(&format!("GET {path}")).await;
+            assert_eq!(status(&response), 404, "{path}");
+            assert_eq!(body(response).await, "nothing here; see /\n");
+        }
     }
 
     #[tokio::test]
@@ -164,21 +163,11 @@ mod tests {
         for path in ["/", "/metrics", "/-/healthy", "/-/ready", "/nothing"] {
             let get = fixture.ask(&format!("GET {path}")).await;
             let head = fixture.ask(&format!("HEAD {path}")).await;
-            assert_eq!(
-                head.headers()["content-type"],
-                get.headers()["content-type"],
-                "{path}"
-            );
-            assert_eq!(
-                head.headers().get("vary"),
-                get.headers().get("vary"),
-                "{path}"
-            );
-            assert_ne!(
-                head.headers()["content-length"],
-                "0",
-                "{path}: the length is that of the answer to GET"
-            );
+            for name in ["content-type", "vary"] {
+                assert_eq!(head.headers().get(name), get.headers().get(name), "{path}");
+            }
+            // The length is that of the answer to GET.
+            assert_ne!(head.headers()["content-length"], "0", "{path}");
             assert_eq!(body(head).await, "", "{path}");
         }
     }
@@ -186,14 +175,8 @@ mod tests {
     #[tokio::test]
     async fn requests_are_counted_by_the_matched_path_or_as_other() {
         let fixture = Fixture::new();
-        for request in [
-            "GET /",
-            "POST /",
-            "GET /metrics?x",
-            "GET /-/ready",
-            "GET /nowhere",
-            "PUT /nothing",
-        ] {
+        let requests = "GET /, POST /, GET /metrics?x, GET /-/ready, GET /nowhere, PUT /nothing";
+        for request in requests.split(", ") {
             fixture.ask(request).await;
         }
         let text = body(fixture.ask("GET /metrics").await).await;
@@ -213,33 +196,28 @@ mod tests {
     async fn readiness_explains_missing_data() {
         let mut fixture = Fixture::new();
         fixture.publish(|status| status.has_data = false);
-        assert_eq!(
-            body(fixture.ask("GET /-/ready").await).await,
-            "not ready: The first poll has not ended yet\n"
-        );
+        let asked = async |fixture: &Fixture| body(fixture.ask("GET /-/ready").await).await;
+        let reason = "not ready: The first poll has not ended yet\n";
+        assert_eq!(asked(&fixture).await, reason);
         let what = "GET /v1/repositories: 401 Unauthorized";
-        let failure = Failure::new(what, "check api.key_file");
+        let stop = Stop {
+            reason: PollFailure::Unauthorized,
+            failure: Failure::new(what, "check api.key_file"),
+            request: None,
+        };
         fixture.publish(|status| {
             status.last = Some(PollOutcome {
-                ended_at: Timestamp::from_millis(1000),
-                duration: Duration::from_secs(1),
-                stop: Some(Stop {
-                    reason: PollFailure::Unauthorized,
-                    failure,
-                    request: None,
-                }),
+                stop: Some(stop),
                 ..PollOutcome::default()
             });
         });
-        assert_eq!(
-            body(fixture.ask("GET /-/ready").await).await,
-            "not ready: The last poll did not read everything\n\
+        let reason = "not ready: The last poll did not read everything\n\
              The API refused the key: \
-             GET /v1/repositories: 401 Unauthorized; check api.key_file\n"
-        );
+             GET /v1/repositories: 401 Unauthorized; check api.key_file\n";
+        assert_eq!(asked(&fixture).await, reason);
         fixture.publish(|status| status.has_data = true);
         assert_eq!(
-            body(fixture.ask("GET /-/ready").await).await,
+            asked(&fixture).await,
             "ready\n",
             "data from before are data"
         );
@@ -259,11 +237,8 @@ mod tests {
     async fn password_and_rate_limit_cover_all_paths_except_the_probes() {
         let fixture = protected();
         for path in ["/-/healthy", "/-/ready", "/-/healthy"] {
-            assert_eq!(
-                status(&fixture.ask(&format!("GET {path}")).await),
-                200,
-                "{path}"
-            );
+            let response = fixture.ask(&format!("GET {path}")).await;
+            assert_eq!(status(&response), 200, "{path}");
         }
         let refused = fixture.ask("GET /nothing").await;
         assert_eq!(status(&refused), 401);
@@ -274,13 +249,8 @@ mod tests {
         );
         assert_eq!(status(&fixture.ask("POST /metrics").await), 401);
         let limited = fixture.ask("GET /").await;
-        assert_eq!(
-            (
-                status(&limited),
-                limited.headers().contains_key("retry-after")
-            ),
-            (429, true)
-        );
+        assert_eq!(status(&limited), 429);
+        assert!(limited.headers().contains_key("retry-after"));
         assert_eq!(status(&fixture.ask("POST /-/healthy").await), 405);
     }
 

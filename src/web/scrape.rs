@@ -38,24 +38,15 @@ mod tests {
     async fn a_scrape_has_headers_for_length_and_encoding() {
         let fixture = Fixture::new();
         for (accepted, encoding) in [("gzip", Some("gzip")), ("identity", None)] {
-            let response = fixture
-                .ask_with("GET /metrics", &[("accept-encoding", accepted)])
-                .await;
-            let named = response
-                .headers()
-                .get("content-encoding")
-                .map(|encoding| encoding.to_str().unwrap());
-            assert_eq!(named, encoding);
-            assert_eq!(response.headers()["vary"], "Accept, Accept-Encoding");
-            let length: usize = response.headers()["content-length"]
-                .to_str()
-                .unwrap()
-                .parse()
-                .unwrap();
-            let taken = axum::body::to_bytes(response.into_body(), usize::MAX)
-                .await
-                .unwrap();
-            assert_eq!(taken.len(), length);
+            let headers = [("accept-encoding", accepted)];
+            let response = fixture.ask_with("GET /metrics", &headers).await;
+            let headers = response.headers();
+            let named = headers.get("content-encoding");
+            assert_eq!(named.map(|named| named.to_str().unwrap()), encoding);
+            assert_eq!(headers["vary"], "Accept, Accept-Encoding");
+            let length = headers["content-length"].to_str().unwrap().to_owned();
+            let taken = axum::body::to_bytes(response.into_body(), usize::MAX).await;
+            assert_eq!(taken.unwrap().len().to_string(), length);
         }
     }
 }

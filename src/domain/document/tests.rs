@@ -77,16 +77,12 @@ fn a_pair_that_its_entry_names_is_required() {
             entry(&[repository], &[language, "xx"], ratio, ""),
         ]);
         let document = judged(&snapshot);
-        let row = if is_required {
-            "acme/app: de pt-BR sv?"
-        } else {
-            "acme/app: de pt-BR"
-        };
-        assert_eq!(
-            named(&document.whole())[0],
-            row,
-            "{repository} {language} {ratio}"
+        let row = format!(
+            "acme/app: de pt-BR{}",
+            if is_required { " sv?" } else { "" }
         );
+        let rows = named(&document.whole());
+        assert_eq!(rows[0], row, "{repository} {language} {ratio}");
         let missing = document.rows[0].language("sv");
         let readiness = missing.map(|one| one.readiness);
         assert_eq!(readiness, is_required.then_some(Readiness::Unknown));
@@ -121,10 +117,8 @@ fn resting_translations_are_counted_apart() {
     let mut snapshot = account();
     snapshot.settings.targets = Targets(vec![entry(&["acme/*"], &[], 0.0, "")]);
     let totals = judged(&snapshot).whole().totals;
-    assert_eq!(
-        (totals.ready(), totals.counted(), totals.resting()),
-        (1, 1, 2)
-    );
+    let counts = (totals.ready(), totals.counted(), totals.resting());
+    assert_eq!(counts, (1, 1, 2));
     assert_eq!(totals.tone(), Tone::Ready);
 }
 
@@ -164,10 +158,7 @@ fn a_document_shares_what_is_as_before() {
 
 #[test]
 fn a_record_that_is_judged_has_at_most_176_bytes() {
-    assert!(
-        size_of::<Translation>() <= 176,
-        "{}",
-        size_of::<Translation>()
-    );
+    let size = size_of::<Translation>();
+    assert!(size <= 176, "{size}");
     assert!(size_of::<Record>() < size_of::<Translation>());
 }
