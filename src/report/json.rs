@@ -12,7 +12,7 @@ use crate::{
         document::{Document, NotJudged, Row, Selection, Totals, Translation, View},
         twelve_decimals,
     },
-    support::{clock::Timestamp, hint::Failure},
+    support::clock::Timestamp,
 };
 use serde_json::{Value, json};
 use std::{iter::once, mem::replace, sync::Arc};
