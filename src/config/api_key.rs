@@ -34,70 +34,42 @@ mod tests {
     use super::*;
     use secrecy::ExposeSecret;
 
-    fn from_file(content: &[u8]) -> Result<String, String> {
+    #[test]
+    fn a_key_file_is_read_anew_each_time_and_a_bad_key_is_not_shown() {
         let file = tempfile::NamedTempFile::new().unwrap();
-        std::fs::write(file.path(), content).unwrap();
-        key_of(file.path())
-            .map(|key| key.expose_secret().to_owned())
-            .map_err(|error| {
-                error
-                    .to_string()
-                    .replace(&file.path().display().to_string(), "FILE")
-            })
-    }
-
-    #[test]
-    fn trailing_line_breaks_of_a_key_file_are_dropped() {
-        assert_eq!(from_file(b"k3y\r\n\n").as_deref(), Ok("k3y"));
-    }
-
-    #[test]
-    fn a_key_file_is_read_anew_each_time() {
-        let file = tempfile::NamedTempFile::new().unwrap();
-        let source = file.path();
-        for key in ["first", "second"] {
-            std::fs::write(file.path(), key).unwrap();
-            assert_eq!(key_of(source).unwrap().expose_secret(), key);
-        }
-    }
-
-    #[test]
-    fn a_key_that_cannot_be_sent_is_refused_without_being_shown() {
         let unfit = "the API key file FILE contains a character that cannot be sent in a header \
                      (a line break, a space, or one that is not printable ASCII); write the API \
-                     key, \
-                     and nothing else, into the file";
-        for content in [
-            &b"se\ncret"[..],
-            b"se cret",
-            b" secret",
-            b"s\xc3\xa9cret",
-            b"se\xffcret",
-            b"se\0cret",
-        ] {
-            assert_eq!(from_file(content).unwrap_err(), unfit);
-        }
-    }
-
-    #[test]
-    fn an_empty_key_file_is_refused() {
-        let expected =
+                     key, and nothing else, into the file";
+        let empty =
             "the API key file FILE is empty; write the API key, and nothing else, into the file";
-        assert_eq!(from_file(b"\n").unwrap_err(), expected);
+        for (content, outcome) in [
+            (&b"first"[..], Ok("first")),
+            (b"k3y\r\n\n", Ok("k3y")),
+            (b"\n", Err(empty)),
+            (b"se\ncret", Err(unfit)),
+            (b"se cret", Err(unfit)),
+            (b" secret", Err(unfit)),
+            (b"s\xc3\xa9cret", Err(unfit)),
+            (b"se\xffcret", Err(unfit)),
+            (b"se\0cret", Err(unfit)),
+        ] {
+            std::fs::write(file.path(), content).unwrap();
+            let path = file.path().display().to_string();
+            let read =
+                key_of(file.path()).map_err(|error| error.to_string().replace(&path, "FILE"));
+            let read = read.as_ref().map(ExposeSecret::expose_secret);
+            assert_eq!(read.map_err(String::as_str), outcome);
+        }
     }
 
     #[test]
     fn a_missing_key_file_and_a_folder_are_refused() {
-        let folder = tempfile::tempdir().unwrap();
-        let missing = key_of(&folder.path().join("none")).unwrap_err().to_string();
-        assert!(
-            missing.contains("none cannot be read: No such file or directory"),
-            "{missing}"
-        );
-        let folder = key_of(folder.path()).unwrap_err().to_string();
-        assert!(
-            folder.contains("cannot be read: it is not a regular file"),
-            "{folder}"
-        );
+        for (path, why) in [
+            ("/none", "/none cannot be read: No such file or directory"),
+            ("/", "cannot be read: it is not a regular file"),
+        ] {
+            let error = key_of(Path::new(path)).unwrap_err().to_string();
+            assert!(error.contains(why), "{error}");
+        }
     }
 }
