@@ -108,10 +108,10 @@ fn api_host(config: &Config) -> Arc<str> {
 /// Reads the configuration for a command.
 fn read_config(options: &Options) -> Result<Draft, ConfigError> {
     let variables = std::env::vars_os().map(|(name, value)| {
-        let [name, value] = [name, value].map(|text| text.to_string_lossy().into_owned());
-        (name, value)
+        let texts = [name, value].map(|text| text.to_string_lossy().into_owned());
+        <(String, String)>::from(texts)
     });
-    config::read(options, &variables.collect::<Vec<_>>())
+    config::read(options, &variables.collect())
 }
 
 /// Loads the configuration and, except for `once`, the web configuration file. Checks the files and addresses that the command uses, so that one run shows every

@@ -59,7 +59,10 @@ pub struct Draft {
 ///
 /// # Errors
 /// Fails if the file cannot be read.
-pub fn read(options: &Options, environment: &[(String, String)]) -> Result<Draft, ConfigError> {
+pub fn read(
+    options: &Options,
+    environment: &BTreeMap<String, String>,
+) -> Result<Draft, ConfigError> {
     let mut layers = Layers::default();
     layers.merge(Layer::of(keys().map(|key| (key, key.default, DEFAULT))));
     if let Some(file) = options.get(CONFIG_FILE).filter(|file| !file.is_empty()) {
@@ -72,11 +75,8 @@ pub fn read(options: &Options, environment: &[(String, String)]) -> Result<Draft
         layers.merge(Layer::of_file(&text, Path::new(file))?);
     }
     layers.merge(Layer::of(keys().filter_map(|key| {
-        let mut set = environment
-            .iter()
-            .filter(|(_, text)| !text.trim().is_empty());
-        let (name, text) = set.find(|(name, _)| *name == key.variable())?;
-        Some((key, &**text, &**name))
+        let (name, text) = environment.get_key_value(&key.variable())?;
+        (!text.trim().is_empty()).then_some((key, &**text, &**name))
     })));
     layers
         .mistakes

@@ -7,11 +7,8 @@ use tokio::{sync::watch, time::Instant};
 /// Feeds systemd's watchdog with the poll loop's heartbeats, which change `alive`, until polling
 /// ends. Runs on the threads of the web side, so that a stuck web side starves the watchdog, too.
 pub async fn feed_watchdog(mut alive: watch::Receiver<Instant>) {
-    let has_watchdog = var_os("WATCHDOG_USEC").is_some();
     while alive.changed().await.is_ok() {
-        if has_watchdog {
-            send("WATCHDOG=1");
-        }
+        send("WATCHDOG=1");
     }
 }
 

@@ -6,10 +6,7 @@ use crate::{
     domain::document::Document,
     metrics::{exposition::Exposition, instruments::Instruments},
     poller::Poller,
-    support::{
-        blocking::off_the_runtime,
-        clock::{Clock, Timestamp},
-    },
+    support::{blocking::off_the_runtime, clock::Clock},
     web::Current,
 };
 use anyhow::Context as _;
@@ -35,11 +32,14 @@ pub fn start(
     tasks: &mut JoinSet<()>,
 ) -> anyhow::Result<(watch::Receiver<Arc<Current>>, watch::Receiver<Instant>)> {
     let mut documents = poller.documents();
-    let first = Arc::clone(&documents.borrow_and_update());
-    let exposition = Arc::new(Exposition::new(Arc::clone(&first)));
-    let mut log = ProblemLog::default();
-    let first = diagnose(first, exposition, instruments, clock.now(), &mut log);
-    let (publish, current) = watch::channel(first);
+    let document = Arc::clone(&documents.borrow_and_update());
+    let mut publisher = Publisher {
+        exposition: Arc::new(Exposition::new(Arc::clone(&document))),
+        instruments: Arc::clone(instruments),
+        clock,
+        log: ProblemLog::default(),
+    };
+    let (publish, current) = watch::channel(publisher.diagnose(document));
     let (heartbeats, alive) = watch::channel(Instant::now());
     // Polls have a dedicated thread, so that scrapes do not wait for them. Their tasks wake each
     // other hundreds of times a second, which takes twice the CPU across threads.
@@ -52,64 +52,56 @@ pub fn start(
         // A thread that waits for a resolver or a disk must not delay the exit.
         runtime.shutdown_background();
     });
-    tasks.spawn(publish_all(
-        documents,
-        Arc::clone(instruments),
-        clock,
-        log,
-        publish,
-    ));
+    tasks.spawn(publisher.publish_all(documents, publish));
     Ok((current, alive))
 }
 
-/// Encodes, diagnoses and publishes the newest document of the poller.
-async fn publish_all(
-    mut documents: watch::Receiver<Arc<Document>>,
+/// The way of a document to the web side.
+struct Publisher {
+    /// The encoded document.
+    exposition: Arc<Exposition>,
     instruments: Arc<Instruments>,
     clock: Clock,
-    mut log: ProblemLog,
-    publish: watch::Sender<Arc<Current>>,
-) {
-    loop {
-        let mut exposition = Arc::clone(&publish.borrow().exposition);
-        // A problem can also begin or end between publications, such as an expired certificate.
-        let changed = timeout(DIAGNOSE_EVERY, documents.changed()).await;
-        let document = Arc::clone(&documents.borrow_and_update());
-        match changed {
-            Ok(Ok(())) => {
-                let document = Arc::clone(&document);
-                let encode = move || Arc::new(Exposition::new(document));
-                exposition = off_the_runtime(encode).await;
-            }
-            Ok(Err(_)) => return,
-            Err(_) => {}
-        }
-        publish.send_replace(diagnose(
-            document,
-            exposition,
-            &instruments,
-            clock.now(),
-            &mut log,
-        ));
-    }
+    log: ProblemLog,
 }
 
-/// Diagnoses a publication: logs the problems that begin and end, and updates their gauges.
-fn diagnose(
-    document: Arc<Document>,
-    exposition: Arc<Exposition>,
-    instruments: &Instruments,
-    now: Timestamp,
-    log: &mut ProblemLog,
-) -> Arc<Current> {
-    // A scrape waits for the lock of the facts.
-    let facts = instruments.facts().clone();
-    let mut findings = diagnosis::findings(&document.whole(), &facts, now);
-    log.observe(&mut findings, &document, now);
-    instruments.set_problems(diagnosis::problems(&findings));
-    Arc::new(Current {
-        document,
-        exposition,
-        findings,
-    })
+impl Publisher {
+    /// Encodes, diagnoses and publishes the newest document of the poller.
+    async fn publish_all(
+        mut self,
+        mut documents: watch::Receiver<Arc<Document>>,
+        publish: watch::Sender<Arc<Current>>,
+    ) {
+        loop {
+            // A problem can also begin or end between publications, such as an expired certificate.
+            let changed = timeout(DIAGNOSE_EVERY, documents.changed()).await;
+            let document = Arc::clone(&documents.borrow_and_update());
+            match changed {
+                Ok(Ok(())) => {
+                    let document = Arc::clone(&document);
+                    let encode = move || Arc::new(Exposition::new(document));
+                    self.exposition = off_the_runtime(encode).await;
+                }
+                Ok(Err(_)) => return,
+                Err(_) => {}
+            }
+            publish.send_replace(self.diagnose(document));
+        }
+    }
+
+    /// Diagnoses a publication: logs the problems that begin and end, and updates their gauges.
+    fn diagnose(&mut self, document: Arc<Document>) -> Arc<Current> {
+        // A scrape waits for the lock of the facts.
+        let facts = self.instruments.facts().clone();
+        let now = self.clock.now();
+        let mut findings = diagnosis::findings(&document.whole(), &facts, now);
+        self.log.observe(&mut findings, &document, now);
+        self.instruments
+            .set_problems(diagnosis::problems(&findings));
+        Arc::new(Current {
+            document,
+            exposition: Arc::clone(&self.exposition),
+            findings,
+        })
+    }
 }

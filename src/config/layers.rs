@@ -209,7 +209,7 @@ pub fn written(text: &str) -> String {
 /// Returns the mistake in the name of a variable, unless it is blank. Kubernetes
 /// injects variables with the prefix, but without two underscores in a row; they are no mistake,
 /// unless they spell a key or a section.
-pub fn unknown_variable((name, text): &(String, String)) -> Option<String> {
+pub fn unknown_variable((name, text): (&String, &String)) -> Option<String> {
     let (prefix, rest) = (Key::PREFIX, name.strip_prefix(Key::PREFIX)?);
     if text.trim().is_empty() || keys().any(|key| key.variable() == *name) {
         return None;

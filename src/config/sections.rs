@@ -135,12 +135,14 @@ impl ApiConfig {
                  that holds the API key, or TRANSLATION_EXPORTER_API__KEY to the key",
             ),
             (Some(_), Some(_)) => {
-                for (key, other) in [("api.key", "api.key_file"), ("api.key_file", "api.key")] {
-                    note(
-                        key,
-                        &format!("is given, and {other} too; remove one of the two"),
-                    );
-                }
+                note(
+                    "api.key",
+                    "is given, and api.key_file too; remove one of the two",
+                );
+                note(
+                    "api.key_file",
+                    "is given, and api.key too; remove one of the two",
+                );
             }
             _ => {}
         }
@@ -149,11 +151,12 @@ impl ApiConfig {
 
 /// Returns true for a URL that leads to this machine.
 fn is_loopback(url: &Url) -> bool {
-    let host = url.host_str().unwrap_or_default();
-    let address = host.trim_matches(['[', ']']).parse();
+    let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
     host == "localhost"
         || host.ends_with(".localhost")
-        || address.is_ok_and(|address: IpAddr| address.is_loopback())
+        || host
+            .parse()
+            .is_ok_and(|address: IpAddr| address.is_loopback())
 }
 
 section! {
@@ -176,11 +179,11 @@ impl PollConfig {
     /// Returns the problem of [`Self::stale_after`]: a predicate.
     pub fn problem(&self) -> Option<String> {
         let (stale_after, least) = (self.stale_after(), *self.interval * 2);
-        let [shown, shown_least] = [stale_after, least].map(format_duration);
         (stale_after < least).then(|| {
+            let [shown, least] = [stale_after, least].map(format_duration);
             format!(
-                "is {shown}, less than twice poll.interval; give at least {shown_least}, or \
-                 shorten poll.interval"
+                "is {shown}, less than twice poll.interval; give at least {least}, or shorten \
+                 poll.interval"
             )
         })
     }

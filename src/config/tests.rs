@@ -7,7 +7,7 @@ mod schema;
 
 const KEY: &str = "not-a-real-key-0001";
 
-fn load(options: &Options, environment: &[(String, String)]) -> Result<Config, ConfigError> {
+fn load(options: &Options, environment: &BTreeMap<String, String>) -> Result<Config, ConfigError> {
     read(options, environment)?.finish()
 }
 
@@ -15,7 +15,7 @@ fn options(file: &Path) -> Options {
     Options::from([(CONFIG_FILE, file.display().to_string())])
 }
 
-fn environment(variables: &[(&str, &str)]) -> Vec<(String, String)> {
+fn environment(variables: &[(&str, &str)]) -> BTreeMap<String, String> {
     variables
         .iter()
         .map(|(name, value)| (name.to_string(), value.to_string()))
@@ -25,7 +25,7 @@ fn environment(variables: &[(&str, &str)]) -> Vec<(String, String)> {
 fn load_text(text: &str) -> Result<Config, ConfigError> {
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), text).unwrap();
-    load(&options(file.path()), &[])
+    load(&options(file.path()), &BTreeMap::new())
 }
 
 fn good() -> Config {
@@ -165,7 +165,10 @@ fn the_address_is_found_whatever_is_wrong_with_other_keys() {
         "poll: {interval: soon, intervall: 1m}\nweb: {listen_addresses: [\":1\"]}\n",
     )
     .unwrap();
-    let found = read(&options(file.path()), &[]).unwrap().sections.web;
+    let found = read(&options(file.path()), &BTreeMap::new())
+        .unwrap()
+        .sections
+        .web;
     assert_eq!(*found.listen_addresses, [":1"]);
     assert!(found.config_file.is_none());
 }
@@ -229,7 +232,7 @@ proptest! {
             _ => match crate::cli::parse_from(
                 ["translation-exporter"].into_iter().chain(text.split(' ')),
             ) {
-                Ok(cli) => load(&cli.options, &[]).err().map(|error| error.to_string()),
+                Ok(cli) => load(&cli.options, &BTreeMap::new()).err().map(|error| error.to_string()),
                 Err(error) => Some(error.to_string()),
             },
         };

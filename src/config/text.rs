@@ -4,7 +4,7 @@ use crate::support::parsed::{Parse, is, items, parse};
 use secrecy::SecretString;
 use std::path::PathBuf;
 use tracing::Level;
-use url::{Position, Url};
+use url::Url;
 
 impl Parse for SecretString {
     const TAKES: &'static str = "the API key as one text in quotes, and nothing else";
@@ -48,10 +48,9 @@ parse! {
          fragment (#)",
         |text| {
             let mut url = Url::parse(text).ok()?;
-            let user = &url[Position::BeforeUsername..Position::BeforeHost];
-            let is_root = user.is_empty() && url[Position::AfterPath..].is_empty();
             url.set_path(&format!("{}/", url.path().trim_end_matches('/')));
-            (is_root && ["http", "https"].contains(&url.scheme())).then_some(url)
+            let is_root = ["http", "https"].contains(&url.scheme()) && !text.contains(['@', '?', '#']);
+            is_root.then_some(url)
         };
     PathBuf: "the path of a file in quotes", |text: &str| Some(text.into());
     Level: "one of error, warn, info, debug, trace", |text: &str| text.parse().ok();

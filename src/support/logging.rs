@@ -17,8 +17,7 @@ use std::{
     fmt,
     io::{self, Write},
     panic::PanicHookInfo,
-    sync::{LazyLock, Mutex, mpsc},
-    thread,
+    sync::{LazyLock, Mutex},
     time::Duration,
 };
 use tracing::{Event, Level, Subscriber};
@@ -33,8 +32,8 @@ use tracing_subscriber::{
     layer::SubscriberExt as _,
 };
 
-/// The longest time that the end of the program waits for stderr.
-pub const FLUSH: Duration = Duration::from_secs(1);
+/// The longest time that the end of the program waits for stderr: two timeouts of the guard.
+pub const FLUSH: Duration = Duration::from_millis(1100);
 
 /// The capacity of the queue in lines, of which few exceed 300 bytes: about 1 MiB.
 const CAPACITY: usize = 4096;
@@ -64,16 +63,9 @@ pub fn print(message: &str) {
     let _ = STDERR.0.clone().write_all(line.as_bytes());
 }
 
-/// Ends the log: waits until stderr has all lines, but no longer than a second.
+/// Ends the log: waits until stderr has all lines, but no longer than [`FLUSH`].
 pub fn end() {
-    let guard = lock(&STDERR.1).take();
-    let (ended, end) = mpsc::channel::<()>();
-    // The guard prints on stdout if the queue is full, and stdout may stall as well.
-    thread::spawn(move || {
-        drop(guard);
-        drop(ended);
-    });
-    let _ = end.recv_timeout(FLUSH);
+    drop(lock(&STDERR.1).take());
 }
 
 /// Returns the number of lines that were dropped because stderr stalled.

@@ -1,7 +1,7 @@
 //! Layers, files and addresses that cannot be read or used.
 
 use super::{GOOD, check, run};
-use std::fs;
+use std::{collections::BTreeMap, fs};
 use translation_exporter::config::{self, Draft, Options};
 
 #[test]
@@ -13,7 +13,7 @@ fn a_file_that_is_not_utf_8_is_refused_with_the_remedy() {
         fs::write(folder.path().join("exporter.yml"), text).unwrap();
         let path = folder.path().join("exporter.yml").display().to_string();
         let options = Options::from([("config.file", path)]);
-        let message = config::read(&options, &[])
+        let message = config::read(&options, &BTreeMap::new())
             .and_then(Draft::finish)
             .unwrap_err()
             .to_string();

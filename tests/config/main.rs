@@ -35,7 +35,7 @@ fn load(
     }
     words.extend(flags.iter().map(ToString::to_string));
     let options = parse_from(words).unwrap().options;
-    let environment: Vec<_> = environment
+    let environment = environment
         .iter()
         .map(|(name, value)| (name.to_string(), value.to_string()))
         .collect();

@@ -3,7 +3,7 @@
 //! The fuzz targets call these functions with invented bytes, `main.rs` with the committed corpus.
 //! A function panics only if a parser breaks a promise.
 
-use std::fs;
+use std::{collections::BTreeMap, fs};
 use translation_exporter::{
     api::wire,
     config::{self, Draft, Options},
@@ -54,7 +54,7 @@ pub fn configuration(bytes: &[u8]) {
     let file = folder.path().join("config.yaml");
     fs::write(&file, bytes).expect("a file");
     let options = Options::from([("config.file", file.display().to_string())]);
-    match config::read(&options, &[]).and_then(Draft::finish) {
+    match config::read(&options, &BTreeMap::new()).and_then(Draft::finish) {
         Ok(config) => assert!(config.settings.stale_after >= 2 * config.settings.interval),
         Err(error) => assert!(!error.to_string().is_empty()),
     }
