@@ -22,8 +22,14 @@ use crate::{
 use anyhow::{Context as _, anyhow, bail, ensure};
 use futures_util::future::OptionFuture;
 use std::time::Duration;
-use tokio::{task::spawn, time::sleep};
+use tokio::{
+    task::spawn,
+    time::{sleep, timeout},
+};
 use tracing::Level;
+
+/// The time that a stalled terminal may hold up the result.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// The time for printing and saving after a signal: a disk or a reader of stdout may hang.
 const SHUTDOWN: Duration = Duration::from_secs(3);
@@ -70,7 +76,7 @@ pub async fn once(options: &Options, arguments: Once, clock: Clock) -> Result<()
         instruments,
     };
     let finished = async {
-        let _ = drawing.await;
+        let _ = timeout(PATIENCE, drawing).await;
         // stdout may have no reader; signals are still handled.
         let print = move || (results.print(), results);
         let (printed, results) = off_the_runtime(print).await;

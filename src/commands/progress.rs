@@ -5,17 +5,18 @@ use anyhow::Context as _;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::sync::Arc;
 use tokio::{
+    runtime::Handle,
     sync::watch,
-    task::{JoinHandle, spawn},
+    task::{JoinHandle, spawn_blocking},
 };
 
-/// Draws the poll under way, if stderr is a terminal. The returned task ends once the bar is
-/// cleared.
+/// Draws the poll under way, if stderr is a terminal, on a thread of its own: a stalled terminal
+/// (Ctrl-S) blocks drawing. The returned task ends once the bar is cleared.
 pub fn draw(mut documents: watch::Receiver<Arc<Document>>) -> anyhow::Result<JoinHandle<()>> {
     let style = "{wide_bar} {pos}/{len} repositories, {eta} left";
     let style = ProgressStyle::with_template(style).context("cannot draw the progress bar")?;
     let bar = ProgressBar::no_length().with_style(style);
-    Ok(spawn(async move {
+    let drawing = async move {
         // Elsewhere than on a terminal each step would wake a thread for nothing.
         while !bar.is_hidden() && documents.changed().await.is_ok() {
             // A bar of 0 would be full.
@@ -30,5 +31,6 @@ pub fn draw(mut documents: watch::Receiver<Arc<Document>>) -> anyhow::Result<Joi
             }
         }
         bar.finish_and_clear();
-    }))
+    };
+    Ok(spawn_blocking(|| Handle::current().block_on(drawing)))
 }

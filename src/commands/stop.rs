@@ -1,6 +1,7 @@
 //! The signals that end the program.
 
 use anyhow::Context as _;
+use rustix::process::Signal as Number;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// Listeners for the signals that end the program. Once they exist, none kills the process.
@@ -14,6 +15,9 @@ pub struct StopSignals {
 impl StopSignals {
     pub fn listen() -> anyhow::Result<Self> {
         let listen = |kind| signal(kind).context("cannot listen for signals");
+        // SIGXFSZ would kill the process when a file reaches its limit (`LimitFSIZE`). tokio keeps
+        // the handler of a dropped listener, so that the write fails instead.
+        drop(listen(SignalKind::from_raw(Number::XFSZ.as_raw()))?);
         Ok(Self {
             terminate: listen(SignalKind::terminate())?,
             interrupt: listen(SignalKind::interrupt())?,
