@@ -149,6 +149,21 @@ fn a_wrong_address_is_reported_with_a_hint() {
 }
 
 #[test]
+fn an_account_without_repositories_is_reported() {
+    const NO_REPOSITORY: &str = "account of this key has no repositories";
+    let api = Api::of(0);
+    let output = Setup::for_api(&api).arguments(&["once"]).run();
+    assert_eq!(output.code, Some(0));
+    assert!(output.stderr.contains(NO_REPOSITORY), "{}", output.stderr);
+    let exporter = Setup::for_api(&api).start();
+    until("it is ready", || exporter.status("/-/ready") == 200);
+    until("the page says it", || {
+        exporter.get("/").text().contains(NO_REPOSITORY)
+    });
+    exporter.wait_for_line(&[NO_REPOSITORY]);
+}
+
+#[test]
 fn once_points_out_omitted_zeros_and_an_implausible_scale() {
     let languages = r#"[{"code":"de","completion":0.5},{"code":"fr"}]"#;
     let api = Api::start([Repo::new(1, "owner/repo").languages_json(languages)]);

@@ -1,7 +1,7 @@
-//! Slow clients delay neither scrapes nor the shutdown, even with few file descriptors.
+//! Many and slow clients delay neither scrapes nor the shutdown, even with few file descriptors.
 
-use crate::support::{Api, Exporter, Setup, http, until};
-use std::{io::Write, net::TcpStream};
+use crate::support::{Api, Exporter, Setup, Target, exporter::OPENMETRICS, http, until};
+use std::{io::Write, net::TcpStream, thread};
 
 fn started() -> Exporter {
     let exporter = Setup::for_api(&Api::of(1)).after("ulimit -n 4096").start();
@@ -75,4 +75,29 @@ fn a_shortage_of_file_descriptors_is_logged_once() {
     });
     let logged = exporter.log().matches("cannot accept connections").count();
     assert_eq!(logged, 1, "{}", exporter.log());
+}
+
+#[test]
+fn a_hundred_scrapers_get_complete_responses_during_a_large_poll() {
+    let api = Api::of(2000);
+    let exporter = Setup::for_api(&api).set("api.concurrency", "32").start();
+    let polled = || api.requests(Target::AllLanguages).len();
+    until("repositories are read", || polled() > 0);
+    let before = polled();
+    thread::scope(|scope| {
+        for _ in 0..100 {
+            scope.spawn(|| {
+                for _ in 0..3 {
+                    let headers = [("accept", OPENMETRICS), ("accept-encoding", "gzip")];
+                    let response =
+                        http::get(exporter.address, "/metrics", &headers).expect("an answer");
+                    // `text` requires a single complete gzip member. Complete OpenMetrics ends with
+                    // this line.
+                    assert_eq!(response.status, 200);
+                    assert!(response.text().ends_with("# EOF\n"));
+                }
+            });
+        }
+    });
+    until("polling goes on", || polled() > before);
 }

@@ -64,6 +64,38 @@ fn read_all(mut stream: impl Read) -> String {
     String::from_utf8_lossy(&answer).into_owned()
 }
 
+/// Scrapes over HTTP/1.1 on a new connection.
+fn scrape(mut stream: impl Read + Write) -> bool {
+    let request = get("/metrics", "connection: close\r\n");
+    stream.write_all(request.as_bytes()).unwrap();
+    let answer = read_all(stream);
+    answer.starts_with("HTTP/1.1 200 ") && answer.contains("\ntranslation_exporter_polls_total ")
+}
+
+/// Requests more than the buffers of both ends can hold, and reads only the beginning of the
+/// responses.
+fn pipeline<S: Read + Write>(mut stream: S) -> S {
+    let requests = get("/metrics", "").repeat(50);
+    stream.write_all(requests.as_bytes()).unwrap();
+    let mut begin = [0; 12];
+    stream.read_exact(&mut begin).unwrap();
+    assert_eq!(&begin, b"HTTP/1.1 200");
+    stream
+}
+
+#[test]
+fn responses_that_nobody_takes_over_http_1_keep_no_scrape_from_another() {
+    let api = Api::of(300);
+    let plain = Web::start(&api, "");
+    let address = plain.exporter.address;
+    let _held: Vec<_> = (0..60).map(|_| pipeline(connect(address))).collect();
+    assert_eq!([(); 10].map(|()| scrape(connect(address))), [true; 10]);
+
+    let protected = Web::start(&api, TLS);
+    let _held: Vec<_> = (0..60).map(|_| pipeline(protected.tls())).collect();
+    assert_eq!([(); 10].map(|()| scrape(protected.tls())), [true; 10]);
+}
+
 #[test]
 fn a_flood_of_wrong_passwords_stops_no_scrape_and_takes_one_log_line() {
     let hash = bcrypt::hash("correct", 8).unwrap();
