@@ -223,6 +223,7 @@ labels! {
         /// Expected to be ready by its date.
         Expected = "expected",
         AtRisk = "at_risk",
+        /// Not ready after its date, known or not.
         Overdue = "overdue",
         /// Known to be below its target, and none of the above.
         Behind = "behind",

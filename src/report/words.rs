@@ -2,7 +2,7 @@
 
 use crate::{
     domain::{
-        NotJudged, TranslationProblem,
+        TranslationProblem,
         document::{Totals, Translation},
     },
     support::{
@@ -148,19 +148,12 @@ pub fn marks(one: &Translation) -> String {
 
 /// Formats the time at which an unready translation is expected to be ready.
 fn expected(translation: &Translation, now: Timestamp) -> String {
-    match (translation.estimated_ready, translation.not_judged) {
-        (Some(at), _) => format!("expected {}", date(at, now)),
-        (None, Some(NotJudged::TooEarly)) => {
-            let history = translation.history.as_ref();
-            let since = history.and_then(|history| history.unready_since);
-            let known_at = since.unwrap_or(now).saturating_add(DAY);
-            format!("pace known on {}", date(known_at, now))
-        }
-        (None, Some(_)) => "pace not known".to_owned(),
-        _ if translation.does_not_move() || translation.has(TranslationProblem::Stalled) => {
-            "does not move".to_owned()
-        }
-        _ => "in years".to_owned(),
+    let stands = translation.does_not_move() || translation.has(TranslationProblem::Stalled);
+    match translation.estimated_ready {
+        Some(at) => format!("expected {}", date(at, now)),
+        None if translation.not_judged.is_some() => "pace not known".to_owned(),
+        None if stands => "does not move".to_owned(),
+        None => "in years".to_owned(),
     }
 }
 

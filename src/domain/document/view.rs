@@ -5,10 +5,7 @@ use crate::{
     domain::{State, targets::TargetEntry},
     support::clock::{DAY, Timestamp},
 };
-use std::{
-    collections::BTreeMap,
-    sync::{Arc, LazyLock},
-};
+use std::{collections::BTreeMap, sync::Arc};
 
 /// The chosen rows of a document with their chosen translations.
 ///
@@ -17,7 +14,7 @@ use std::{
 #[derive(Debug, Clone)]
 pub struct View<'a> {
     pub document: &'a Document,
-    pub selection: &'a Selection,
+    pub selection: Selection,
     /// All chosen repositories, sorted by name.
     pub rows: Vec<Row>,
     pub totals: Totals,
@@ -28,17 +25,16 @@ pub struct View<'a> {
 impl Document {
     /// Returns the view of everything.
     pub fn whole(&self) -> View<'_> {
-        static EVERYTHING: LazyLock<Selection> = LazyLock::new(Selection::default);
-        self.select(&EVERYTHING)
+        self.select(&Selection::default())
     }
 
     /// Returns the view of the chosen repositories and languages.
-    pub fn select<'a>(&'a self, selection: &'a Selection) -> View<'a> {
+    pub fn select(&self, selection: &Selection) -> View<'_> {
         let chosen = self.rows.iter().filter_map(|row| selection.of_row(row));
         let rows: Vec<_> = chosen.collect();
         View {
             document: self,
-            selection,
+            selection: selection.clone(),
             totals: Totals::of_rows(&rows),
             rows,
             as_of: None,
@@ -138,18 +134,18 @@ impl<'a> View<'a> {
     }
 
     /// Returns the chosen translations that left within a day.
-    pub fn departed(&self) -> impl Iterator<Item = &'a Departed> {
+    pub fn departed(&self) -> impl Iterator<Item = &Departed> {
         self.left_since(self.document.taken_at.saturating_sub(DAY))
     }
 
     /// Returns the chosen translations that left within a day and were not ready.
-    pub fn left_unready(&self) -> impl Iterator<Item = &'a Departed> {
+    pub fn left_unready(&self) -> impl Iterator<Item = &Departed> {
         self.departed().filter(|departed| !departed.was_met)
     }
 
     /// Returns the chosen translations that left since a time.
-    pub fn left_since(&self, since: Timestamp) -> impl Iterator<Item = &'a Departed> {
-        let selection = self.selection;
+    pub fn left_since(&self, since: Timestamp) -> impl Iterator<Item = &Departed> {
+        let selection = &self.selection;
         self.document.departed.iter().filter(move |departed| {
             departed.left_at > since
                 && selection.has_repository(&departed.repository)
