@@ -66,9 +66,6 @@ pub trait Session: Send + Sync {
     ) -> impl Future<Output = Result<LanguageList, RequestFailure>> + Send;
 }
 
-/// Locked while a file is read, so that polls pile up no threads if its disk hangs.
-type FileLock = Arc<Mutex<()>>;
-
 /// A client of the API. Its pace, with the hold, outlives polls.
 #[derive(Debug, Clone)]
 pub struct Client {
@@ -78,8 +75,8 @@ pub struct Client {
     pace: Arc<Pace>,
     clock: Clock,
     instruments: Arc<Instruments>,
-    key: FileLock,
-    roots: FileLock,
+    /// Locked while files are read, so that polls pile up no threads if their disk hangs.
+    reading: Arc<Mutex<()>>,
 }
 
 impl Client {
@@ -110,33 +107,8 @@ impl Client {
             pace: Arc::new(Pace::new(config.requests_per_second())),
             clock,
             instruments,
-            key: FileLock::default(),
-            roots: FileLock::default(),
+            reading: Arc::default(),
         })
-    }
-
-    /// Reads files within `api.timeout`: a disk may hang.
-    async fn read<T: Send + 'static>(
-        &self,
-        reading: &FileLock,
-        name: &str,
-        read: impl FnOnce(Self) -> Result<T, Failure> + Send + 'static,
-    ) -> Result<T, Failure> {
-        let client = self.clone();
-        let read = async {
-            let guard = Arc::clone(reading).lock_owned().await;
-            off_the_runtime(move || {
-                let _guard = guard;
-                read(client)
-            })
-            .await
-        };
-        timeout(*self.config.timeout, read)
-            .await
-            .unwrap_or_else(|_| {
-                let what = format!("{name} could not be read within api.timeout");
-                Err(Failure::new(what, "check why the disk does not respond"))
-            })
     }
 }
 
@@ -151,13 +123,25 @@ impl Api for Client {
                 request: None,
             }
         };
-        let key = self.read(&self.key, "the key file", |client| read_key(&client.config));
-        let key = key.await.map_err(stop(PollFailure::KeyFile))?;
-        let session = self.read(&self.roots, "the files of trusted certificates", |client| {
-            let roots = tls::read_roots(&client.config)?;
-            PollSession::new(client, key, roots)
-        });
-        session.await.map_err(stop(PollFailure::CaFile))
+        let client = self.clone();
+        let opened = async {
+            let guard = Arc::clone(&self.reading).lock_owned().await;
+            off_the_runtime(move || {
+                let _guard = guard;
+                let key = read_key(&client.config).map_err(stop(PollFailure::KeyFile))?;
+                tls::read_roots(&client.config)
+                    .and_then(|roots| PollSession::new(client, key, roots))
+                    .map_err(stop(PollFailure::CaFile))
+            })
+            .await
+        };
+        let opened = timeout(*self.config.timeout, opened).await;
+        opened.unwrap_or_else(|_| {
+            let what =
+                "the key file, or the trusted certificates, could not be read within api.timeout";
+            let failure = Failure::new(what, "check why the disk does not respond");
+            Err(stop(PollFailure::KeyFile)(failure))
+        })
     }
 
     fn pace(&self) -> &Pace {

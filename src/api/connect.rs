@@ -1,11 +1,11 @@
 //! The failures of connections to the API: the network, TLS and HTTP itself.
 
-use super::error::RequestFailure;
+use super::error::{RequestFailure, hint};
 use crate::{domain::Reason, support::clock::Timestamp};
-use rustls::{
-    AlertDescription as Alert, CertificateError as Bad, Error as TlsError, pki_types::UnixTime,
-};
+use rustls::{CertificateError as Bad, Error as TlsError, pki_types::UnixTime};
 use std::{error::Error, io, iter::successors};
+
+const RENEW: &str = "renew the API's certificate; if it is valid, set this machine's clock";
 
 /// Converts the failure of a request without a response, or with an incomplete body.
 impl From<reqwest::Error> for RequestFailure {
@@ -43,45 +43,36 @@ impl From<reqwest::Error> for RequestFailure {
 
 /// Returns the failure of a TLS handshake, with the hint for its cause.
 fn of_tls(error: &TlsError) -> RequestFailure {
-    let what = match error {
-        // rustls would quote the names of the API's certificate.
-        TlsError::InvalidCertificate(Bad::NotValidForNameContext { .. }) => {
-            "the certificate is for another name".to_owned()
-        }
+    let plain = |hint| (error.to_string(), hint);
+    let (what, hint) = match error {
         // rustls would write seconds since 1970.
-        TlsError::InvalidCertificate(Bad::ExpiredContext { not_after, .. }) => {
-            format!("the certificate expired at {}", time(*not_after))
-        }
-        TlsError::InvalidCertificate(Bad::NotValidYetContext { not_before, .. }) => {
-            format!("the certificate is valid from {} on", time(*not_before))
-        }
-        error => error.to_string(),
-    };
-    let failure = RequestFailure::new(Reason::Tls, format!("no TLS with the API: {what}"));
-    match error {
-        TlsError::InvalidCertificate(
-            Bad::ExpiredContext { .. } | Bad::NotValidYetContext { .. },
-        ) => failure.hint("renew the API's certificate; if it is valid, set this machine's clock"),
-        TlsError::InvalidCertificate(Bad::NotValidForNameContext { .. }) => failure.hint(
+        TlsError::InvalidCertificate(Bad::ExpiredContext { not_after, .. }) => (
+            format!("the certificate expired at {}", time(*not_after)),
+            RENEW,
+        ),
+        TlsError::InvalidCertificate(Bad::NotValidYetContext { not_before, .. }) => (
+            format!("the certificate is valid from {} on", time(*not_before)),
+            RENEW,
+        ),
+        // rustls would quote the names of the API's certificate.
+        TlsError::InvalidCertificate(Bad::NotValidForNameContext { .. }) => (
+            "the certificate is for another name".to_owned(),
             "set api.base_url to a subjectAltName of the certificate, or let the API's server \
              present a certificate that has this host as one (a common name does not count)",
         ),
         TlsError::InvalidMessage(_) => {
-            failure.hint("check the scheme and the port of api.base_url: no TLS is spoken there")
+            plain("check the scheme and the port of api.base_url: no TLS is spoken there")
         }
-        TlsError::AlertReceived(Alert::CertificateRequired | Alert::BadCertificate) => failure
-            .hint(
-                "reach the API at an address that demands no client certificate: the exporter has \
-             only its key",
-            ),
         TlsError::PeerIncompatible(_)
         | TlsError::AlertReceived(_)
-        | TlsError::NoApplicationProtocol => failure.hint(
+        | TlsError::NoApplicationProtocol => plain(
             "let the API's server, or the proxy in front of it, offer TLS 1.2 or 1.3, ECDHE with \
-             AES-GCM or ChaCha20-Poly1305, and HTTP/1.1, and demand no client certificate",
+             AES-GCM or ChaCha20-Poly1305, and HTTP/1.1, and demand no client certificate: the \
+             exporter has only its key",
         ),
-        _ => failure,
-    }
+        _ => plain(hint(Reason::Tls)),
+    };
+    RequestFailure::new(Reason::Tls, format!("no TLS with the API: {what}")).hint(hint)
 }
 
 fn time(unix: UnixTime) -> Timestamp {

@@ -49,18 +49,16 @@ impl RequestFailure {
             403 => Reason::Forbidden,
             404 => Reason::NotFound,
             429 => Reason::RateLimited,
+            // Other attempts at these may succeed.
+            408 | 409 | 425 | 499 | 500..600 => Reason::ServerError,
             400..500 => Reason::ClientError,
-            500..600 => Reason::ServerError,
             // Without a body, such as 101.
             _ => Reason::NotJson,
         };
-        let mut failure = Self {
+        let failure = Self {
             status: Some(status),
-            ..Self::new(reason, answered(status))
+            ..Self::new(reason, format!("the API answered {status}"))
         };
-        if reason == Reason::ClientError && failure.is_momentary() {
-            failure.hint = hint(Reason::ServerError);
-        }
         Self {
             retry_after: retry_after.filter(|_| failure.is_refusal()),
             ..failure
@@ -69,11 +67,14 @@ impl RequestFailure {
 
     /// Returns whether the failure is transient: another attempt may succeed.
     pub fn is_momentary(&self) -> bool {
-        let status = self.status.map(|status| status.as_u16());
         matches!(
             self.reason,
-            Reason::Timeout | Reason::Connect | Reason::Truncated
-        ) || matches!(status, Some(408 | 409 | 425 | 429 | 499 | 500 | 502..600))
+            Reason::Timeout
+                | Reason::Connect
+                | Reason::Truncated
+                | Reason::RateLimited
+                | Reason::ServerError
+        ) && self.status != Some(StatusCode::NOT_IMPLEMENTED)
     }
 
     /// Returns whether the API refused the request, perhaps because of its pace.
@@ -104,14 +105,13 @@ pub fn refused(
     let wait = retry_after::wait(headers);
     let remaining = headers.get("x-ratelimit-remaining");
     let is_limited = wait.is_some() || remaining.is_some_and(|remaining| remaining == "0");
-    let mut failure = match status {
+    let meant = match status {
         // Large code hosts spell 429 like this.
-        StatusCode::FORBIDDEN if is_limited => {
-            RequestFailure::status(StatusCode::TOO_MANY_REQUESTS, wait)
-        }
-        _ => RequestFailure::status(status, wait),
+        StatusCode::FORBIDDEN if is_limited => StatusCode::TOO_MANY_REQUESTS,
+        _ => status,
     };
-    failure.what = answered(status);
+    let mut failure = RequestFailure::status(meant, wait);
+    failure.what = format!("the API answered {status}");
     let is_html = body.trim_ascii_start().starts_with(b"<");
     let to = location(url, headers).filter(|to| status.is_redirection() && !to.contains(key));
     if let Some(to) = to {
@@ -119,19 +119,12 @@ pub fn refused(
     } else if is_html {
         failure.what += " with a page of HTML";
     }
-    if is_html && status.is_client_error() && failure.reason != Reason::RateLimited {
+    if is_html && status.is_client_error() && !failure.is_momentary() {
         // A firewall, a login or a website answers in place of the API.
         failure.reason = Reason::NotJson;
         failure.hint = hint(Reason::NotJson);
     }
     failure
-}
-
-fn answered(status: StatusCode) -> String {
-    let reason = status.canonical_reason().unwrap_or_default();
-    format!("the API answered {} {reason}", status.as_u16())
-        .trim_end()
-        .to_owned()
 }
 
 /// Returns the address that the API redirects to, without the parts that may hold secrets.
@@ -140,21 +133,8 @@ fn location(url: &Url, headers: &HeaderMap) -> Option<String> {
     Some(to.origin().ascii_serialization() + to.path())
 }
 
-/// Returns the hint for a failure of the listing where it differs from that of a repository.
-pub fn hint_for_listing(reason: Reason) -> Option<&'static str> {
-    match reason {
-        Reason::Forbidden => {
-            Some("give the key's account access, or use the key of another account")
-        }
-        Reason::NotFound => {
-            Some("check the host of api.base_url, and its path, which ends before /v1")
-        }
-        Reason::TooLarge => Some("lower api.page_size, which the listing has to obey"),
-        _ => None,
-    }
-}
-
-fn hint(reason: Reason) -> &'static str {
+/// Returns the hint for a failure of the listing, or of a repository.
+pub fn hint(reason: Reason) -> &'static str {
     match reason {
         Reason::Timeout => "raise api.timeout, or check why the API is slow",
         Reason::Connect => "check host and port of api.base_url, its name in DNS, and the network",
@@ -172,11 +152,12 @@ fn hint(reason: Reason) -> &'static str {
              settings"
         }
         Reason::Forbidden => {
-            "give the key's account access, use the key of another account, or leave the \
-             repository out with filter.exclude"
+            "give the key's account access, or use the key of another account; filter.exclude \
+             leaves a repository out"
         }
         Reason::NotFound => {
-            "the repository may just have been removed; otherwise leave it out with filter.exclude"
+            "if this is the listing, check the host of api.base_url, and its path, which ends \
+             before /v1; a repository may just have been removed, and filter.exclude leaves it out"
         }
         Reason::RateLimited => "lower api.requests_per_second or raise poll.interval",
         Reason::ClientError => {
@@ -185,7 +166,8 @@ fn hint(reason: Reason) -> &'static str {
         }
         Reason::ServerError => "wait, or ask the API's operators: the API itself fails",
         Reason::TooLarge => {
-            "leave the repository, which has too many languages, out with filter.exclude"
+            "lower api.page_size, which the listing has to obey; filter.exclude leaves out a \
+             repository with too many languages"
         }
         Reason::Truncated => "check what cuts the API's answers short, such as a proxy",
         Reason::Decode => "update this exporter, or ask the API's operators: the API has changed",

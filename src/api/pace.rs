@@ -70,8 +70,7 @@ impl Pacing {
         if self.configured.is_none() && self.rate >= UNLIMITED {
             return Duration::ZERO;
         }
-        Duration::try_from_secs_f64(self.rate.recip())
-            .unwrap_or(Duration::from_secs(u64::from(u32::MAX)))
+        Duration::from_secs_f64(self.rate.recip().min(u32::MAX.into()))
     }
 
     fn answered(&mut self, repository: Option<RepositoryId>, is_refused: bool) {

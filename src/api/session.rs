@@ -2,7 +2,7 @@
 
 use super::{
     Client, Session,
-    error::{RequestFailure, hint_for_listing, refused},
+    error::{RequestFailure, refused},
     proxy, retry_after, tls, wire,
 };
 use crate::{
@@ -57,50 +57,33 @@ impl PollSession {
         })
     }
 
-    /// Sends one request, once it has its permit, and decodes the response.
+    /// Sends one request, which has its permit, and decodes the response. Requests for a page of
+    /// the listing are for no `repository`.
     async fn get<T>(
         &self,
-        operation: Operation,
         repository: Option<RepositoryId>,
         url: Url,
-        decode: impl Fn(&[u8]) -> Result<T, RequestFailure>,
+        decode: fn(&[u8], bool) -> Result<T, RequestFailure>,
     ) -> Result<T, RequestFailure> {
-        let client = &self.client;
-        let request = async {
-            let (started, mut status) = (Instant::now(), None);
-            let result = self.send(operation, &url, &mut status, decode).await;
-            let took = started.elapsed();
-            let code = status.map_or_else(|| "error".to_owned(), |code| code.to_string());
-            let requests = &client.instruments.api_requests;
-            requests.get_or_create(&OfStatus { operation, code }).inc();
-            let durations = &client.instruments.api_request_duration;
-            let seconds = took.as_secs_f64();
-            let of_operation = OfOperation { operation };
-            durations.get_or_create(&of_operation).observe(seconds);
-            let failure = result.as_ref().err().map(|failure| failure.reason.label());
-            tracing::debug!(
-                status,
-                duration = format_args!("{seconds:.3}s"),
-                failure,
-                "request"
-            );
-            result.map_err(|mut failure: RequestFailure| {
-                if let Some(proxy) = &client.proxy {
-                    proxy::blame(proxy, &mut failure);
-                }
-                failure.what = format!("GET {url}: {}", failure.what);
-                if let (Operation::ListRepositories, Some(hint)) =
-                    (operation, hint_for_listing(failure.reason))
-                {
-                    failure.hint = hint;
-                }
-                failure
-            })
+        let (client, started) = (&self.client, Instant::now());
+        let operation = match repository {
+            None => Operation::ListRepositories,
+            Some(_) => Operation::ListLanguages,
         };
         let span = debug_span!("request", operation = operation.label(), path = url.path());
-        let request = client.pace.run(repository, request);
-        let result = request.instrument(span).await;
-        if let Err(failure) = &result {
+        let request = client
+            .pace
+            .run(repository, self.send(operation, &url, decode));
+        let result = request.instrument(span.clone()).await;
+        let duration = started.elapsed().as_secs_f64();
+        client
+            .instruments
+            .api_request_duration
+            .get_or_create(&OfOperation { operation })
+            .observe(duration);
+        let failure = result.as_ref().err().map(|failure| &*failure.what);
+        tracing::debug!(parent: span, duration, failure, "request");
+        result.map_err(|mut failure| {
             let reason = failure.reason.label();
             let failures = &client.instruments.api_request_failures;
             failures
@@ -113,12 +96,15 @@ impl PollSession {
             {
                 *lock(&self.http) = http;
             }
-        }
-        result
+            if let Some(proxy) = &client.proxy {
+                proxy::blame(proxy, &mut failure);
+            }
+            failure.what = format!("GET {url}: {}", failure.what);
+            failure
+        })
     }
 
-    /// Sends a request, reads the response and decodes it. Sets its `status` as soon as it is
-    /// known.
+    /// Sends a request, reads the response and decodes it.
     ///
     /// Decoding blocks this thread, even for a large body. Polls have a thread of their own, so
     /// that no scrape waits.
@@ -126,40 +112,48 @@ impl PollSession {
         &self,
         operation: Operation,
         url: &Url,
-        status: &mut Option<u16>,
-        decode: impl Fn(&[u8]) -> Result<T, RequestFailure>,
+        decode: fn(&[u8], bool) -> Result<T, RequestFailure>,
     ) -> Result<T, RequestFailure> {
         let config = &self.client.config;
+        let instruments = &self.client.instruments;
         let http = lock(&self.http).clone();
-        let request = http
+        let response = http
             .get(url.clone())
             .header(ACCEPT, "application/json")
             .header(ACCEPT_ENCODING, "gzip")
             .bearer_auth(self.key.expose_secret())
-            .timeout(*config.timeout);
-        let mut response = request.send().await?;
-        let code = response.status();
-        *status = Some(code.as_u16());
+            .timeout(*config.timeout)
+            .send()
+            .await;
+        let code = response.as_ref().map_or_else(
+            |_| "error".to_owned(),
+            |response| response.status().as_str().to_owned(),
+        );
+        let requests = &instruments.api_requests;
+        requests.get_or_create(&OfStatus { operation, code }).inc();
+        let mut response = response?;
         let now = self.client.clock.now();
         if let Some(compared) = retry_after::compare_clocks(response.headers(), now) {
-            self.client.instruments.facts().clock_wrong = compared.err();
+            instruments.facts().clock_wrong = compared.err();
+        }
+        let status = response.status();
+        if !status.is_success() {
+            let body = timeout(LONGEST_REFUSAL, body_of(&mut response, LARGEST_REFUSAL)).await;
+            let body = body.ok().and_then(Result::ok).unwrap_or_default();
+            let (headers, key) = (response.headers(), self.key.expose_secret());
+            return Err(refused(url, status, headers, &body, key));
         }
         let limit = match operation {
             Operation::ListRepositories => LARGEST_PAGE,
             Operation::ListLanguages => LARGEST_LANGUAGES,
         };
-        if !code.is_success() {
-            let body = timeout(LONGEST_REFUSAL, body_of(&mut response, LARGEST_REFUSAL)).await;
-            let body = body.ok().and_then(Result::ok).unwrap_or_default();
-            let (headers, key) = (response.headers(), self.key.expose_secret());
-            return Err(refused(url, code, headers, &body, key));
-        }
         let body = body_of(&mut response, limit).await?;
-        if code == StatusCode::NO_CONTENT {
-            return decode(b"[]");
-        }
         let encoding = response.headers().get(CONTENT_ENCODING);
-        decode(&inflated(encoding, body, limit)?)
+        let json = match status {
+            StatusCode::NO_CONTENT => b"[]".to_vec(),
+            _ => inflated(encoding, body, limit)?,
+        };
+        decode(&json, *config.omits_zeros)
     }
 }
 
@@ -224,19 +218,13 @@ impl Session for PollSession {
             url.query_pairs_mut()
                 .append_pair("after", &after.to_string());
         }
-        let omits_zeros = *self.client.config.omits_zeros;
-        let decode = |body: &[u8]| wire::decode_page(body, omits_zeros);
-        self.get(Operation::ListRepositories, None, url, decode)
-            .await
+        self.get(None, url, wire::decode_page).await
     }
 
     async fn list_languages(&self, id: RepositoryId) -> Result<LanguageList, RequestFailure> {
         let mut url = self.client.repositories.clone();
         url.set_path(&format!("{}/{id}/languages", url.path()));
-        let omits_zeros = *self.client.config.omits_zeros;
-        let decode = |body: &[u8]| wire::decode_languages(body, omits_zeros);
-        self.get(Operation::ListLanguages, Some(id), url, decode)
-            .await
+        self.get(Some(id), url, wire::decode_languages).await
     }
 }
 

@@ -22,12 +22,9 @@ use crate::{
     },
     support::clock::Timestamp,
 };
-use serde::{
-    Deserialize, Deserializer,
-    de::{DeserializeOwned, IgnoredAny},
-};
+use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::value::RawValue;
-use std::sync::Arc;
+use std::{collections::HashMap, sync::Arc};
 
 /// The maximum length of a name or code, in bytes. A longer one is bad.
 const MAX_TEXT: usize = 1000;
@@ -36,80 +33,23 @@ const MAX_REPOSITORIES: usize = 100_000;
 /// The maximum number of languages of a repository.
 const MAX_LANGUAGES: usize = 1000;
 
-/// An entry of the listing (API specification 2.1).
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct RepositoryEntry<'a> {
-    #[serde(borrow)]
-    id: Option<&'a RawValue>,
-    name: Field<String>,
-    private: Field<bool>,
-    created_at: Field<String>,
+/// The fields of an entry, each with any JSON.
+type Fields<'a> = HashMap<String, &'a RawValue>;
+
+/// Reads a field, with the value of an absent one. A null is `None`.
+fn field<T: DeserializeOwned>(
+    fields: &Fields,
+    name: &str,
+    absent: Option<T>,
+) -> serde_json::Result<Option<T>> {
+    let field = fields.get(name);
+    field.map_or(Ok(absent), |json| serde_json::from_str(json.get()))
 }
 
-/// An entry of the languages of a repository (API specification 2.2).
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct LanguageEntry {
-    code: Field<String>,
-    name: Field<String>,
-    completion: Field<f64>,
-}
-
-/// A field of an entry, which may have any JSON.
-#[derive(Default)]
-enum Field<T> {
-    #[default]
-    Absent,
-    Null,
-    Bad,
-    Good(T),
-}
-
-impl<'de, T: DeserializeOwned> Deserialize<'de> for Field<T> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let json = <&RawValue>::deserialize(deserializer)?.get();
-        Ok(match serde_json::from_str(json) {
-            Ok(Some(value)) => Self::Good(value),
-            Ok(None) => Self::Null,
-            Err(_) => Self::Bad,
-        })
-    }
-}
-
-impl<T> Field<T> {
-    /// Converts the value of the field, which is bad if that fails.
-    fn and_then<U>(self, convert: impl FnOnce(T) -> Option<U>) -> Field<U> {
-        match self {
-            Self::Absent => Field::Absent,
-            Self::Null => Field::Null,
-            Self::Bad => Field::Bad,
-            Self::Good(value) => convert(value).map_or(Field::Bad, Field::Good),
-        }
-    }
-
-    fn is_bad(&self) -> bool {
-        matches!(self, Self::Bad)
-    }
-
-    fn value(self) -> Option<T> {
-        match self {
-            Self::Good(value) => Some(value),
-            _ => None,
-        }
-    }
-}
-
-impl Field<String> {
-    /// Returns the field with a text of acceptable length.
-    fn text(self) -> Self {
-        self.and_then(|text| (text.len() <= MAX_TEXT).then_some(text))
-    }
-
-    /// Returns a text that is not empty.
-    fn nonempty(self) -> Option<String> {
-        self.text().value().filter(|text| !text.is_empty())
-    }
+/// Reads a text, which is empty if it is absent; `None` if it is bad or too long.
+fn text(fields: &Fields, name: &str) -> Option<String> {
+    let text = field::<String>(fields, name, None).ok()?;
+    Some(text.unwrap_or_default()).filter(|text| text.len() <= MAX_TEXT)
 }
 
 /// Reads a page of the listing. With `omits_zeros`, an absent `private` is false.
@@ -122,18 +62,23 @@ pub fn decode_page(body: &[u8], omits_zeros: bool) -> Result<ListingPage, Reques
     let listing = &mut page.listing;
     for (place, entry) in (1..).zip(entries(body, MAX_REPOSITORIES)?) {
         page.next = Next::Unreadable;
-        let Some(entry) = parse::<RepositoryEntry>(entry) else {
+        let Ok(fields) = serde_json::from_slice::<Fields>(entry) else {
             listing.bad.add(Defect::NotAnObject, Some(place), "");
             continue;
         };
-        let written = entry.id.map_or("none", RawValue::get);
+        let written = fields.get("id").map_or("none", |id| id.get());
         let id = parse_id(written);
         // Globs on owner/repo could not name any other.
-        let name = entry.name.nonempty().filter(|name| name.contains('/'));
-        let created_at = entry.created_at.and_then(|text| Timestamp::parse(&text));
+        let name = text(&fields, "name").filter(|name| name.contains('/'));
+        let private = field(&fields, "private", omits_zeros.then_some(false));
+        let created = text(&fields, "created_at");
+        let created_at = created.as_deref().and_then(Timestamp::parse);
         for (defect, is_found) in [
-            (Defect::Private, entry.private.is_bad()),
-            (Defect::CreatedAt, created_at.is_bad()),
+            (Defect::Private, private.is_err()),
+            (
+                Defect::CreatedAt,
+                created_at.is_none() && created.as_deref() != Some(""),
+            ),
             (Defect::Id, id.is_none()),
             (Defect::Name, id.is_some() && name.is_none()),
         ] {
@@ -143,19 +88,15 @@ pub fn decode_page(body: &[u8], omits_zeros: bool) -> Result<ListingPage, Reques
                 listing.bad.add(defect, Some(place), identity);
             }
         }
-        let private = match entry.private {
-            Field::Absent => omits_zeros.then_some(false),
-            private => private.value(),
-        };
         let Some(id) = id else { continue };
         page.next = Next::After(id);
         match name {
             Some(name) => listing.add(Arc::new(Repository {
                 id,
                 name: name.into(),
-                private,
+                private: private.unwrap_or_default(),
                 // The zero of Go's and .NET's times stands for none.
-                created_at: created_at.value().filter(|at| at.as_millis() > 0),
+                created_at: created_at.filter(|at| at.as_millis() > 0),
             })),
             None => drop(listing.nameless.insert(id)),
         }
@@ -177,11 +118,11 @@ pub fn decode_languages(body: &[u8], omits_zeros: bool) -> Result<LanguageList, 
     } = &mut list;
     for (place, entry) in (1..).zip(entries(body, MAX_LANGUAGES)?) {
         let place = Some(place);
-        let Some(entry) = parse::<LanguageEntry>(entry) else {
+        let Ok(fields) = serde_json::from_slice::<Fields>(entry) else {
             bad.add(Defect::NotAnObject, place, "");
             continue;
         };
-        let Some(code) = entry.code.nonempty() else {
+        let Some(code) = text(&fields, "code").filter(|code| !code.is_empty()) else {
             bad.add(Defect::Code, place, "");
             continue;
         };
@@ -190,38 +131,26 @@ pub fn decode_languages(body: &[u8], omits_zeros: bool) -> Result<LanguageList, 
             bad.add(Defect::DuplicateCode, place, identity);
             continue;
         };
-        let name = entry.name.text();
-        if name.is_bad() {
+        let name = text(&fields, "name");
+        if name.is_none() {
             bad.add(Defect::Name, place, identity);
         }
-        let completion = entry.completion.and_then(Completion::new);
-        if completion.is_bad() {
+        let completion = field(&fields, "completion", omits_zeros.then_some(0.0));
+        if completion.is_err() {
+            let identity = format_args!("{code:?}: {:.20}", fields["completion"].get());
             bad.add(Defect::Completion, place, identity);
         }
-        let completion = match completion {
-            Field::Absent if omits_zeros => Some(Completion::ZERO),
-            Field::Absent => {
-                *absent += 1;
-                None
-            }
-            given => given.value(),
-        };
+        *absent += usize::from(!omits_zeros && !fields.contains_key("completion"));
         let reported = ReportedLanguage {
-            completion,
+            completion: completion.unwrap_or_default().and_then(Completion::new),
             language: Arc::new(Language {
-                name: name.value().unwrap_or_default().into(),
+                name: name.unwrap_or_default().into(),
                 code: code.into(),
             }),
         };
         languages.insert(at, reported);
     }
     Ok(list)
-}
-
-/// Parses an object. serde would take an array for one.
-fn parse<'a, T: Deserialize<'a>>(entry: &'a [u8]) -> Option<T> {
-    let object = entry.starts_with(b"{").then_some(entry)?;
-    serde_json::from_slice(object).ok()
 }
 
 /// Parses an id: an integer, or a string with one (API specification 2.1).
@@ -238,7 +167,16 @@ fn entries(body: &[u8], most: usize) -> Result<Vec<&[u8]>, RequestFailure> {
     if body == b"null" {
         return Ok(Vec::new());
     }
-    let array = body.strip_prefix(b"[").ok_or_else(|| no_array(body))?;
+    let Some(array) = body.strip_prefix(b"[") else {
+        return Err(match serde_json::from_slice::<IgnoredAny>(body) {
+            Ok(_) => RequestFailure::new(Reason::Decode, "the body is JSON, but not an array"),
+            Err(error) if error.is_eof() => breaks_off(),
+            Err(_) if body.starts_with(b"<") => {
+                RequestFailure::new(Reason::NotJson, "the body is HTML instead of JSON")
+            }
+            Err(_) => RequestFailure::new(Reason::NotJson, "the body is not JSON"),
+        });
+    };
     let (mut entries, mut start, mut depth) = (Vec::new(), 0, 0_usize);
     let (mut in_string, mut is_escaped) = (false, false);
     for (at, byte) in array.iter().enumerate() {
@@ -259,38 +197,22 @@ fn entries(body: &[u8], most: usize) -> Result<Vec<&[u8]>, RequestFailure> {
                     return Err(RequestFailure::new(Reason::TooLarge, what));
                 }
                 if *byte == b']' {
-                    break;
+                    if start == array.len() {
+                        return Ok(entries);
+                    }
+                    let what = "text follows the JSON array";
+                    return Err(RequestFailure::new(Reason::Decode, what));
                 }
             }
             b']' | b'}' => depth = depth.saturating_sub(1),
             _ => {}
         }
     }
-    match &array[..start] {
-        [.., b']'] if start == array.len() => Ok(entries),
-        [.., b']'] => {
-            let what = "text follows the JSON array";
-            Err(RequestFailure::new(Reason::Decode, what))
-        }
-        _ => Err(breaks_off()),
-    }
+    Err(breaks_off())
 }
 
 fn breaks_off() -> RequestFailure {
     RequestFailure::new(Reason::Truncated, "the body breaks off")
-}
-
-/// Returns the failure of a body that is no array.
-fn no_array(body: &[u8]) -> RequestFailure {
-    match serde_json::from_slice::<IgnoredAny>(body) {
-        Err(error) if error.is_eof() => breaks_off(),
-        Err(_) => {
-            let is_html = body.starts_with(b"<");
-            let what = if is_html { "HTML instead of" } else { "not" };
-            RequestFailure::new(Reason::NotJson, format!("the body is {what} JSON"))
-        }
-        Ok(_) => RequestFailure::new(Reason::Decode, "the body is JSON, but not an array"),
-    }
 }
 
 #[cfg(test)]

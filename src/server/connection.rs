@@ -66,12 +66,20 @@ async fn shake_hands_and_serve(
     let file = Arc::clone(&changes.borrow_and_update());
     // No connection continues under a certificate or a policy that has been replaced.
     let mut drain = pin!(server.stop.run_until_cancelled(changes.changed()));
-    let stream = match &file.tls {
-        None => Either::Left(stream),
-        Some(tls) => Either::Right(tokio::select! {
-            shaken = tls.accept(stream) => shaken.inspect_err(|error| report(error, &server))?,
-            _ = drain.as_mut() => return Ok(()),
-        }),
+    let shaking = async {
+        // hyper and rustls allocate buffers at once: a client that sends nothing has none.
+        stream.readable().await?;
+        io::Result::Ok(match &file.tls {
+            None => Either::Left(stream),
+            Some(tls) => {
+                let shaken = tls.accept(stream).await;
+                Either::Right(shaken.inspect_err(|error| report(error, &server))?)
+            }
+        })
+    };
+    let stream = tokio::select! {
+        shaken = shaking => shaken?,
+        _ = drain.as_mut() => return Ok(()),
     };
     serve_requests(stream, &server, &connection, &file, drain).await
 }

@@ -79,7 +79,7 @@ fn each_request_has_the_key_a_count_and_a_debug_line_without_the_key() {
         Some(lines.collect::<Vec<_>>()).filter(|lines| lines.len() >= 8)
     });
     assert_eq!(lines.len(), 8, "{lines:?}");
-    let failed = lines.iter().find(|line| line.contains("status=503"));
+    let failed = lines.iter().find(|line| line.contains("answered 503"));
     assert!(failed.unwrap().contains("duration="), "{failed:?}");
     assert!(!exporter.log().to_lowercase().contains("bearer"));
 }
