@@ -103,8 +103,8 @@ fn date(day: Option<Timestamp>, totals: &Totals) -> Value {
 }
 
 fn repository(document: &Document, row: &Row, since: Timestamp) -> Value {
-    let languages = row.translations().iter();
-    let languages = languages.map(|translation| language(document, row, translation, since));
+    let translations = row.translations().iter();
+    let languages = translations.map(|known| language(document, row, known, since));
     json!({
         "id": row.repository.id.to_string(),
         "name": row.name(),
@@ -120,26 +120,31 @@ fn repository(document: &Document, row: &Row, since: Timestamp) -> Value {
 }
 
 /// Encodes a translation. Its members are also columns of CSV.
-pub fn language(document: &Document, row: &Row, one: &Translation, since: Timestamp) -> Value {
-    let (target, fall) = (one.target(), one.fall.as_deref());
+pub fn language(
+    document: &Document,
+    row: &Row,
+    translation: &Translation,
+    since: Timestamp,
+) -> Value {
+    let (target, fall) = (translation.target(), translation.fall.as_deref());
     json!({
-        "code": one.code(),
-        "name": one.language.name,
-        "completion": one.completion,
-        "ratio": one.ratio,
+        "code": translation.code(),
+        "name": translation.language.name,
+        "completion": translation.completion,
+        "ratio": translation.ratio,
         "target": {"ratio": target.ratio, "due": time(target.due)},
-        "ready": one.readiness.is_met(),
-        "last_progress": time(one.known_progress(document.taken_at)),
-        "stalled": one.has(TranslationProblem::Stalled),
-        "problems": one.problems.keys().map(|kind| kind.label()).collect::<Value>(),
-        "not_judged": one.not_judged.map(NotJudged::label),
-        "estimated_ready": time(one.estimated_ready),
+        "ready": translation.readiness.is_met(),
+        "last_progress": time(translation.known_progress(document.taken_at)),
+        "stalled": translation.has(TranslationProblem::Stalled),
+        "problems": translation.problems.keys().map(|kind| kind.label()).collect::<Value>(),
+        "not_judged": translation.not_judged.map(NotJudged::label),
+        "estimated_ready": time(translation.estimated_ready),
         "fell_from": fall.map(|fall| fall.ratio),
         "fell_at": time(fall.map(|fall| fall.at)),
-        "change": document.change(one, since),
-        "became": document.changes(one, since).map(Change::label).collect::<Value>(),
-        "url": document.language_url(row, one.code()),
-        "missing": one.is_missing,
+        "change": document.change(translation, since),
+        "became": document.changes(translation, since).map(Change::label).collect::<Value>(),
+        "url": document.language_url(row, translation.code()),
+        "missing": translation.is_missing,
     })
 }
 

@@ -25,14 +25,16 @@ pub fn parse_since(text: &str, now: Timestamp) -> Result<Timestamp, String> {
         Ok(ago) => Some(now.saturating_sub(ago)),
         Err(_) => Timestamp::parse(&format!("{text}T00:00:00Z")),
     };
-    let day = since.map(Timestamp::day_start);
-    let day = day.filter(|day| (oldest..=now).contains(day));
-    day.ok_or_else(|| {
-        let [oldest, newest] = [oldest, now].map(|at| at.strftime("%F"));
-        format!(
-            "give a duration of at most {DAYS}d or a date from {oldest} to {newest}, such as 7d"
-        )
-    })
+    let is_kept = |day: &Timestamp| (oldest..=now).contains(day);
+    since
+        .map(Timestamp::day_start)
+        .filter(is_kept)
+        .ok_or_else(|| {
+            let [oldest, newest] = [oldest, now].map(|at| at.strftime("%F"));
+            format!(
+                "give a duration of at most {DAYS}d or a date from {oldest} to {newest}, such as 7d"
+            )
+        })
 }
 
 /// Formats the change of a ratio as ` +4`, the difference of the percentages then and now; nothing

@@ -98,17 +98,19 @@ pub fn percent(ratio: Option<f64>) -> String {
 
 /// Says when an unready translation is expected to be ready, what it will have reached by its date,
 /// for how long it has made no progress, and how it fell.
-pub fn way(one: &Translation, now: Timestamp) -> String {
-    let idle = one.idle_since().map(|at| now.since(at));
-    let idle = idle.filter(|idle| *idle >= DAY);
-    let says_all = idle.is_some() && one.estimated_ready.is_none();
-    let fell = one.fall.as_deref().map(|fall| {
+pub fn way(translation: &Translation, now: Timestamp) -> String {
+    let idle_since = translation.idle_since();
+    let idle = idle_since
+        .map(|at| now.since(at))
+        .filter(|idle| *idle >= DAY);
+    let says_all = idle.is_some() && translation.estimated_ready.is_none();
+    let fell = translation.fall.as_deref().map(|fall| {
         let (from, at) = (percent(Some(fall.ratio)), date(fall.at, now));
         format!("fell from {from} on {at}")
     });
     let clauses = [
-        (!says_all).then(|| expected(one, now)),
-        by_then(one, now),
+        (!says_all).then(|| expected(translation, now)),
+        by_then(translation, now),
         idle.map(|idle| format!("no progress for {}", rough(idle))),
         fell,
     ];
@@ -117,33 +119,38 @@ pub fn way(one: &Translation, now: Timestamp) -> String {
 
 /// Formats the ratio that an unready translation will have reached by its date at its pace, as `88
 /// by then`; `None` if the date is past, or it will be ready.
-fn by_then(one: &Translation, now: Timestamp) -> Option<String> {
-    let (ratio, target) = (one.ratio?, one.target());
-    let (at, due) = (one.estimated_ready?, target.due?);
+fn by_then(translation: &Translation, now: Timestamp) -> Option<String> {
+    let (ratio, target) = (translation.ratio?, translation.target());
+    let (at, due) = (translation.estimated_ready?, target.due?);
     let share = due.since(now).as_secs_f64() / at.since(now).as_secs_f64();
     let reached = ratio + (target.ratio - ratio) * share;
     (due > now && due < at).then(|| format!("{} by then", whole(reached)))
 }
 
 /// Formats a ratio beside its target as `41 of 95`.
-pub fn of_target(one: &Translation) -> String {
-    let ratio = percent(one.ratio);
+pub fn of_target(translation: &Translation) -> String {
+    let ratio = percent(translation.ratio);
     format!(
         "{} of {}",
         ratio.trim_end_matches('%'),
-        one.target().percent()
+        translation.target().percent()
     )
 }
 
 /// Names the problems, the worst first.
-pub fn problems(one: &Translation) -> String {
-    let words = one.problems.keys().rev().map(|kind| kind.words());
+pub fn problems(translation: &Translation) -> String {
+    let words = translation.problems.keys().rev().map(|kind| kind.words());
     words.collect::<Vec<_>>().join(", ")
 }
 
 /// Returns the marks of the problems, the worst first.
-pub fn marks(one: &Translation) -> String {
-    one.problems.keys().rev().map(|kind| kind.mark()).collect()
+pub fn marks(translation: &Translation) -> String {
+    translation
+        .problems
+        .keys()
+        .rev()
+        .map(|kind| kind.mark())
+        .collect()
 }
 
 /// Formats the time at which an unready translation is expected to be ready.

@@ -68,8 +68,8 @@ pub(super) async fn render<T: Send + 'static>(
         };
         Ok(work(&query, selection(&query)?, since))
     });
-    let rendered = rendering.await;
-    Ok(rendered.map_err(|message: String| (StatusCode::BAD_REQUEST, message))?)
+    let refused = |message: String| (StatusCode::BAD_REQUEST, message).into();
+    rendering.await.map_err(refused)
 }
 
 /// Returns a body whose pieces are made while they are sent.

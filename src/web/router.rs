@@ -45,7 +45,7 @@ async fn count(
     let response = next.run(request).await;
     let path = path.as_ref().map_or("other", MatchedPath::as_str);
     let labels = OfPath {
-        path: path.to_owned(),
+        path: path.into(),
         code: response.status().as_str().to_owned(),
     };
     state.instruments.http_requests.get_or_create(&labels).inc();
@@ -124,7 +124,7 @@ mod tests {
                 let response = fixture.ask(&format!("{method} {path}")).await;
                 let headers = response.headers();
                 let allow = headers.get("allow").map(|allow| allow.to_str().unwrap());
-                let expected = if methods.split(',').any(|one| one == method) {
+                let expected = if methods.split(',').any(|served| served == method) {
                     (200, None)
                 } else {
                     (405, Some(&*methods))

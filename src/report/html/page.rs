@@ -220,10 +220,10 @@ fn language_name<'a>(names: &BTreeMap<&str, &'a str>, code: &'a str) -> &'a str 
 }
 
 /// Returns the class of a cell: the gap in four steps, or that it is overdue, paused or unknown.
-fn class(one: &Translation) -> &'static str {
-    match one.gap() {
-        _ if one.has(TranslationProblem::Overdue) => "overdue",
-        _ if one.rests() => "paused",
+fn class(translation: &Translation) -> &'static str {
+    match translation.gap() {
+        _ if translation.has(TranslationProblem::Overdue) => "overdue",
+        _ if translation.rests() => "paused",
         None => "unknown",
         Some(gap) if gap <= 0.0 => "ready",
         Some(gap) if gap <= 0.1 => "gap1",
@@ -234,11 +234,11 @@ fn class(one: &Translation) -> &'static str {
 }
 
 /// Returns the text of a cell: a figure and the mark of the worst problem, or a tick.
-fn figure(one: &Translation) -> String {
-    if one.is_ready() {
+fn figure(translation: &Translation) -> String {
+    if translation.is_ready() {
         return "\u{2713}".to_owned();
     }
-    let worst = one.problems.keys().next_back();
-    let ratio = words::percent(one.ratio).replace('%', "");
+    let worst = translation.problems.keys().next_back();
+    let ratio = words::percent(translation.ratio).replace('%', "");
     ratio + &worst.map_or_else(String::new, |kind| kind.mark().to_string())
 }
