@@ -251,8 +251,8 @@ fn remedy(error: &clap::Error) -> Option<String> {
         return Some("an argument belongs to no option; write --OPTION=VALUE".to_owned());
     }
     let path = argument.trim_start_matches('-').replace('-', "_");
-    let mut keys = keys().filter(|key| key.option().is_none());
-    let variable = keys.find(|key| key.path == path)?.variable();
+    let key = keys().find(|key| key.path == path && key.option().is_none())?;
+    let variable = key.variable();
     Some(format!(
         "{path} has no option; set it in the file of --config.file, or set {variable}"
     ))

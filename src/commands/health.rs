@@ -5,7 +5,7 @@ use super::{RunError, read_config};
 use crate::{api::causes, config::Options, support::blocking::off_the_runtime};
 use anyhow::{Context as _, bail, ensure};
 use reqwest::StatusCode;
-use rustls::AlertDescription as Alert;
+use rustls::{AlertDescription as Alert, Error::AlertReceived};
 use std::time::Duration;
 use tokio::time::timeout;
 
@@ -73,9 +73,12 @@ async fn answer(url: &str) -> anyhow::Result<()> {
 /// Returns whether the error comes from a TLS alert that refuses a client without a certificate. An
 /// exporter that hangs would not send it.
 fn demands_certificate(error: &reqwest::Error) -> bool {
-    let refusals = [Alert::CertificateRequired, Alert::BadCertificate];
-    causes(error).any(|cause| match cause.downcast_ref() {
-        Some(rustls::Error::AlertReceived(alert)) => refusals.contains(alert),
-        _ => false,
+    causes(error).any(|cause| {
+        matches!(
+            cause.downcast_ref(),
+            Some(AlertReceived(
+                Alert::CertificateRequired | Alert::BadCertificate
+            ))
+        )
     })
 }

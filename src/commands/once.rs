@@ -47,7 +47,7 @@ pub async fn once(options: &Options, arguments: Once, clock: Clock) -> Result<()
         Level::INFO => Level::ERROR,
         level => level,
     };
-    logging::init(level, config.log.is_json());
+    logging::init(level, *config.log.format);
     let instruments = Instruments::new(None);
     let mut signals = StopSignals::listen()?;
     let only = selection.repositories.clone();

@@ -54,7 +54,7 @@ fn start(
     clock: Clock,
 ) -> Result<(CancellationToken, JoinSet<()>), RunError> {
     let (mut config, web_file) = load(options, None)?;
-    logging::init(*config.log.level, config.log.is_json());
+    logging::init(*config.log.level, *config.log.format);
     let instruments = Instruments::new(Some(&config.web.telemetry_path));
     let history = is_demo.then(|| {
         let (now, targets) = (clock.now(), &mut config.settings.targets);

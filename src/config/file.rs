@@ -13,9 +13,12 @@ use figment::value::{Dict, Empty, Value};
 use serde::de::IgnoredAny;
 use serde_saphyr::{
     from_str,
-    granit_parser::{Event, ParseResult, Parser, ScalarStyle},
+    granit_parser::{Event, Parser, ScalarStyle, StrInput},
 };
 use std::path::Path;
+
+/// The rest of a file.
+type Events<'a> = Parser<'a, StrInput<'a>>;
 
 /// The path of a name, and of the value of an unknown one.
 const NO_KEY: &str = "…";
@@ -46,11 +49,7 @@ impl Layer {
     /// Reads the next node of the file, which is the value of `path`, and its place. Notes the
     /// places of the values in it, and mistakes. Returns `None` at the end of a list, a mapping or
     /// the file.
-    fn node<'a>(
-        &mut self,
-        path: &str,
-        events: &mut impl Iterator<Item = ParseResult<'a>>,
-    ) -> Option<(String, Value)> {
+    fn node(&mut self, path: &str, events: &mut Events<'_>) -> Option<(String, Value)> {
         let (event, span) = events.next()?.ok()?;
         let place = format!("{}:{}", self.file.display(), span.start.line());
         let (value, tag) = match event {
@@ -90,11 +89,7 @@ impl Layer {
     }
 
     /// Reads the rest of a mapping.
-    fn mapping<'a>(
-        &mut self,
-        path: &str,
-        events: &mut impl Iterator<Item = ParseResult<'a>>,
-    ) -> Option<Value> {
+    fn mapping(&mut self, path: &str, events: &mut Events<'_>) -> Option<Value> {
         let (mut entries, known) = (Dict::new(), names_of(section_of(path)));
         while let Some((place, name)) = self.node(NO_KEY, events) {
             let name = name.into_string().unwrap_or(NO_KEY.to_owned());
@@ -119,11 +114,7 @@ impl Layer {
 
     /// Reads the rest of a list. The entries of targets become a mapping, whose names have their
     /// order.
-    fn list<'a>(
-        &mut self,
-        path: &str,
-        events: &mut impl Iterator<Item = ParseResult<'a>>,
-    ) -> Value {
+    fn list(&mut self, path: &str, events: &mut Events<'_>) -> Value {
         let mut items = Dict::new();
         while let name = format!("{:06}", items.len())
             && let entry = match path {

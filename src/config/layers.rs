@@ -169,9 +169,10 @@ impl Layers {
 
     /// Returns the place of the value of a key.
     pub fn place(&self, path: &str) -> String {
-        let metadata = self.figment.find_metadata(path);
-        let place = metadata.map(|metadata| metadata.interpolate(&Profile::Default, &[path]));
-        place.unwrap_or_default()
+        self.figment
+            .find_metadata(path)
+            .map(|metadata| metadata.interpolate(&Profile::Default, &[path]))
+            .unwrap_or_default()
     }
 
     /// Returns the text of a key.

@@ -4,11 +4,11 @@
 //! do the JSON Schemas of the file and of the chart's values, and the table of keys in
 //! docs/configuration.md, which `tests/generate.sh` writes.
 
-use super::text::Format;
 use crate::{
     domain::{Thresholds, filter::Filter, links::Links, targets::TargetEntry},
     support::{
         keys::{Key, section},
+        logging::Format,
         parsed::{Parsed, YEAR},
     },
 };
@@ -220,11 +220,5 @@ section! {
         level: Parsed<Level> = "info", "--log.level=LEVEL";
         /// format of each line: logfmt or json
         format: Parsed<Format> = "logfmt", "--log.format=FORMAT";
-    }
-}
-
-impl LogConfig {
-    pub fn is_json(&self) -> bool {
-        *self.format == Format::Json
     }
 }

@@ -1,6 +1,9 @@
 //! Values of the configuration that parse themselves from text.
 
-use crate::support::parsed::{Parse, is, items, parse};
+use crate::support::{
+    logging::Format,
+    parsed::{Parse, is, items, parse},
+};
 use secrecy::SecretString;
 use std::path::PathBuf;
 use tracing::Level;
@@ -32,13 +35,6 @@ pub fn fit(bytes: &[u8]) -> Result<SecretString, &'static str> {
              that is not printable ASCII)",
         ),
     }
-}
-
-/// The format of the log.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Format {
-    Logfmt,
-    Json,
 }
 
 parse! {

@@ -56,8 +56,7 @@ impl Timestamp {
 
     /// Returns the time as jiff has it, which ends with the year 9999.
     fn jiff(self) -> jiff::Timestamp {
-        let latest = jiff::Timestamp::MAX;
-        jiff::Timestamp::from_millisecond(self.0).unwrap_or(latest)
+        jiff::Timestamp::from_millisecond(self.0).unwrap_or(jiff::Timestamp::MAX)
     }
 
     /// Formats the time in UTC as C's `strftime` does.

@@ -8,8 +8,10 @@ use globset::{Glob, GlobBuilder, GlobSet, GlobSetBuilder};
 /// # Errors
 /// Returns the mistake, such as an unclosed bracket.
 pub fn glob(text: &str) -> Result<Glob, String> {
-    let glob = GlobBuilder::new(text).literal_separator(true).build();
-    glob.map_err(|error| error.kind().to_string())
+    GlobBuilder::new(text)
+        .literal_separator(true)
+        .build()
+        .map_err(|error| error.kind().to_string())
 }
 
 /// Compiles globs into a set. An empty set matches nothing.

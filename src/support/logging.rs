@@ -26,8 +26,8 @@ use tracing_subscriber::{
     Layer as _, Registry,
     filter::Targets,
     fmt::{
-        FmtContext, FormatEvent, MakeWriter,
-        format::{Format, JsonFields, Writer},
+        FmtContext, FormatEvent, MakeWriter, format,
+        format::{JsonFields, Writer},
     },
     layer::SubscriberExt as _,
 };
@@ -47,10 +47,10 @@ static STDERR: LazyLock<(NonBlocking, Mutex<Option<WorkerGuard>>)> = LazyLock::n
 
 const OURS: &str = env!("CARGO_CRATE_NAME");
 
-/// Starts to log to stderr from `level` on, panics included: as logfmt or, with `is_json`, as
-/// JSON. Only the first call in a process takes effect.
-pub fn init(level: Level, is_json: bool) {
-    let _ = tracing::subscriber::set_global_default(subscriber(level, is_json, STDERR.0.clone()));
+/// Starts to log to stderr from `level` on, panics included. Only the first call in a process takes
+/// effect.
+pub fn init(level: Level, format: Format) {
+    let _ = tracing::subscriber::set_global_default(subscriber(level, format, STDERR.0.clone()));
     std::panic::set_hook(Box::new(log_panic));
 }
 
@@ -82,12 +82,12 @@ fn log_panic(panic: &PanicHookInfo<'_>) {
 /// Returns a subscriber that writes each event as a line.
 fn subscriber(
     level: Level,
-    is_json: bool,
+    format: Format,
     writer: impl for<'w> MakeWriter<'w> + Send + Sync + 'static,
 ) -> impl Subscriber + Send + Sync {
     let layer = tracing_subscriber::fmt::layer()
         .fmt_fields(JsonFields::new())
-        .event_format(Lines { is_json })
+        .event_format(format)
         .with_writer(writer);
     Registry::default().with(layer.with_filter(targets(level)))
 }
@@ -98,12 +98,14 @@ fn targets(level: Level) -> Targets {
         .with_target(OURS, level)
 }
 
-/// The format of lines: JSON, or the same as logfmt.
-struct Lines {
-    is_json: bool,
+/// The format of the log: JSON, or the same as logfmt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    Logfmt,
+    Json,
 }
 
-impl FormatEvent<Registry, JsonFields> for Lines {
+impl FormatEvent<Registry, JsonFields> for Format {
     fn format_event(
         &self,
         context: &FmtContext<'_, Registry, JsonFields>,
@@ -111,12 +113,12 @@ impl FormatEvent<Registry, JsonFields> for Lines {
         event: &Event<'_>,
     ) -> fmt::Result {
         let mut line = String::new();
-        Format::default()
+        format()
             .json()
             .flatten_event(true)
             .with_current_span(false)
             .format_event(context, Writer::new(&mut line), event)?;
-        if !self.is_json {
+        if *self == Self::Logfmt {
             let entries = serde_json::from_str(&line).map_err(|_| fmt::Error)?;
             line = inert(&logfmt(entries)) + "\n";
         }
@@ -131,9 +133,13 @@ impl FormatEvent<Registry, JsonFields> for Lines {
 fn logfmt(mut entries: Map<String, Value>) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || c.is_ascii_graphic() && !"\"=\\".contains(c);
     let spans = entries.shift_remove("spans").unwrap_or_default();
-    let spans = spans.as_array().into_iter().flatten();
-    let fields = spans.filter_map(Value::as_object).flatten();
-    let fields = fields.filter(|(key, _)| *key != "name");
+    let fields = spans
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_object)
+        .flatten()
+        .filter(|(key, _)| *key != "name");
     if let Some(Value::String(level)) = entries.get_mut("level") {
         level.make_ascii_lowercase();
     }
@@ -161,9 +167,9 @@ mod tests {
     const TARGET: &str = "target=translation_exporter::support::logging::tests";
 
     /// Returns the lines that `act` logs, without their timestamps.
-    fn logged(level: Level, json: bool, act: impl FnOnce()) -> Vec<String> {
+    fn logged(level: Level, format: Format, act: impl FnOnce()) -> Vec<String> {
         let file = Arc::new(tempfile::tempfile().unwrap());
-        tracing::subscriber::with_default(subscriber(level, json, Arc::clone(&file)), act);
+        tracing::subscriber::with_default(subscriber(level, format, Arc::clone(&file)), act);
         (&*file).rewind().unwrap();
         let lines = io::read_to_string(&*file).unwrap();
         let lines = lines.split_inclusive('\n').map(|line| {
@@ -190,7 +196,7 @@ mod tests {
 
     #[test]
     fn logfmt_looks_like_prometheus_and_ends_with_the_fields_of_the_spans() {
-        let lines = logged(Level::INFO, false, || {
+        let lines = logged(Level::INFO, Format::Logfmt, || {
             log_in_spans();
             tracing::warn!(repo = %"acme/app", error = "no route to \"host\"", empty = "", "");
         });
@@ -210,7 +216,7 @@ mod tests {
     #[test]
     fn json_lines_keep_types_and_list_the_spans() {
         let name = "a\"b\\c\n\u{1b}[31m\u{202e}\u{e0001}é😀";
-        let lines = logged(Level::INFO, true, || {
+        let lines = logged(Level::INFO, Format::Json, || {
             log_in_spans();
             tracing::info!(repo = name, "");
         });
@@ -238,7 +244,7 @@ mod tests {
 
     #[test]
     fn no_value_can_forge_a_line_or_control_a_terminal() {
-        let lines = logged(Level::INFO, false, || {
+        let lines = logged(Level::INFO, Format::Logfmt, || {
             tracing::info!(
                 repo = "a\nts=1 level=error\r\u{1b}]0;x\u{7}\u{9b}1m\u{202e}",
                 "x\ny"
@@ -269,7 +275,7 @@ mod tests {
 
     #[test]
     fn a_panic_is_a_line_of_the_log() {
-        let lines = logged(Level::ERROR, false, || {
+        let lines = logged(Level::ERROR, Format::Logfmt, || {
             let before = std::panic::take_hook();
             std::panic::set_hook(Box::new(log_panic));
             let _ = std::panic::catch_unwind(|| panic!("no {}\n", "way"));

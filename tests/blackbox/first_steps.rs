@@ -258,11 +258,17 @@ fn a_bad_command_line_is_refused_even_if_nobody_can_read_why() {
 
 #[test]
 fn the_demo_prints_where_it_is_served() {
-    let demo = Setup::new(&["demo"])
-        .set("web.listen_addresses", "127.0.0.1:0")
-        .start();
-    let url = format!("http://{}/ ", demo.address);
-    demo.wait_for_line(&["The demo is served at ", &url]);
+    let certified = rcgen::generate_simple_self_signed(["demo.test".to_owned()]).unwrap();
+    let tls = "tls_server_config: {cert_file: cert.pem, key_file: key.pem}";
+    for (web_file, scheme) in [("", "http"), (tls, "https")] {
+        let setup = Setup::new(&["demo"]).set("web.listen_addresses", "127.0.0.1:0");
+        setup.file("cert.pem", &certified.cert.pem());
+        setup.file("key.pem", &certified.signing_key.serialize_pem());
+        let file = setup.file("web.yaml", web_file);
+        let demo = setup.set("web.config_file", &file).start();
+        let url = format!("The demo is served at {scheme}://{}/ ", demo.address);
+        demo.wait_for_line(&[&url]);
+    }
 }
 
 #[test]

@@ -5,12 +5,13 @@
 //! the file lacks, except `api.allow_http` beside a URL that needs it. It is stricter in one point:
 //! other programs read a text such as `010` as a number, so it wants quotes.
 
-use super::super::{Key, Sections, keys, layers::TARGETS, text::Format};
+use super::super::{Key, Sections, keys, layers::TARGETS};
 use crate::{
     domain::{links::Template, targets::TargetEntry},
     support::{
         clock::Timestamp,
         glob::Globs,
+        logging::Format,
         parsed::{Parse, Parsed},
     },
     testing::assert_generated,
