@@ -213,8 +213,8 @@ fn gate(snapshot: &Snapshot) -> String {
 fn the_gate_names_the_translations_that_are_not_ready_above_its_verdict() {
     let languages = [("de", Some(95.0)), ("fr", Some(71.25)), ("it", None)];
     let mut snapshot = snapshot(vec![read(1, "acme/app", &languages)]);
-    let expected = "    fr of acme/app: 71 of 100, pace not known
-    de of acme/app: 95 of 100, pace not known
+    let expected = "    fr of acme/app: 71 of 100, pace known on 15 November
+    de of acme/app: 95 of 100, pace known on 15 November
     it of acme/app: ? of 100, pace not known
 Not ready to ship: 0 of 3 translations ready, 1 translation without a known completion";
     assert_eq!(gate(&snapshot), expected);
@@ -232,7 +232,7 @@ fn a_date_is_said_once_with_the_translations_that_miss_it() {
     let expected = "77%  0/2      acme/app  due 20 November, in 6 days\n";
     assert!(text.contains(expected), "{text}");
     let gate = gate(&snapshot);
-    let line = "    de of acme/app: 60 of 95, due 20 November, in 6 days, pace not known";
+    let line = "    de of acme/app: 60 of 95, due 20 November, in 6 days, pace known";
     assert!(gate.starts_with(line), "{gate}");
 }
 
@@ -405,8 +405,10 @@ fn table_and_markdown_name_what_to_act_on_first() {
     let text = table(&report, 80, false);
     let expected = "
 Act first:
-  ✗ de of acme/app: 60 of 95, due 11 November, 3 days ago, pace not known
-  ✗ fr of acme/app: 40 of 95, due 13 November, 1 day ago, pace not known
+  ✗ de of acme/app: 60 of 95, due 11 November, 3 days ago, pace known on 15
+    November
+  ✗ fr of acme/app: 40 of 95, due 13 November, 1 day ago, pace known on 15
+    November
 ";
     assert!(text.ends_with(expected), "{text}");
     assert!(text.contains("fr 40%✗  de 60%✗  it 70%\n"), "{text}");

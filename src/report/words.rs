@@ -2,7 +2,7 @@
 
 use crate::{
     domain::{
-        TranslationProblem,
+        NotJudged, TranslationProblem,
         document::{Totals, Translation},
     },
     support::{
@@ -153,14 +153,20 @@ pub fn marks(translation: &Translation) -> String {
         .collect()
 }
 
-/// Formats the time at which an unready translation is expected to be ready.
+/// Formats the time at which an unready translation is expected to be ready, or its pace is known.
 fn expected(translation: &Translation, now: Timestamp) -> String {
-    let stands = translation.does_not_move() || translation.has(TranslationProblem::Stalled);
-    match translation.estimated_ready {
-        Some(at) => format!("expected {}", date(at, now)),
-        None if translation.not_judged.is_some() => "pace not known".to_owned(),
-        None if stands => "does not move".to_owned(),
-        None => "in years".to_owned(),
+    match (translation.estimated_ready, translation.not_judged) {
+        (Some(at), _) => format!("expected {}", date(at, now)),
+        (None, Some(NotJudged::TooEarly)) => {
+            let history = translation.history.as_ref();
+            let since = history.and_then(|history| history.unready_since);
+            let known_at = since.unwrap_or(now).saturating_add(DAY);
+            format!("pace known on {}", date(known_at, now))
+        }
+        (None, Some(_)) => "pace not known".to_owned(),
+        (None, None) if translation.does_not_move() => "does not move".to_owned(),
+        (None, None) if translation.has(TranslationProblem::Stalled) => "stalled".to_owned(),
+        (None, None) => "in years".to_owned(),
     }
 }
 
