@@ -27,7 +27,7 @@ pub use tls::check_ca_file;
 
 use crate::{
     config::{ApiConfig, read_key},
-    domain::{LanguageList, ListingPage, PollFailure, RepositoryId, Stop},
+    domain::{LanguageList, Listing, PollFailure, RepositoryId, Stop},
     metrics::instruments::Instruments,
     support::{blocking::off_the_runtime, clock::Clock, hint::Failure},
 };
@@ -57,7 +57,7 @@ pub trait Session: Send + Sync {
     fn list_repositories(
         &self,
         after: Option<RepositoryId>,
-    ) -> impl Future<Output = Result<ListingPage, RequestFailure>> + Send;
+    ) -> impl Future<Output = Result<Listing, RequestFailure>> + Send;
 
     /// Requests the target languages of a repository.
     fn list_languages(

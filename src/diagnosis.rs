@@ -18,19 +18,13 @@ pub use polling::{headline, progress};
 
 use crate::{
     domain::document::View,
-    metrics::facts::Facts,
+    metrics::{facts::Facts, instruments::OfProblem},
     support::{
         clock::{DAY, Timestamp},
         hint::Failure,
     },
 };
-use std::{sync::Arc, time::Duration};
-
-/// The time before its expiry at which a certificate becomes a finding.
-const CERTIFICATE_WARNING: Duration = Duration::from_secs(14 * 24 * 60 * 60);
-
-/// The time for which a discarded state file is a problem.
-const AFTER_DISCARDED_STATE: Duration = DAY;
+use std::sync::Arc;
 
 /// A problem that exists now, in words for people.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -83,7 +77,8 @@ impl Finding {
 /// consequences.
 pub fn findings(view: &View<'_>, facts: &Facts, now: Timestamp) -> Vec<Finding> {
     let document = view.document;
-    let status = &document.status;
+    // The first poll may not have listed new repositories yet.
+    let is_polled = |_: &Finding| document.last_poll().is_some() && document.status.has_data;
     let mut findings: Vec<_> = [
         polling::last_failed(view, now),
         data::stale(view, now),
@@ -93,18 +88,15 @@ pub fn findings(view: &View<'_>, facts: &Facts, now: Timestamp) -> Vec<Finding> 
         data::scale(view),
         data::omitted_zeros(document),
         data::languages_gone(view),
+        data::nothing_selected(document).filter(is_polled),
+        data::unused_targets(view).filter(is_polled),
         polling::overrun(document, now),
         certificate(facts, now),
     ]
     .into_iter()
     .flatten()
+    .chain(of_facts(facts, now))
     .collect();
-    findings.extend(of_facts(facts, now));
-    // The first poll may not have listed new repositories yet.
-    if status.last.is_some() && status.has_data {
-        findings.extend(data::nothing_selected(document));
-        findings.extend(data::unused_targets(view));
-    }
     for finding in &mut findings {
         // A beginning may have been recorded while the wall clock was ahead.
         finding.since = finding.since.map(|since| since.min(now));
@@ -113,56 +105,53 @@ pub fn findings(view: &View<'_>, facts: &Facts, now: Timestamp) -> Vec<Finding> 
     findings
 }
 
-/// Returns each series of `translation_exporter_problem`, as kind and severity, and whether there
-/// is a finding for it.
-pub fn problems(
-    findings: &[Finding],
-) -> impl Iterator<Item = ((&'static str, &'static str), bool)> {
+/// Returns each series of `translation_exporter_problem`, and whether there is a finding for it.
+pub fn problems(findings: &[Finding]) -> impl Iterator<Item = (OfProblem, bool)> {
     ProblemKind::ALL.iter().flat_map(move |kind| {
         let found = findings.iter().find(|finding| finding.kind == *kind);
         let found = found.map(|finding| finding.severity.label());
-        kind.severities().iter().map(move |severity| {
-            let severity = severity.label();
-            ((kind.label(), severity), found == Some(severity))
+        kind.severities().map(move |severity| {
+            let kind = kind.label();
+            (OfProblem { kind, severity }, found == Some(severity))
         })
     })
 }
 
 /// Returns the findings about the exporter itself.
 fn of_facts(facts: &Facts, now: Timestamp) -> impl Iterator<Item = Finding> {
-    let is_recent = |at| now.since(at) < AFTER_DISCARDED_STATE;
-    let has_just_started = facts.started_at.is_none_or(is_recent);
+    let has_just_started = facts.started_at.is_none_or(|at| now.since(at) < DAY);
     [
         (
             ProblemKind::StateNotSaved,
             "The state cannot be saved: a restart now would lose all data read since the last save",
-            facts.state_not_saved.as_ref(),
+            &facts.state_not_saved,
         ),
         (
             ProblemKind::StateDiscarded,
             "The state file could not be used at the start, so all progress clocks restarted",
-            facts.state_discarded.as_ref().filter(|_| has_just_started),
+            &facts.state_discarded,
         ),
         (
             ProblemKind::WebConfigRefused,
             "The changed web configuration file is refused; the previous one stays active",
-            facts.web_config_refused.as_ref(),
+            &facts.web_config_refused,
         ),
         (
             ProblemKind::ClockWrong,
             "This machine's clock and the API's differ by more than an hour",
-            facts.clock_wrong.as_ref(),
+            &facts.clock_wrong,
         ),
     ]
     .into_iter()
-    .filter_map(|(kind, what, failure)| Some(Finding::of(kind, what, failure?)))
+    .filter(move |(kind, ..)| *kind != ProblemKind::StateDiscarded || has_just_started)
+    .filter_map(|(kind, what, failure)| Some(Finding::of(kind, what, failure.as_ref()?)))
 }
 
 fn certificate(facts: &Facts, now: Timestamp) -> Option<Finding> {
     let at = facts.certificate_expires_at?;
     let (severity, since, verb) = match at.since(now) {
         _ if at <= now => (Severity::Error, Some(at), "expired"),
-        left if left <= CERTIFICATE_WARNING => (Severity::Warning, None, "expires"),
+        left if left <= DAY * 14 => (Severity::Warning, None, "expires"),
         _ => return None,
     };
     let what = format!("The exporter's TLS certificate {verb} at {at}");

@@ -15,7 +15,7 @@ mod response;
 mod settings;
 pub mod targets;
 
-pub use response::{Defects, LanguageList, Listing, ListingPage, Next, ReportedLanguage};
+pub use response::{Defects, LanguageList, Listing, Next, ReportedLanguage};
 pub use settings::{Scale, Settings, Thresholds};
 
 use crate::support::{clock::Timestamp, hint::Failure};
@@ -109,10 +109,23 @@ pub struct Stop {
     pub request: Option<Reason>,
 }
 
+/// Returns the words of a variant for people: its label, unless it has others.
+macro_rules! words {
+    ($label:literal) => {
+        $label
+    };
+    ($label:literal $words:literal) => {
+        $words
+    };
+}
+
+/// Defines an enum whose variants have labels, and words for people where these differ.
 macro_rules! labels {
     (
         $(#[$doc:meta])*
-        $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $label:literal),+ $(,)? }
+        $name:ident {
+            $($(#[$variant_doc:meta])* $variant:ident = $label:literal $(($words:literal))?),+ $(,)?
+        }
     ) => {
         $(#[$doc])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -124,6 +137,11 @@ macro_rules! labels {
             /// Returns the value of the metric label.
             pub fn label(self) -> &'static str {
                 match self { $(Self::$variant => $label),+ }
+            }
+
+            /// Returns the words for people.
+            pub fn words(self) -> &'static str {
+                match self { $(Self::$variant => words!($label $($words)?)),+ }
             }
         }
     };
@@ -210,7 +228,7 @@ labels! {
         /// A fall by `thresholds.regressed_by` or more.
         Regressed = "regressed",
         /// The date of the target is near, and the recent rate misses it.
-        AtRisk = "at_risk",
+        AtRisk = "at_risk" ("at risk"),
         /// The date of the target is past.
         Overdue = "overdue",
     }
@@ -221,32 +239,32 @@ labels! {
     Standing {
         Ready = "ready",
         /// Expected to be ready by its date.
-        Expected = "expected",
-        AtRisk = "at_risk",
+        Expected = "expected" ("in time"),
+        AtRisk = "at_risk" ("at risk"),
         /// Not ready after its date, known or not.
         Overdue = "overdue",
         /// Known to be below its target, and none of the above.
         Behind = "behind",
         /// The completion is not known.
-        Unknown = "unknown",
+        Unknown = "unknown" ("not known"),
         /// A target of 0 expects no progress.
-        Resting = "resting",
+        Resting = "resting" ("paused"),
     }
 }
 
 labels! {
-    /// A kind of change since an earlier day, the worst first.
+    /// A kind of change since an earlier day, the worst first. Its words follow a number.
     Change {
         /// Ready then, and not ready now.
-        Unready = "unready",
+        Unready = "unready" ("no longer ready"),
         /// Listed then, and not now.
         Left = "left",
         /// A fall by `thresholds.regressed_by` or more.
         Fell = "fell",
         /// The date of the target has passed.
-        Overdue = "overdue",
+        Overdue = "overdue" ("became overdue"),
         /// Not ready then, and ready now.
-        Ready = "ready",
+        Ready = "ready" ("became ready"),
     }
 }
 
@@ -254,60 +272,15 @@ labels! {
     /// The reason why problems of a translation are unknown.
     NotJudged {
         /// The data are older than four days and than three intervals: only the date is judged.
-        OldData = "old_data",
+        OldData = "old_data" ("the data are too old"),
         /// The completion is not known: at most the date can be judged.
-        Unknown = "unknown",
+        Unknown = "unknown" ("the completion is not known"),
         /// The pace is not known: no day of the record has ended unready.
-        TooEarly = "too_early",
-    }
-}
-
-impl Standing {
-    /// Returns the state in words for people.
-    pub fn words(self) -> &'static str {
-        match self {
-            Self::Expected => "in time",
-            Self::AtRisk => "at risk",
-            Self::Unknown => "not known",
-            Self::Resting => "paused",
-            other => other.label(),
-        }
-    }
-}
-
-impl NotJudged {
-    /// Returns the reason in words for people.
-    pub fn words(self) -> &'static str {
-        match self {
-            Self::OldData => "the data are too old",
-            Self::Unknown => "the completion is not known",
-            Self::TooEarly => "the pace is not known yet",
-        }
-    }
-}
-
-impl Change {
-    /// Returns the kind in words for people, which follow a number.
-    pub fn words(self) -> &'static str {
-        match self {
-            Self::Unready => "no longer ready",
-            Self::Left => "left",
-            Self::Fell => "fell",
-            Self::Overdue => "became overdue",
-            Self::Ready => "became ready",
-        }
+        TooEarly = "too_early" ("the pace is not known yet"),
     }
 }
 
 impl TranslationProblem {
-    /// Returns the kind in words for people.
-    pub fn words(self) -> &'static str {
-        match self {
-            Self::AtRisk => "at risk",
-            other => other.label(),
-        }
-    }
-
     /// Returns the mark of the kind beside a figure.
     pub fn mark(self) -> char {
         match self {

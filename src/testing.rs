@@ -261,9 +261,9 @@ impl Default for Thresholds {
 impl Default for Filter {
     fn default() -> Self {
         Self {
-            include: Parsed(None),
-            exclude: Parsed(None),
-            exclude_languages: Parsed(None),
+            include: Parsed::default(),
+            exclude: Parsed::default(),
+            exclude_languages: Parsed::default(),
             private: Parsed(true),
         }
     }

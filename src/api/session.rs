@@ -6,7 +6,7 @@ use super::{
     proxy, retry_after, tls, wire,
 };
 use crate::{
-    domain::{LanguageList, ListingPage, Operation, Reason, RepositoryId},
+    domain::{LanguageList, Listing, Operation, Reason, RepositoryId},
     metrics::instruments::{OfOperation, OfReason, OfStatus},
     support::{hint::Failure, lock::lock},
 };
@@ -210,7 +210,7 @@ impl Session for PollSession {
     async fn list_repositories(
         &self,
         after: Option<RepositoryId>,
-    ) -> Result<ListingPage, RequestFailure> {
+    ) -> Result<Listing, RequestFailure> {
         let mut url = self.client.repositories.clone();
         url.query_pairs_mut()
             .append_pair("limit", &self.client.config.page_size.to_string());

@@ -17,7 +17,7 @@
 use super::RequestFailure;
 use crate::{
     domain::{
-        Completion, Defect, Language, LanguageList, ListingPage, Next, Reason, ReportedLanguage,
+        Completion, Defect, Language, LanguageList, Listing, Next, Reason, ReportedLanguage,
         Repository, RepositoryId,
     },
     support::clock::Timestamp,
@@ -57,13 +57,12 @@ fn text(fields: &Fields, name: &str) -> Option<String> {
 /// # Errors
 ///
 /// Fails if the body is not a JSON array, or has too many entries for a page.
-pub fn decode_page(body: &[u8], omits_zeros: bool) -> Result<ListingPage, RequestFailure> {
-    let mut page = ListingPage::default();
-    let listing = &mut page.listing;
+pub fn decode_page(body: &[u8], omits_zeros: bool) -> Result<Listing, RequestFailure> {
+    let mut page = Listing::default();
     for (place, entry) in (1..).zip(entries(body, MAX_REPOSITORIES)?) {
         page.next = Next::Unreadable;
         let Ok(fields) = serde_json::from_slice::<Fields>(entry) else {
-            listing.bad.add(Defect::NotAnObject, Some(place), "");
+            page.bad.add(Defect::NotAnObject, Some(place), "");
             continue;
         };
         let written = fields.get("id").map_or("none", |id| id.get());
@@ -85,20 +84,20 @@ pub fn decode_page(body: &[u8], omits_zeros: bool) -> Result<ListingPage, Reques
             if is_found {
                 let identity =
                     format_args!("id {written:.20}, {:?}", name.as_deref().unwrap_or(""));
-                listing.bad.add(defect, Some(place), identity);
+                page.bad.add(defect, Some(place), identity);
             }
         }
         let Some(id) = id else { continue };
         page.next = Next::After(id);
         match name {
-            Some(name) => listing.add(Arc::new(Repository {
+            Some(name) => page.add(Arc::new(Repository {
                 id,
                 name: name.into(),
                 private: private.unwrap_or_default(),
                 // The zero of Go's and .NET's times stands for none.
                 created_at: created_at.filter(|at| at.as_millis() > 0),
             })),
-            None => drop(listing.nameless.insert(id)),
+            None => drop(page.nameless.insert(id)),
         }
     }
     Ok(page)

@@ -109,12 +109,12 @@ impl ProblemKind {
         )
     }
 
-    /// Returns the severities of the kind's series. One kind has two, of which one at most is 1.
-    pub fn severities(self) -> &'static [Severity] {
-        match (self, self.severity()) {
-            (Self::ApiShape, _) => &[Severity::Info, Severity::Warning],
-            (_, Severity::Info) => &[Severity::Info],
-            _ => &[Severity::Warning],
-        }
+    /// Returns the labels of the severities of the kind's series. One kind has two, of which one at
+    /// most is 1.
+    pub fn severities(self) -> impl Iterator<Item = &'static str> {
+        let severities = [Severity::Info, Severity::Warning].into_iter();
+        severities
+            .filter(move |severity| self == Self::ApiShape || *severity == self.severity())
+            .map(Severity::label)
     }
 }

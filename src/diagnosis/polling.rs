@@ -15,47 +15,39 @@ use std::time::Duration;
 /// Returns the reason why the last poll could not list and request everything, if it could not.
 /// Failing polls date from the last success.
 pub(super) fn last_failed(view: &View<'_>, now: Timestamp) -> Option<Finding> {
-    let document = view.document;
-    let last = document.last_poll()?;
-    let failure = last.cut_short()?;
-    let (kind, what) = match last.failure()? {
-        PollFailure::Unauthorized => (ProblemKind::ApiKey, "The API refused the key"),
-        PollFailure::KeyFile => (
-            ProblemKind::ApiKey,
-            "The API key could not be read from its file, so no requests were sent",
-        ),
-        PollFailure::CaFile => (
-            ProblemKind::PollsFailing,
-            "The certificates to trust could not be read, so no requests were sent",
-        ),
-        PollFailure::Held => (
-            ProblemKind::PollsFailing,
-            "The API ended the last poll by Retry-After",
-        ),
-        PollFailure::Unavailable => (
-            ProblemKind::PollsFailing,
-            "The API was unavailable to the last poll",
-        ),
-        PollFailure::Listing | PollFailure::Repositories => (
-            ProblemKind::PollsFailing,
-            "The list of repositories could not be read completely",
-        ),
+    let status = &view.document.status;
+    let stop = status.last.as_ref()?.stop.as_ref()?;
+    let what = match stop.reason {
+        PollFailure::Unauthorized => "The API refused the key",
+        PollFailure::KeyFile => {
+            "The API key could not be read from its file, so no requests were sent"
+        }
+        PollFailure::CaFile => {
+            "The certificates to trust could not be read, so no requests were sent"
+        }
+        PollFailure::Held => "The API ended the last poll by Retry-After",
+        PollFailure::Unavailable => "The API was unavailable to the last poll",
+        PollFailure::Listing | PollFailure::Repositories => {
+            "The list of repositories could not be read completely"
+        }
     };
-    let what = format!("{what}{}", held(&document.status, now));
+    let kind = match stop.reason {
+        PollFailure::Unauthorized | PollFailure::KeyFile => ProblemKind::ApiKey,
+        _ => ProblemKind::PollsFailing,
+    };
+    let what = format!("{what}{}", held(status, now));
     Some(Finding {
         severity: Severity::Error,
-        since: document.status.last_success_at,
-        ..Finding::of(kind, what, failure)
+        since: status.last_success_at,
+        ..Finding::of(kind, what, &stop.failure)
     })
 }
 
 /// Returns the first finding that a headline must not hide; without one, the state of polling.
-pub fn headline(findings: &[Finding], view: &View<'_>) -> String {
+pub fn headline<'a>(findings: &'a [Finding], view: &View<'_>) -> &'a str {
     let mut findings = findings.iter();
     let grave = findings.find(|finding| finding.severity != Severity::Info);
-    grave
-        .map_or(progress(view.document), |finding| &finding.what)
-        .to_owned()
+    grave.map_or(progress(view.document), |finding| &finding.what)
 }
 
 /// Returns the result of the last poll.

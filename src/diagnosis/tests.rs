@@ -16,7 +16,7 @@ use crate::{
     testing::{Condition, Shown, Snapshot},
 };
 use kinds::each_kind;
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, time::Duration};
 
 const NOW: Timestamp = Timestamp::from_millis(1_795_224_645_000);
 const HOUR: Duration = Duration::from_secs(3600);
@@ -83,7 +83,7 @@ impl Known {
     }
 
     fn headline(&self) -> String {
-        headline(&self.findings(), &self.document().whole())
+        headline(&self.findings(), &self.document().whole()).to_owned()
     }
 
     fn with(change: impl FnOnce(&mut Self)) -> Self {

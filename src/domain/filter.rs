@@ -17,12 +17,12 @@ section! {
     filter: Filter {
         /// globs on owner/repo, each with a slash or `**`; `*` stays within a segment; empty means
         /// all
-        include: Parsed<Option<Globs<true>>> = "";
+        include: Parsed<Globs<true>> = "";
         /// globs on owner/repo; wins over `filter.include`
-        exclude: Parsed<Option<Globs<true>>> = "";
+        exclude: Parsed<Globs<true>> = "";
         /// globs on language codes, for example of a pseudo-locale or the source language; an
         /// excluded language appears nowhere, and its progress clock is kept for 30 days
-        exclude_languages: Parsed<Option<Globs<false>>> = "";
+        exclude_languages: Parsed<Globs<false>> = "";
         /// `false` leaves out private repositories, and repositories of unknown visibility
         private: Parsed<bool> = "true";
     }
@@ -39,10 +39,9 @@ pub struct LeftOut {
 impl Filter {
     /// Returns the key of the filter that leaves out a repository, if one does.
     fn left_out_by(&self, repository: &Repository) -> Option<&'static str> {
-        let is_match = |globs: &Globs<true>| globs.is_match(&repository.name);
-        if !self.include.as_ref().is_none_or(is_match) {
+        if !self.include.chooses(&repository.name) {
             Some("filter.include")
-        } else if self.exclude.as_ref().is_some_and(is_match) {
+        } else if self.exclude.is_match(&repository.name) {
             Some("filter.exclude")
         } else {
             let is_public = *self.private || repository.private == Some(false);
@@ -52,8 +51,7 @@ impl Filter {
 
     /// Returns whether a language appears nowhere.
     pub fn excludes_language(&self, code: &str) -> bool {
-        let excluded = self.exclude_languages.as_ref();
-        excluded.is_some_and(|globs| globs.is_match(code))
+        self.exclude_languages.is_match(code)
     }
 
     /// Applies the filters, then resolves duplicate names in favour of the higher id. Returns the

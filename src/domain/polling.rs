@@ -6,15 +6,6 @@ use crate::{
 };
 use std::time::Duration;
 
-/// The number of unread repositories at which a poll has failed, if they are also a tenth of all.
-const MANY: usize = 5;
-
-/// Returns whether `unread` repositories of `all` are more than a few: five or more, and a tenth or
-/// more. A repository that never works would otherwise hide an outage.
-pub fn is_many(unread: usize, all: usize) -> bool {
-    unread >= MANY.max(all.div_ceil(10))
-}
-
 /// A poll under way, or the outcome of one that has ended.
 #[derive(Debug, Clone, Default)]
 pub struct PollOutcome {
@@ -76,15 +67,12 @@ impl PollOutcome {
         self.failure().is_none()
     }
 
-    /// Returns whether the poll read everything apart from a few repositories.
+    /// Returns whether the poll read everything apart from a few repositories: fewer than five, or
+    /// than a tenth. A repository that never works would otherwise hide an outage.
     pub fn is_well(&self) -> bool {
-        match self.failure() {
-            None => true,
-            Some(PollFailure::Repositories) => {
-                self.read > 0 && !is_many(self.unread(), self.read + self.unread())
-            }
-            Some(_) => false,
-        }
+        let is_few = self.read > 0 && self.unread() < 5.max(self.total.div_ceil(10));
+        self.failure()
+            .is_none_or(|failure| failure == PollFailure::Repositories && is_few)
     }
 }
 

@@ -101,6 +101,8 @@ pub struct Listing {
     pub nameless: HashSet<RepositoryId>,
     /// True if a new id was lower than one before it, so that others may be missing.
     pub is_unsorted: bool,
+    /// The continuation after the last page.
+    pub next: Next,
     pub bad: Defects,
 }
 
@@ -122,22 +124,16 @@ impl Listing {
         for repository in page.repositories.into_values() {
             self.add(repository);
         }
-        self.is_unsorted |= page.is_unsorted;
-        self.bad.append(page.bad);
         self.nameless.extend(page.nameless);
+        self.is_unsorted |= page.is_unsorted;
+        self.next = page.next;
+        self.bad.append(page.bad);
     }
 
     /// Counts the listed repositories.
     pub fn count(&self) -> usize {
         self.repositories.len() + self.nameless.len()
     }
-}
-
-/// One page of the listing.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct ListingPage {
-    pub listing: Listing,
-    pub next: Next,
 }
 
 /// One target language of a repository.

@@ -54,10 +54,6 @@ impl Scale {
         is_known.then(|| twelve_decimals(ratio).clamp(0.0, 1.0))
     }
 
-    pub fn is_finished(self, completion: Completion) -> bool {
-        completion.get() >= self.finished
-    }
-
     /// Returns whether the completions look like 0 to 1 although the scale is larger: at least one
     /// is above 0 and none is above 1.
     pub fn is_suspect(self, mut completions: impl Iterator<Item = Completion> + Clone) -> bool {

@@ -69,9 +69,9 @@ section! {
     #[serde(default)]
     targets: TargetEntry {
         /// globs on owner/repo; all repositories if left out
-        repositories: Parsed<Option<Globs<true>>> = "";
+        repositories: Parsed<Globs<true>> = "";
         /// globs on language codes; all languages if left out
-        languages: Parsed<Option<Globs<false>>> = "";
+        languages: Parsed<Globs<false>> = "";
         /// ratio at which a translation is ready; 0 is always met
         ratio: Parsed<Option<f64>, 0, 1> = "1";
         /// a date, until 23:59:59 UTC, or an RFC 3339 time
@@ -93,25 +93,21 @@ impl TargetEntry {
 
     /// Names the languages that the globs match, such as "de, fr of acme/webshop".
     pub fn globs(&self) -> String {
-        let languages = self.languages.as_ref().map(|globs| globs.items.join(", "));
-        let languages = languages.unwrap_or_else(|| "all languages".to_owned());
-        match &*self.repositories {
-            None => languages,
-            Some(globs) => format!("{languages} of {}", globs.items.join(", ")),
+        let [languages, repositories] =
+            [&self.languages.items, &self.repositories.items].map(|globs| globs.join(", "));
+        match (&*languages, &*repositories) {
+            ("", "") => "all languages".to_owned(),
+            ("", repositories) => format!("all languages of {repositories}"),
+            (languages, "") => languages.to_owned(),
+            _ => format!("{languages} of {repositories}"),
         }
     }
 
     /// Returns the repositories that the entry names without wildcards; none if it rests. Each pair
     /// of one of them and one of the codes that it names is required to exist.
     fn named_repositories(&self) -> impl Iterator<Item = &str> {
-        let globs = self.repositories.iter().filter(|_| !self.target().rests());
-        globs.flat_map(Globs::literal)
-    }
-
-    fn applies_to(&self, code: &str) -> bool {
-        self.languages
-            .as_ref()
-            .is_none_or(|globs| globs.is_match(code))
+        let repositories = self.repositories.literal();
+        repositories.filter(|_| !self.target().rests())
     }
 }
 
@@ -142,17 +138,15 @@ impl Targets {
 
     /// Returns the entries that match a repository.
     pub fn of_repository(&self, name: &str) -> Self {
-        let entries = self.0.iter().filter(|entry| {
-            let globs = entry.repositories.as_ref();
-            globs.is_none_or(|globs| globs.is_match(name))
-        });
+        let entries = self.0.iter();
+        let entries = entries.filter(|entry| entry.repositories.chooses(name));
         Self(entries.cloned().collect())
     }
 
     /// Returns the entry that applies to a language of a repository, whose entries these are: the
     /// first one that matches.
     pub fn entry(&self, code: &str) -> Option<&Arc<TargetEntry>> {
-        self.0.iter().find(|entry| entry.applies_to(code))
+        self.0.iter().find(|entry| entry.languages.chooses(code))
     }
 
     /// Returns the target of a language of a repository, whose entries these are.
@@ -169,7 +163,7 @@ impl Targets {
             named.any(|repository| repository == name)
         });
         entries.flat_map(move |entry| {
-            let codes = entry.languages.iter().flat_map(Globs::literal);
+            let codes = entry.languages.literal();
             codes.filter(move |code| self.entry(code) == Some(entry))
         })
     }

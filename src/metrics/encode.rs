@@ -6,17 +6,13 @@ use prometheus_client::{
 };
 use std::fmt;
 
-/// Encodes a metric; one without samples is omitted. `help` is a sentence without its full stop,
-/// quotes and backslashes.
+/// Encodes a metric. `help` is a sentence without its full stop, quotes and backslashes.
 pub(super) fn metric(
     encoder: &mut DescriptorEncoder<'_>,
     name: &str,
     help: &str,
     metric: &impl EncodeMetric,
 ) -> fmt::Result {
-    if metric.is_empty() {
-        return Ok(());
-    }
     // The encoder appends the suffix again.
     let stem = name.trim_end_matches("_total");
     let kind = metric.metric_type();
@@ -35,7 +31,8 @@ pub(super) fn gauge(
     })
 }
 
-/// Encodes a gauge with a sample for each item that has a value. Without samples, it is omitted.
+/// Encodes a gauge that changes only with a read of the API, with a sample for each item that has a
+/// value.
 pub(super) fn gauges<T, L: EncodeLabelSet, N: EncodeGaugeValue>(
     encoder: &mut DescriptorEncoder<'_>,
     name: &str,
@@ -43,16 +40,12 @@ pub(super) fn gauges<T, L: EncodeLabelSet, N: EncodeGaugeValue>(
     items: impl IntoIterator<Item = (L, T)>,
     value: impl Fn(T) -> Option<N>,
 ) -> fmt::Result {
-    let samples = items.into_iter();
-    let samples = samples.filter_map(|(labels, item)| Some((labels, value(item)?)));
-    let mut samples = samples.peekable();
-    if samples.peek().is_none() {
-        return Ok(());
-    }
-    let help = format!("{help}.");
+    let help = format!("{help}; read from the API every poll.interval, not at the scrape.");
     let mut family = encoder.encode_descriptor(name, &help, None, MetricType::Gauge)?;
-    for (labels, value) in samples {
-        ConstGauge::new(value).encode(family.encode_family(&labels)?)?;
+    for (labels, item) in items {
+        if let Some(value) = value(item) {
+            ConstGauge::new(value).encode(family.encode_family(&labels)?)?;
+        }
     }
     Ok(())
 }

@@ -186,28 +186,25 @@ impl Instruments {
     }
 
     fn start_web_at_0(&self, telemetry_path: &str) {
-        for (path, code) in [
-            ("/", "200"),
-            (telemetry_path, "200"),
-            ("/translations.json", "200"),
-            ("/translations.csv", "200"),
-            ("/-/healthy", "200"),
-            ("/-/ready", "200"),
-            ("other", "404"),
+        for path in [
+            "/",
+            telemetry_path,
+            "/translations.json",
+            "/translations.csv",
+            "/-/healthy",
+            "/-/ready",
+            "other",
         ] {
-            let (path, code) = (path.to_owned(), code.to_owned());
+            let code = if path == "other" { "404" } else { "200" }.to_owned();
+            let path = path.to_owned();
             self.http_requests
                 .get_or_create_owned(&OfPath { path, code });
         }
     }
 
     /// Shows each series of a kind of problem, and whether the diagnosis has found it.
-    pub(crate) fn set_problems(
-        &self,
-        problems: impl IntoIterator<Item = ((&'static str, &'static str), bool)>,
-    ) {
-        for ((kind, severity), is_found) in problems {
-            let problem = OfProblem { kind, severity };
+    pub(crate) fn set_problems(&self, problems: impl IntoIterator<Item = (OfProblem, bool)>) {
+        for (problem, is_found) in problems {
             self.problems.get_or_create(&problem).set(is_found.into());
         }
     }

@@ -9,8 +9,8 @@ use super::{
 use crate::{
     api::{Api, CURSOR_HINT, RequestFailure, Session},
     domain::{
-        Defects, LanguageList, Listing, ListingPage, Next, Operation, PollFailure, Reason,
-        RepositoryId, Settings, Stop, polling::PollOutcome,
+        Defects, LanguageList, Listing, Next, Operation, PollFailure, Reason, RepositoryId,
+        Settings, Stop, polling::PollOutcome,
     },
     metrics::instruments::{OfOperation, OfPoll, OfReason},
 };
@@ -168,7 +168,7 @@ impl<'a, A: Api> Poll<'a, A> {
         let mut after = None;
         loop {
             let page = self.read_page(session, after).await?;
-            listing.append(page.listing);
+            listing.append(page);
             let shown = listing.count();
             self.poller.progress.total = shown;
             if shown > MOST_REPOSITORIES {
@@ -181,7 +181,7 @@ impl<'a, A: Api> Poll<'a, A> {
                 let hint = "report it to the API's operators";
                 return Err(self.unusable(operation, Reason::TooLarge, what, hint));
             }
-            match page.next {
+            match listing.next {
                 Next::End if listing.is_unsorted => {
                     let what = "the listing is not sorted by id: others may be missing from it";
                     let what = what.to_owned();
@@ -209,7 +209,7 @@ impl<'a, A: Api> Poll<'a, A> {
         &mut self,
         session: &A::Session,
         after: Option<RepositoryId>,
-    ) -> Result<ListingPage, RequestFailure> {
+    ) -> Result<Listing, RequestFailure> {
         let operation = Operation::ListRepositories;
         let mut attempt = 1;
         loop {

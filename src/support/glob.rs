@@ -31,8 +31,8 @@ pub fn chooses(globs: &GlobSet, name: &str) -> bool {
     globs.is_empty() || globs.is_match(name)
 }
 
-/// Globs on owner/repo, or on codes of languages.
-#[derive(Debug, Clone)]
+/// Globs on owner/repo, or on codes of languages; perhaps none.
+#[derive(Debug, Clone, Default)]
 pub struct Globs<const OF_REPOSITORIES: bool> {
     pub items: Vec<String>,
     set: GlobSet,
@@ -41,6 +41,11 @@ pub struct Globs<const OF_REPOSITORIES: bool> {
 impl<const OF_REPOSITORIES: bool> Globs<OF_REPOSITORIES> {
     pub fn is_match(&self, name: &str) -> bool {
         self.set.is_match(name)
+    }
+
+    /// Returns whether one of the globs matches a name, or there are none.
+    pub fn chooses(&self, name: &str) -> bool {
+        chooses(&self.set, name)
     }
 
     /// Returns the globs without wildcards, which match their own text alone.

@@ -14,16 +14,15 @@ use translation_exporter::{
 
 /// Decodes a page of the listing.
 pub fn decode_page(bytes: &[u8]) {
-    let Ok(page) = wire::decode_page(bytes, false) else {
+    let Ok(listing) = wire::decode_page(bytes, false) else {
         return;
     };
-    let listing = page.listing;
     for repository in listing.repositories.values() {
         assert!(!repository.name.is_empty());
         assert!((1..=i64::MAX.unsigned_abs()).contains(&repository.id.get()));
     }
     assert!(listing.bad.0.values().all(|found| found.count > 0));
-    if let Next::After(next) = page.next {
+    if let Next::After(next) = listing.next {
         assert!(listing.repositories.contains_key(&next) || listing.nameless.contains(&next));
     }
 }

@@ -9,18 +9,18 @@ use proptest::{collection, option, prelude::*};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-fn page(body: &str) -> ListingPage {
+fn page(body: &str) -> Listing {
     decode_page(body.as_bytes(), false).unwrap()
 }
 
-fn repository(fields: &str) -> ListingPage {
+fn repository(fields: &str) -> Listing {
     page(&format!(
         r#"[{{"created_at":"2024-05-06T07:08:09Z",{fields}}}]"#
     ))
 }
 
-fn only(page: &ListingPage) -> &Repository {
-    page.listing.repositories.values().next().unwrap()
+fn only(page: &Listing) -> &Repository {
+    page.repositories.values().next().unwrap()
 }
 
 #[test]
@@ -57,8 +57,8 @@ fn a_bad_id_costs_the_entry_and_keeps_its_name() {
         "\"\u{661}\"",
     ] {
         let page = repository(&format!(r#""id":{raw},"name":"o/r""#));
-        assert!(page.listing.repositories.is_empty(), "{raw}");
-        assert_eq!(page.listing.bad.all(), [Defect::Id], "{raw}");
+        assert!(page.repositories.is_empty(), "{raw}");
+        assert_eq!(page.bad.all(), [Defect::Id], "{raw}");
         assert_eq!(page.next, Next::Unreadable);
     }
 }
@@ -72,11 +72,11 @@ fn a_bad_name_keeps_the_id_listed() {
     for raw in ["\"\"", "7", "null", r#""\ud800""#, "[]"] {
         let page = repository(&format!(r#""id":7,"name":{raw}"#));
         assert_eq!(
-            (page.listing.repositories.len(), page.listing.nameless.len()),
+            (page.repositories.len(), page.nameless.len()),
             (0, 1),
             "{raw}"
         );
-        assert_eq!(page.listing.bad.all(), [Defect::Name], "{raw}");
+        assert_eq!(page.bad.all(), [Defect::Name], "{raw}");
     }
 }
 
@@ -86,7 +86,7 @@ fn a_bad_entry_costs_only_itself_and_the_last_one_is_the_cursor() {
         r#"[null, 5, "x", [[[]]], 1e400, "\ud800",
         {"id":3,"name":"o/r","created_at":"2024-05-06T07:08:09.5+02:00","new":{"a":[{}]}}]"#,
     );
-    assert_eq!(mixed.listing.bad.all(), [Defect::NotAnObject; 6]);
+    assert_eq!(mixed.bad.all(), [Defect::NotAnObject; 6]);
     assert_eq!(
         only(&mixed).created_at,
         Some(Timestamp::from_millis(1_714_972_089_500))
@@ -99,7 +99,7 @@ fn a_bad_entry_costs_only_itself_and_the_last_one_is_the_cursor() {
 fn private_and_created_at_may_be_missing() {
     let shown = |fields: &str| {
         let page = page(&format!(r#"[{{"id":3,"name":"o/r",{fields}}}]"#));
-        (only(&page).private, page.listing.bad.all())
+        (only(&page).private, page.bad.all())
     };
     assert_eq!(
         shown(r#""created_at":"2024-05-06T07:08:09Z""#),
@@ -128,7 +128,7 @@ fn private_and_created_at_may_be_missing() {
 #[test]
 fn keys_may_be_escaped_and_unknown_keys_are_ignored() {
     let page = repository(r#""":2,"Id":9,"\u0069d":3,"name":"o/r""#);
-    assert_eq!((only(&page).id.get(), page.listing.bad.all().len()), (3, 0));
+    assert_eq!((only(&page).id.get(), page.bad.all().len()), (3, 0));
 }
 
 #[test]
@@ -196,7 +196,7 @@ fn an_entry_is_separated_before_its_bytes_are_judged() {
     let body = b"[{\"id\":1,\"name\":\"o/\xff\"}, NaN, {\"id\":NaN,\"name\":\"o/b\"}, \
         {\"id\":1e1,\"name\":\"]},{\\\"[\"}, {\"id\":5 \"name\":\"o/e\"}, {\"id\":6,\"name\":\"o/f\"},]";
     let page = decode_page(body, false).unwrap();
-    let listing = &page.listing;
+    let listing = &page;
     let names: Vec<_> = listing
         .repositories
         .values()
@@ -237,11 +237,7 @@ fn a_body_that_is_not_an_array_fails_as_a_whole() {
 fn null_in_place_of_the_array_is_an_empty_list() {
     for body in ["null", " null\n", "\u{feff}null"] {
         let page = page(body);
-        assert_eq!(
-            (page.next, page.listing.count()),
-            (Next::End, 0),
-            "{body:?}"
-        );
+        assert_eq!((page.next, page.count()), (Next::End, 0), "{body:?}");
         assert_eq!(languages(body), LanguageList::default(), "{body:?}");
     }
 }
@@ -262,7 +258,7 @@ fn an_absent_field_is_zero_only_with_omits_zeros() {
 
     let listing = r#"[{"id":1,"name":"o/a","created_at":"2024-05-06T07:08:09Z"},
         {"id":2,"name":"o/b","created_at":"2024-05-06T07:08:09Z","private":null}]"#;
-    let decode = |absent| decode_page(listing.as_bytes(), absent).unwrap().listing;
+    let decode = |absent| decode_page(listing.as_bytes(), absent).unwrap();
     let private = |listing: &Listing| {
         let repositories = listing.repositories.values();
         repositories
@@ -278,13 +274,13 @@ fn an_absent_field_is_zero_only_with_omits_zeros() {
 #[test]
 fn defects_are_counted_and_the_first_is_described() {
     let body = format!("[{}0]", "0,".repeat(999));
-    let bad = [page(&body).listing.bad, languages(&body).bad];
+    let bad = [page(&body).bad, languages(&body).bad];
     for mut bad in bad {
         assert_eq!(
             bad.to_string(),
             "bad not_an_object in 1,000 entries, first in entry 1"
         );
-        bad.append(page("[0]").listing.bad);
+        bad.append(page("[0]").bad);
         assert_eq!(bad.all().len(), 1001);
     }
 }
@@ -307,7 +303,7 @@ fn a_response_beyond_the_bounds_is_refused() {
         let body = array(count, |n| format!(r#"{{"id":{n}}}"#));
         decode_page(body.as_bytes(), false)
     };
-    assert_eq!(page(100_000).unwrap().listing.nameless.len(), 100_000);
+    assert_eq!(page(100_000).unwrap().nameless.len(), 100_000);
     assert_eq!(page(100_001).unwrap_err().reason, Reason::TooLarge);
 }
 
@@ -322,7 +318,7 @@ fn a_name_or_code_above_1000_bytes_is_bad() {
     assert_eq!(only(&named(&longest)).name, longest.as_str().into());
     // No glob on owner/repo could name the last.
     for bad in [format!("{longest}n"), "no-owner".to_owned()] {
-        assert!(named(&bad).listing.bad.0.contains_key(&Defect::Name));
+        assert!(named(&bad).bad.0.contains_key(&Defect::Name));
     }
     let list = languages(&format!(
         r#"[{{"code":"de","name":"{longest}n"}},{{"code":"{longest}n"}}]"#
@@ -334,7 +330,7 @@ fn a_name_or_code_above_1000_bytes_is_bad() {
 #[test]
 fn deep_nesting_is_a_defect_of_one_entry() {
     let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
-    assert_eq!(page(&deep).listing.bad.all(), [Defect::NotAnObject]);
+    assert_eq!(page(&deep).bad.all(), [Defect::NotAnObject]);
     let list = languages(&format!(
         r#"[{{"code":"de","x":{deep},"completion":{deep}}}]"#
     ));
@@ -370,7 +366,7 @@ proptest! {
             json!({"id": id, "name": name, "created_at": "2024-05-06T07:08:09Z"})
         });
         let page = page(&sent.collect::<Value>().to_string());
-        let decoded = page.listing.repositories.into_iter();
+        let decoded = page.repositories.into_iter();
         let decoded = decoded.map(|(id, repository)| (id.get(), repository.name.to_string()));
         prop_assert_eq!(decoded.collect::<BTreeMap<_, _>>(), repositories);
 

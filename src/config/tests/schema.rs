@@ -133,7 +133,7 @@ impl<const OF_REPOSITORIES: bool> Accepts for Globs<OF_REPOSITORIES> {
         json!({
             "type": ["array", "string"],
             "items": {"type": "string", "pattern": pattern},
-            "pattern": pattern,
+            "pattern": format!(r"^\s*$|{pattern}"),
         })
     }
 }

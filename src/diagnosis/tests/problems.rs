@@ -40,7 +40,7 @@ impl Judged {
     fn problems(&self) -> Vec<&'static str> {
         let findings = self.findings();
         let found = problems(&findings).filter(|(_, is_found)| *is_found);
-        found.map(|((kind, _), _)| kind).collect()
+        found.map(|(problem, _)| problem.kind).collect()
     }
 
     fn polled(&mut self, outcome: PollOutcome) {
@@ -63,8 +63,8 @@ fn each_kind_has_a_series_and_one_kind_has_one_of_each_severity() {
     let series: Vec<_> = super::problems(&findings).collect();
     assert_eq!(series.len(), ProblemKind::ALL.len() + 1);
     let found = series.iter().filter(|(_, is_found)| *is_found);
-    let found: Vec<_> = found.map(|(series, _)| *series).collect();
-    assert_eq!(found, [("polls_failing", "warning")]);
+    let found = found.map(|(problem, _)| (problem.kind, problem.severity));
+    assert_eq!(found.collect::<Vec<_>>(), [("polls_failing", "warning")]);
 }
 
 #[test]

@@ -175,7 +175,7 @@ impl<'a> View<'a> {
         let entries = self.document.settings.targets.0.iter().map(Arc::as_ref);
         let unused = entries.filter(|entry| {
             // The target of `--require` is nobody's typo.
-            let is_of_all = entry.repositories.is_none() && entry.languages.is_none();
+            let is_of_all = entry.repositories.items.is_empty() && entry.languages.items.is_empty();
             let mut used = self
                 .translations()
                 .filter_map(|(_, known)| known.entry.as_deref());

@@ -4,7 +4,7 @@ use crate::{domain::Completion, testing};
 /// Makes globs.
 pub fn globs<const OF_REPOSITORIES: bool>(
     patterns: &[impl AsRef<str>],
-) -> Parsed<Option<Globs<OF_REPOSITORIES>>> {
+) -> Parsed<Globs<OF_REPOSITORIES>> {
     let patterns: Vec<_> = patterns.iter().map(AsRef::as_ref).collect();
     Parsed::parse_bounded(&patterns.join(",")).unwrap()
 }

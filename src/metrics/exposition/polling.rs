@@ -4,12 +4,12 @@
 //! totals with the first data.
 
 use crate::{
-    domain::{Standing, document::Document},
+    domain::{Standing, State, document::Document},
     metrics::encode::{gauge, gauges},
     support::clock::Timestamp,
 };
 use prometheus_client::encoding::DescriptorEncoder;
-use std::fmt;
+use std::{fmt, iter::once};
 
 /// Encodes the status of polling and the totals of a publication.
 pub fn encode(document: &Document, to: &mut DescriptorEncoder<'_>) -> fmt::Result {
@@ -59,20 +59,19 @@ pub fn encode(document: &Document, to: &mut DescriptorEncoder<'_>) -> fmt::Resul
 /// Encodes the totals over all repositories.
 fn encode_totals(document: &Document, to: &mut DescriptorEncoder<'_>) -> fmt::Result {
     let whole = document.whole();
-    let states = ["filtered", "pending", "fresh", "failing", "stale"];
+    let states = State::ALL.iter().map(|state| {
+        let count = whole.count(|row| row.state == *state);
+        ([("state", state.label())], count)
+    });
+    let filtered = ([("state", "filtered")], document.filtered.len());
     gauges(
         to,
         "translation_exporter_repositories",
         "Repositories of the listing, each in one state: filtered, pending (not read yet by this \
          process), fresh, failing (not read by the last poll, data still served) or stale (data \
          gone)",
-        states.map(|state| ([("state", state)], state)),
-        |state| {
-            Some(match state {
-                "filtered" => document.filtered.len(),
-                _ => whole.count(|row| row.state.label() == state),
-            })
-        },
+        once(filtered).chain(states),
+        Some,
     )?;
     gauges(
         to,

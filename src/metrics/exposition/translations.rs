@@ -7,78 +7,90 @@ use crate::{
     domain::document::{Document, Row, Translation},
     metrics::encode::gauges,
 };
-use prometheus_client::{
-    collector::Collector,
-    encoding::{DescriptorEncoder, EncodeGaugeValue, EncodeLabelSet},
-};
+use prometheus_client::{collector::Collector, encoding::DescriptorEncoder};
 use std::fmt;
 
 /// Encodes the gauges that change only with a publication. Samples are ordered by repository name,
 /// then language code.
 impl Collector for Document {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
-        encode_completions(self, &mut encoder)?;
+        encode_translations(self, &mut encoder)?;
         encode_problems(self, &mut encoder)?;
-        encode_targets(self, &mut encoder)?;
         encode_names(self, &mut encoder)?;
         encode_repositories(self, &mut encoder)?;
         super::polling::encode(self, &mut encoder)
     }
 }
 
-/// Returns the shown translations with their labels.
-fn shown(document: &Document) -> impl Iterator<Item = ([(&str, &str); 2], &Translation)> {
-    document.rows.iter().flat_map(|row| {
-        let translations = row.translations().iter();
-        translations.map(move |known| ([("repo", row.name()), ("language", known.code())], known))
-    })
-}
-
-fn encode_completions(document: &Document, to: &mut DescriptorEncoder<'_>) -> fmt::Result {
-    gauges_of_api(
-        to,
-        "translation_completion_ratio",
-        "Reported completion of a language divided by api.completion_scale; absent where it is \
-         not known",
-        shown(document),
-        |one| one.ratio,
-    )?;
-    gauges_of_api(
+fn encode_translations(document: &Document, to: &mut DescriptorEncoder<'_>) -> fmt::Result {
+    let shown = || {
+        document.rows.iter().flat_map(|row| {
+            let translations = row.translations().iter();
+            translations
+                .map(move |known| ([("repo", row.name()), ("language", known.code())], known))
+        })
+    };
+    let measured: [(_, _, fn(&Translation) -> Option<f64>); 6] = [
+        (
+            "translation_completion_ratio",
+            "Reported completion of a language divided by api.completion_scale; absent where it is \
+             not known",
+            |known| known.ratio,
+        ),
+        (
+            "translation_last_progress_timestamp_seconds",
+            "Time at which completion last rose to one that was not seen in the two days before, or \
+             was first seen",
+            |known| Some(known.last_progress?.as_seconds()),
+        ),
+        (
+            "translation_fallen_from_ratio",
+            "Highest completion ratio of the last 7 days, while it is above the present one; absent \
+             for a target of 0",
+            |known| Some(known.fall.as_ref()?.ratio),
+        ),
+        (
+            "translation_estimated_ready_timestamp_seconds",
+            "Time at which a language that is not ready will be, at its pace of the last 14 days; \
+             absent if it does not move, has stalled or its pace is not known",
+            |known| Some(known.estimated_ready?.as_seconds()),
+        ),
+        (
+            "translation_target_ratio",
+            "Completion ratio at which a language is ready, from its entry of targets; absent \
+             without one",
+            |known| Some(known.entry.as_ref()?.target().ratio),
+        ),
+        (
+            "translation_target_due_timestamp_seconds",
+            "Time at which a language must be ready, from its entry of targets; absent without a \
+             date",
+            |known| Some(known.target().due?.as_seconds()),
+        ),
+    ];
+    for (name, help, value) in measured {
+        gauges(to, name, help, shown(), value)?;
+    }
+    gauges(
         to,
         "translation_ready",
         "1 if a language is at or above its target, 0 if it is below or its completion is unknown; \
          absent for a target of 0",
-        shown(document).filter(|(_, one)| !one.rests()),
-        |one| Some(u64::from(one.is_ready())),
-    )?;
-    gauges_of_api(
-        to,
-        "translation_last_progress_timestamp_seconds",
-        "Time at which completion last rose to one that was not seen in the two days before, or was \
-         first seen",
-        shown(document),
-        |one| Some(one.last_progress?.as_seconds()),
-    )?;
-    gauges_of_api(
-        to,
-        "translation_fallen_from_ratio",
-        "Highest completion ratio of the last 7 days, while it is above the present one; absent for \
-         a target of 0",
-        shown(document),
-        |one| Some(one.fall.as_ref()?.ratio),
+        shown().filter(|(_, known)| !known.rests()),
+        |known| Some(u64::from(known.is_ready())),
     )
 }
 
 fn encode_problems(document: &Document, to: &mut DescriptorEncoder<'_>) -> fmt::Result {
     let problems = document.rows.iter().flat_map(|row| {
-        row.known.iter().flat_map(|one| {
-            one.problems.iter().map(|(kind, at)| {
-                let repo = ("repo", row.name());
-                ([repo, ("language", one.code()), ("kind", kind.label())], at)
+        row.known.iter().flat_map(|known| {
+            known.problems.iter().map(|(kind, at)| {
+                let language = ("language", known.code());
+                ([("repo", row.name()), language, ("kind", kind.label())], at)
             })
         })
     });
-    gauges_of_api(
+    gauges(
         to,
         "translation_problem_timestamp_seconds",
         "Time that belongs to a problem: the last progress or readiness (stalled), the last day on \
@@ -88,36 +100,10 @@ fn encode_problems(document: &Document, to: &mut DescriptorEncoder<'_>) -> fmt::
     )
 }
 
-fn encode_targets(document: &Document, to: &mut DescriptorEncoder<'_>) -> fmt::Result {
-    gauges_of_api(
-        to,
-        "translation_estimated_ready_timestamp_seconds",
-        "Time at which a language that is not ready will be, at its pace of the last 14 days; absent \
-         if it does not move, has stalled or its pace is not known",
-        shown(document),
-        |one| Some(one.estimated_ready?.as_seconds()),
-    )?;
-    gauges_of_api(
-        to,
-        "translation_target_ratio",
-        "Completion ratio at which a language is ready, from its entry of targets; absent without \
-         one",
-        shown(document),
-        |one| Some(one.entry.as_ref()?.target().ratio),
-    )?;
-    gauges_of_api(
-        to,
-        "translation_target_due_timestamp_seconds",
-        "Time at which a language must be ready, from its entry of targets; absent without a date",
-        shown(document),
-        |one| Some(one.target().due?.as_seconds()),
-    )
-}
-
 fn encode_names(document: &Document, to: &mut DescriptorEncoder<'_>) -> fmt::Result {
     let whole = document.whole();
     let names = whole.language_names().into_iter();
-    gauges_of_api(
+    gauges(
         to,
         "translation_language_info",
         "Name of a language in the first repository that has one, empty if none has; always 1",
@@ -127,13 +113,9 @@ fn encode_names(document: &Document, to: &mut DescriptorEncoder<'_>) -> fmt::Res
 }
 
 fn encode_repositories(document: &Document, to: &mut DescriptorEncoder<'_>) -> fmt::Result {
-    let rows = || {
-        document
-            .rows
-            .iter()
-            .map(|row| ([("repo", row.name())], row))
-    };
-    gauges_of_api(
+    let rows = document.rows.iter();
+    let rows = || rows.clone().map(|row| ([("repo", row.name())], row));
+    gauges(
         to,
         "translation_repository_info",
         "Id of a repository, private (true, false or unknown) and, with links.repository, url; \
@@ -151,37 +133,25 @@ fn encode_repositories(document: &Document, to: &mut DescriptorEncoder<'_>) -> f
         }),
         Some,
     )?;
-    gauges_of_api(
+    gauges(
         to,
         "translation_repository_created_timestamp_seconds",
         "Time at which a repository was created",
         rows(),
         |row| Some(row.repository.created_at?.as_seconds()),
     )?;
-    gauges_of_api(
+    gauges(
         to,
         "translation_repository_languages",
         "Target languages configured for a repository",
         rows(),
         Row::listed,
     )?;
-    gauges_of_api(
+    gauges(
         to,
         "translation_repository_last_success_timestamp_seconds",
         "Time at which the languages of a repository were last read in full",
         rows(),
         |row| Some(row.read_at?.as_seconds()),
     )
-}
-
-/// Encodes a gauge that changes only with a read of the API.
-fn gauges_of_api<T, L: EncodeLabelSet, N: EncodeGaugeValue>(
-    to: &mut DescriptorEncoder<'_>,
-    name: &str,
-    help: &str,
-    items: impl Iterator<Item = (L, T)>,
-    value: impl Fn(T) -> Option<N>,
-) -> fmt::Result {
-    let help = format!("{help}; read from the API every poll.interval, not at the scrape");
-    gauges(to, name, &help, items, value)
 }

@@ -18,7 +18,9 @@ fn samples(instruments: &Arc<Instruments>, name: &str) -> Vec<String> {
 fn requests_and_problems_have_labels() {
     let instruments = Instruments::new(Some("/metrics"));
     let operation = Operation::ListLanguages;
-    instruments.set_problems([(("api_key", "warning"), true)]);
+    let (kind, severity) = ("api_key", "warning");
+    let problem = OfProblem { kind, severity };
+    instruments.set_problems([(problem, true)]);
     let code = "429".to_owned();
     let requests = &instruments.api_requests;
     requests.get_or_create(&OfStatus { operation, code }).inc();

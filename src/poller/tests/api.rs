@@ -5,8 +5,8 @@ use crate::support::hint::Failure;
 use crate::{
     api::{Pace, RequestFailure, Session},
     domain::{
-        Completion, Defects, LanguageList, Listing, ListingPage, Next, PollFailure, Reason,
-        ReportedLanguage, RepositoryId, Stop, filter::Filter,
+        Completion, Defects, LanguageList, Listing, Next, PollFailure, Reason, ReportedLanguage,
+        RepositoryId, Stop, filter::Filter,
     },
     testing,
 };
@@ -181,7 +181,7 @@ impl Session for FakeSession {
     async fn list_repositories(
         &self,
         after: Option<RepositoryId>,
-    ) -> Result<ListingPage, RequestFailure> {
+    ) -> Result<Listing, RequestFailure> {
         self.api.pace.run(None, self.page(after)).await
     }
 
@@ -191,7 +191,7 @@ impl Session for FakeSession {
 }
 
 impl FakeSession {
-    async fn page(&self, after: Option<RepositoryId>) -> Result<ListingPage, RequestFailure> {
+    async fn page(&self, after: Option<RepositoryId>) -> Result<Listing, RequestFailure> {
         self.api.scripted(None).await?;
         let page_takes = self.api.responses().page_takes;
         sleep(page_takes).await;
@@ -239,14 +239,14 @@ impl FakeSession {
 }
 
 /// Makes a page of the listing from ids and names.
-pub fn page<'a>(entries: impl Iterator<Item = (u64, &'a str)>) -> ListingPage {
-    let (mut listing, mut next) = (Listing::default(), Next::End);
+pub fn page<'a>(entries: impl Iterator<Item = (u64, &'a str)>) -> Listing {
+    let mut listing = Listing::default();
     for (id, name) in entries {
         let repository = testing::repository(id, name);
-        next = Next::After(repository.id);
+        listing.next = Next::After(repository.id);
         listing.add(repository);
     }
-    ListingPage { listing, next }
+    listing
 }
 
 /// Makes the languages of a repository from codes and completions.

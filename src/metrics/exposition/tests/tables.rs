@@ -142,8 +142,7 @@ fn tables_of_the_metrics_are_generated() {
     let kinds: Vec<_> = ProblemKind::ALL
         .iter()
         .map(|kind| {
-            let severities = kind.severities().iter().map(|one| one.label());
-            let severities: Vec<_> = severities.collect();
+            let severities: Vec<_> = kind.severities().collect();
             let (label, severity) = (kind.label(), severities.join(", "));
             let (alert, meaning) = (kind.alert().unwrap_or("none"), kind.meaning());
             format!("| `{label}` | {severity} | {alert} | {meaning} |")

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     api::{Pace, RequestFailure, Session},
-    domain::{Defect, LanguageList, ListingPage, Next, Reason, RepositoryId, Stop},
+    domain::{Defect, LanguageList, Listing, Next, Reason, RepositoryId, Stop},
 };
 use reqwest::StatusCode;
 use std::{
@@ -265,7 +265,7 @@ impl World {
         })
     }
 
-    fn page(&mut self, after: Option<RepositoryId>) -> ListingPage {
+    fn page(&mut self, after: Option<RepositoryId>) -> Listing {
         let after = after.map_or(0, RepositoryId::get);
         let entries = self.account.range(after + 1..).take(PAGE);
         let entries = entries.map(|(id, account)| (*id, account.name.as_str()));
@@ -279,15 +279,13 @@ impl World {
         if let Some(defect) = self.bad_entry
             && after == 0
         {
-            page.listing.bad.add(defect, Some(1), "");
+            page.bad.add(defect, Some(1), "");
             if defect == Defect::Name {
-                page.listing
-                    .nameless
-                    .insert(RepositoryId::new(NAMELESS).unwrap());
+                page.nameless.insert(RepositoryId::new(NAMELESS).unwrap());
             }
             self.poll.bad_listing = Some(defect);
         }
-        for repository in page.listing.repositories.values() {
+        for repository in page.repositories.values() {
             let (id, name) = (repository.id.get(), repository.name.to_string());
             self.poll.pages.insert(id, name);
         }
@@ -418,7 +416,7 @@ impl Session for Seen {
     async fn list_repositories(
         &self,
         after: Option<RepositoryId>,
-    ) -> Result<ListingPage, RequestFailure> {
+    ) -> Result<Listing, RequestFailure> {
         let page = self.request(None, after.is_some(), |world| Ok(world.page(after)));
         self.pace.run(None, page).await
     }

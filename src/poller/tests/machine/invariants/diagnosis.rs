@@ -43,7 +43,7 @@ impl World {
         let (now, status, whole) = (document.taken_at, &document.status, document.whole());
         let findings = findings(&whole, &Facts::default(), now);
         let mut diagnosis = Diagnosis {
-            headline: headline(&findings, &whole),
+            headline: headline(&findings, &whole).to_owned(),
             findings,
             wrong: Vec::new(),
         };
