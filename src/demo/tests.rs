@@ -163,17 +163,6 @@ async fn capped_pages_list_every_repository_and_end_with_an_empty_one() {
 }
 
 #[tokio::test]
-async fn each_repository_lists_its_languages() {
-    let caller = Caller(router());
-    for repository in &WORLD.repositories {
-        let path = format!("/v1/repositories/{}/languages", repository.id);
-        let (status, languages) = caller.ask(&path).await;
-        assert_eq!(status, 200);
-        assert_eq!(languages.as_array().unwrap().len(), repository.languages);
-    }
-}
-
-#[tokio::test]
 async fn invalid_queries_and_unknown_ids_are_refused() {
     let caller = Caller(router());
     for (path, status) in [

@@ -57,12 +57,9 @@ impl ProblemLog {
             // Counts still grow while a poll is under way.
             let is_counted = finding.kind.is_of_api() && finding.kind != ProblemKind::PollsOverrun;
             let waits = is_polling && present.logged.is_empty() && is_counted;
-            if !is_first || waits {
-                continue;
-            }
             let is_due =
                 finding.severity != Severity::Info && now.since(present.logged_at) >= REPEAT;
-            if present.logged.insert(Arc::clone(&finding.hint)) || is_due {
+            if is_first && !waits && (present.logged.insert(Arc::clone(&finding.hint)) || is_due) {
                 present.logged_at = now;
                 log(finding);
             }
@@ -72,8 +69,7 @@ impl ProblemLog {
         self.0.retain(|kind, present| {
             let may_return =
                 *kind == ProblemKind::ClockWrong && now.since(present.found) < SETTLED_FOR;
-            let is_hidden = may_return || kind.is_of_api() && !is_well;
-            let lasts = seen.contains(kind) || is_hidden;
+            let lasts = seen.contains(kind) || may_return || kind.is_of_api() && !is_well;
             if !lasts {
                 let lasted = rough(present.found.since(present.began));
                 tracing::info!(problem = kind.label(), %lasted, "a problem has ended");

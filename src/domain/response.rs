@@ -45,24 +45,22 @@ impl Defects {
     /// Adds the defects of another response.
     pub fn append(&mut self, other: Self) {
         for (defect, found) in other.0 {
-            match self.0.entry(defect) {
-                Entry::Vacant(entry) => drop(entry.insert(found)),
-                Entry::Occupied(mut entry) => entry.get_mut().count += found.count,
-            }
+            let known = self.0.entry(defect);
+            known
+                .and_modify(|known| known.count += found.count)
+                .or_insert(found);
         }
     }
 
     /// Counts the entries that could not be used.
     pub fn unreadable(&self, operation: Operation) -> usize {
-        let hidden = self.0.iter().filter(|(defect, _)| {
+        let hides_entry = |defect: &Defect| match defect {
             // A language without a completion is known, and so is a repository that is listed twice;
             // the name of two repositories may be known.
-            let is_known = matches!(
-                defect,
-                Defect::Completion | Defect::DuplicateId | Defect::DuplicateName
-            );
-            defect.hides_data(operation) && !is_known
-        });
+            Defect::Completion | Defect::DuplicateId | Defect::DuplicateName => false,
+            defect => defect.hides_data(operation),
+        };
+        let hidden = self.0.iter().filter(|(defect, _)| hides_entry(defect));
         hidden.map(|(_, found)| found.count).sum()
     }
 }
@@ -70,13 +68,11 @@ impl Defects {
 /// Formats the defects as `bad completion in 3 entries, first in entry 1 ("de")`.
 impl fmt::Display for Defects {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (n, (defect, Found { count, example })) in self.0.iter().enumerate() {
-            let separator = if n == 0 { "" } else { "; " };
-            let label = defect.label();
-            let entries = counted(*count, "entry", "entries");
-            write!(f, "{separator}bad {label} in {entries}, first in {example}")?;
-        }
-        Ok(())
+        let defects = self.0.iter().map(|(defect, Found { count, example })| {
+            let (label, entries) = (defect.label(), counted(*count, "entry", "entries"));
+            format!("bad {label} in {entries}, first in {example}")
+        });
+        f.write_str(&defects.collect::<Vec<_>>().join("; "))
     }
 }
 

@@ -23,20 +23,12 @@ use std::{
 };
 
 #[derive(Debug)]
-pub struct AtScrape {
-    facts: Arc<Mutex<Facts>>,
-}
-
-impl AtScrape {
-    pub fn new(facts: Arc<Mutex<Facts>>) -> Self {
-        Self { facts }
-    }
-}
+pub struct AtScrape(pub Arc<Mutex<Facts>>);
 
 impl Collector for AtScrape {
     fn encode(&self, mut to: DescriptorEncoder<'_>) -> fmt::Result {
         let (started_at, expires_at) = {
-            let facts = lock(&self.facts);
+            let facts = lock(&self.0);
             (facts.started_at, facts.certificate_expires_at)
         };
         gauge(

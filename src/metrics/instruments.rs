@@ -150,8 +150,7 @@ impl Instruments {
         ];
         build.get_or_create(&labels).set(1);
         let facts = Arc::<Mutex<Facts>>::default();
-        let at_scrape = AtScrape::new(Arc::clone(&facts));
-        registry.register_collector(Box::new(at_scrape));
+        registry.register_collector(Box::new(AtScrape(Arc::clone(&facts))));
         let instruments = Self::register(registry, facts);
         instruments.start_api_at_0();
         if let Some(path) = telemetry_path {

@@ -86,22 +86,6 @@ fn a_poll_under_way_that_takes_too_long_is_told_while_it_lasts() {
 }
 
 #[test]
-fn a_second_outage_soon_after_the_first_is_logged_again() {
-    let log = Log::collect();
-    let mut problems = ProblemLog::default();
-    let outage = Known::ended(ended_early(PollFailure::Unavailable));
-    for _ in 0..2 {
-        let begun = observe(&mut problems, &log, &outage, [0, 0]);
-        assert!(
-            begun[0].starts_with("The API was unavailable"),
-            "{begun:#?}"
-        );
-        let ended = observe(&mut problems, &log, &Known::new(), [0, 0]);
-        assert_eq!(ends(ProblemKind::PollsFailing, &ended), 1, "{ended:#?}");
-    }
-}
-
-#[test]
 fn a_cause_that_changes_is_logged_once_and_a_warning_again_after_six_hours() {
     let log = Log::collect();
     let mut problems = ProblemLog::default();

@@ -100,16 +100,6 @@ fn a_restart_in_the_middle_of_an_outage_changes_neither_problem_nor_date() {
     assert_eq!(judged.after(1), [""; 0], "the outage is over");
 }
 
-#[test]
-fn stale_data_wait_for_the_end_of_the_first_poll() {
-    let mut judged = Judged::new(Known::new());
-    judged.restart();
-    judged.known.snapshot.repositories[0].condition = testing::stale(ago(5), None);
-    assert_eq!(judged.after(5), [""; 0]);
-    judged.polled(ended_early(PollFailure::Unavailable));
-    assert_eq!(judged.after(1), ["polls_failing", "data_stale"]);
-}
-
 /// Judges 20 repositories, some of which always fail.
 fn judged_of_20(failing: u64) -> Judged {
     Judged::new(Known::with(|known| {
@@ -162,15 +152,6 @@ fn five_failing_repositories_of_20_make_polls_fail() {
         let expected: &[_] = if is_problem { &["polls_failing"] } else { &[] };
         assert_eq!(judged.after(16), expected, "{failing} of 20");
     }
-}
-
-#[test]
-fn a_refused_key_is_a_problem_of_its_own() {
-    let mut judged = Judged::new(Known::new());
-    judged.polled(refused(PollFailure::Unauthorized));
-    assert_eq!(judged.after(60), ["api_key"]);
-    judged.polled(poll());
-    assert_eq!(judged.after(1), [""; 0], "the key is accepted");
 }
 
 #[test]

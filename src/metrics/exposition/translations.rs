@@ -22,6 +22,9 @@ impl Collector for Document {
     }
 }
 
+/// A value of a translation, if it has one.
+type Measure = fn(&Translation) -> Option<f64>;
+
 fn encode_translations(document: &Document, to: &mut DescriptorEncoder<'_>) -> fmt::Result {
     let shown = || {
         document.rows.iter().flat_map(|row| {
@@ -30,7 +33,7 @@ fn encode_translations(document: &Document, to: &mut DescriptorEncoder<'_>) -> f
                 .map(move |known| ([("repo", row.name()), ("language", known.code())], known))
         })
     };
-    let measured: [(_, _, fn(&Translation) -> Option<f64>); 6] = [
+    let measured: [(_, _, Measure); 6] = [
         (
             "translation_completion_ratio",
             "Reported completion of a language divided by api.completion_scale; absent where it is \

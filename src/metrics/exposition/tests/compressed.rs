@@ -1,7 +1,6 @@
 //! Tests of the compressed text and of its inflation.
 
 use super::*;
-use crate::{domain::Operation, metrics::instruments::OfOperation};
 use flate2::read::{GzDecoder, MultiGzDecoder};
 use std::io::{Read, Write};
 
@@ -56,32 +55,6 @@ fn scrapes_share_the_bytes_of_a_publication() {
     let first = publication.gzip(ExpositionFormat::Text, &instruments);
     let second = publication.gzip(ExpositionFormat::OpenMetrics, &instruments);
     assert_eq!(first[0].as_ptr(), second[0].as_ptr());
-}
-
-#[test]
-fn each_scrape_of_one_publication_reads_the_counters() {
-    const RETRIES: &str = "translation_exporter_api_retries_total{operation=\"list_languages\"}";
-    let publication = publication(large(), polled());
-    let instruments = Instruments::new(Some("/metrics"));
-    let retries = || {
-        let mut unpacked = String::new();
-        let body = publication
-            .gzip(ExpositionFormat::Text, &instruments)
-            .concat();
-        GzDecoder::new(&body[..])
-            .read_to_string(&mut unpacked)
-            .unwrap();
-        [
-            unpacked,
-            text(&publication, ExpositionFormat::Text, &instruments),
-        ]
-        .map(|text| samples(&text, RETRIES).concat())
-    };
-    assert_eq!(retries(), [0, 0].map(|count| format!("{RETRIES} {count}")));
-    let operation = Operation::ListLanguages;
-    let retries_of = &instruments.api_retries;
-    retries_of.get_or_create(&OfOperation { operation }).inc();
-    assert_eq!(retries(), [1, 1].map(|count| format!("{RETRIES} {count}")));
 }
 
 #[test]
