@@ -2,8 +2,7 @@
 //! without an account.
 //!
 //! The demo API lists repositories by rising ids. It accepts any key, and any number as `after`. It
-//! behaves like a real service: it caps pages, leaves out a completion, and fails to read one
-//! repository for some seconds every few minutes.
+//! behaves like a real service: it caps pages, and leaves out a completion.
 //!
 //! A response depends only on the time since the start. The world has a [`history`] of three weeks,
 //! so that the first minute shows forecasts, and translations that have stalled or regressed.
@@ -60,7 +59,6 @@ async fn list_languages(State(started): State<Instant>, Path(id): Path<u64>) -> 
     let second = i64::try_from(started.elapsed().as_secs()).unwrap_or_default();
     match WORLD.repositories.iter().find(|one| one.id == id) {
         None => StatusCode::NOT_FOUND.into_response(),
-        Some(one) if one.is_out(second) => StatusCode::SERVICE_UNAVAILABLE.into_response(),
         Some(one) => Json(one.languages_json(second)).into_response(),
     }
 }

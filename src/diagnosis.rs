@@ -78,7 +78,7 @@ impl Finding {
 pub fn findings(view: &View<'_>, facts: &Facts, now: Timestamp) -> Vec<Finding> {
     let document = view.document;
     // The first poll may not have listed new repositories yet.
-    let is_polled = |_: &Finding| document.last_poll().is_some() && document.status.has_data;
+    let is_polled = |_: &Finding| document.is_listed() && document.status.has_data;
     let mut findings: Vec<_> = [
         polling::last_failed(view, now),
         data::stale(view, now),
@@ -89,7 +89,7 @@ pub fn findings(view: &View<'_>, facts: &Facts, now: Timestamp) -> Vec<Finding> 
         data::omitted_zeros(document),
         data::languages_gone(view),
         data::nothing_selected(document).filter(is_polled),
-        data::unused_targets(view).filter(is_polled),
+        data::unused(view).filter(is_polled),
         polling::overrun(document, now),
         certificate(facts, now),
     ]

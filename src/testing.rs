@@ -230,6 +230,7 @@ impl Snapshot {
             defects: self.defects.clone(),
             omitted_zeros: self.omitted_zeros,
             departed: self.departed.clone(),
+            excluded: ["en".into()].into(),
             is_scale_suspect: judge.is_scale_suspect,
             settings: Arc::new(self.settings.clone()),
             status,

@@ -149,6 +149,10 @@ pub fn decode_languages(body: &[u8], omits_zeros: bool) -> Result<LanguageList, 
         };
         languages.insert(at, reported);
     }
+    if languages.is_empty() && !bad.0.is_empty() {
+        let what = format!("none of the languages could be used: {bad}");
+        return Err(RequestFailure::new(Reason::Decode, what));
+    }
     Ok(list)
 }
 

@@ -94,20 +94,6 @@ fn the_world_stays_plausible_for_a_day() {
 }
 
 #[test]
-fn one_repository_fails_for_12_seconds_of_5_minutes() {
-    let out = |second| {
-        let out = WORLD.repositories.iter().filter(|one| one.is_out(second));
-        out.count()
-    };
-    assert_eq!((0..300).map(out).sum::<usize>(), 12);
-    assert_eq!(
-        (0..60).map(out).sum::<usize>(),
-        0,
-        "the first minute shows everything"
-    );
-}
-
-#[test]
 fn the_targets_have_a_missed_a_near_and_a_far_date() {
     let now = Timestamp::from_millis(1_795_000_000_000);
     assert_eq!(now.to_string(), "2026-11-18T11:06:40Z");

@@ -138,12 +138,6 @@ impl DemoRepository {
             ..SavedRepository::new(Arc::new(repository))
         })
     }
-
-    /// Returns whether the repository cannot be read: one fails for 12 seconds of every five
-    /// minutes.
-    pub fn is_out(&self, second: i64) -> bool {
-        self.id == 9_002 && (100..112).contains(&(second % 300))
-    }
 }
 
 /// Returns everything that an exporter would know at the start of the world.

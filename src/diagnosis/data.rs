@@ -236,27 +236,23 @@ pub(super) fn scale(view: &View<'_>) -> Option<Finding> {
     Some(Finding::new(ProblemKind::CompletionScale, what, hint))
 }
 
-/// Returns a finding if entries of `targets` apply to no language. A rename would otherwise lose a
-/// target silently.
-pub(super) fn unused_targets(view: &View<'_>) -> Option<Finding> {
-    let unused: Vec<_> = view
-        .unused_targets()
-        .iter()
-        .map(|entry| entry.globs())
-        .collect();
+/// Returns a finding if entries of `targets` or globs of `filter` apply to nothing. A rename would
+/// otherwise lose a target, or publish a private repository, silently.
+pub(super) fn unused(view: &View<'_>) -> Option<Finding> {
+    let unused = view.unused();
     if unused.is_empty() {
         return None;
     }
     let what = format!(
-        "{} to no language: {}",
+        "{} to nothing: {}",
         counted(
             unused.len(),
-            "entry of targets applies",
-            "entries of targets apply",
+            "entry of targets or filter applies",
+            "entries of targets or filter apply",
         ),
         unused.join("; ")
     );
-    let hint = "correct its repositories and languages in the configuration file, or move it above \
-                the entry that matches first";
+    let hint = "correct it in the configuration; in targets, perhaps move it above the entry that \
+                matches first";
     Some(Finding::new(ProblemKind::TargetUnused, what, hint))
 }

@@ -8,7 +8,10 @@ use crate::domain::{
     Defect, Operation, PollFailure, Reason, Stop,
     polling::{PollOutcome, PollStatus},
     record::Languages,
-    targets::{Targets, tests::entry},
+    targets::{
+        Targets,
+        tests::{entry, globs},
+    },
 };
 use crate::testing::{self, Failed};
 use crate::{

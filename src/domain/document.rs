@@ -34,7 +34,11 @@ use crate::support::{
     hint::Failure,
 };
 use serde::Serialize;
-use std::{cmp::Ordering, collections::BTreeMap, sync::Arc};
+use std::{
+    cmp::Ordering,
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 /// The account as of one publication.
 #[derive(Debug, Clone)]
@@ -52,6 +56,8 @@ pub struct Document {
     pub defects: Defects,
     /// The number of absent completions, if the API has never spelled out a zero; otherwise 0.
     pub omitted_zeros: usize,
+    /// The codes that `filter.exclude_languages` leaves out.
+    pub excluded: BTreeSet<Arc<str>>,
     /// The translations that left within the days of a record, by repository and code.
     pub departed: Vec<Departed>,
     /// True if `api.completion_scale` seems wrong, so that no ratio is known.

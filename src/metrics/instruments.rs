@@ -29,12 +29,6 @@ pub(crate) struct OfProblem {
     pub severity: &'static str,
 }
 
-/// The labels of failed polls.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-pub(crate) struct OfPoll {
-    pub reason: &'static str,
-}
-
 /// The labels of requests to the API.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub(crate) struct OfOperation {
@@ -105,7 +99,7 @@ instruments! {
         "1 while the exporter finds a problem of this kind, 0 otherwise; judged at least every \
          15 s";
     polls: Counter, "translation_exporter_polls", "Polls of the API that have ended";
-    poll_failures: Family<OfPoll, Counter>, "translation_exporter_poll_failures",
+    poll_failures: Family<[(&'static str, &'static str); 1], Counter>, "translation_exporter_poll_failures",
         "Polls that did not read everything, by reason: key_file, ca_file, unauthorized, \
          held (by Retry-After), unavailable (the API fails as a whole), listing, repositories";
     poll_overruns: Counter, "translation_exporter_poll_overruns",
@@ -160,8 +154,9 @@ impl Instruments {
     }
 
     fn start_api_at_0(&self) {
-        for reason in PollFailure::ALL.iter().map(|reason| reason.label()) {
-            self.poll_failures.get_or_create_owned(&OfPoll { reason });
+        for reason in PollFailure::ALL {
+            let labels = [("reason", reason.label())];
+            self.poll_failures.get_or_create_owned(&labels);
         }
         for operation in Operation::ALL.iter().copied() {
             for code in ["200".to_owned(), "error".to_owned()] {

@@ -201,6 +201,9 @@ impl Ledger {
     ) -> Document {
         let languages = self.polled.values().flat_map(|known| &known.kept.languages);
         let records = languages.clone().flat_map(Languages::listed);
+        let codes = records.clone().map(|record| &record.language.code);
+        let excluded = codes.filter(|code| settings.filter.excludes_language(code));
+        let excluded = excluded.cloned().collect();
         let completions = records.filter_map(|record| record.reported);
         let has_zeros = self.has_zeros || completions.clone().any(|one| one == Completion::ZERO);
         let mut judge = Judge::new(settings, now, completions, previous);
@@ -235,6 +238,7 @@ impl Ledger {
             defects: self.defects.clone(),
             omitted_zeros: if has_zeros { 0 } else { absent.sum() },
             departed,
+            excluded,
             rows,
             is_scale_suspect: judge.is_scale_suspect,
             settings: Arc::clone(settings),

@@ -12,7 +12,7 @@ use crate::{
         Defects, LanguageList, Listing, Next, Operation, PollFailure, Reason, RepositoryId,
         Settings, Stop, polling::PollOutcome,
     },
-    metrics::instruments::{OfOperation, OfPoll, OfReason},
+    metrics::instruments::{OfOperation, OfReason},
 };
 use futures_util::{StreamExt, stream::FuturesUnordered};
 use std::{collections::BTreeMap, mem::take, pin::pin, sync::Arc, time::Duration};
@@ -117,11 +117,8 @@ impl<'a, A: Api> Poll<'a, A> {
         instruments.polls.inc();
         instruments.poll_overruns.inc_by(has_overrun.into());
         if let Some(failure) = outcome.failure() {
-            let reason = failure.label();
-            instruments
-                .poll_failures
-                .get_or_create(&OfPoll { reason })
-                .inc();
+            let labels = [("reason", failure.label())];
+            instruments.poll_failures.get_or_create(&labels).inc();
         }
         self.log.end();
         log::outcome(&outcome);

@@ -2,6 +2,7 @@
 
 use super::parsed::{Parse, items};
 use globset::{Glob, GlobBuilder, GlobSet, GlobSetBuilder};
+use std::collections::BTreeSet;
 
 /// Parses a glob.
 ///
@@ -46,6 +47,14 @@ impl<const OF_REPOSITORIES: bool> Globs<OF_REPOSITORIES> {
     /// Returns whether one of the globs matches a name, or there are none.
     pub fn chooses(&self, name: &str) -> bool {
         chooses(&self.set, name)
+    }
+
+    /// Returns the globs that match none of the names.
+    pub fn unused<'a>(&self, names: impl Iterator<Item = &'a str>) -> impl Iterator<Item = &str> {
+        let used: BTreeSet<_> = names.flat_map(|name| self.set.matches(name)).collect();
+        let items = self.items.iter().enumerate();
+        let unused = items.filter(move |(at, _)| !used.contains(at));
+        unused.map(|(_, glob)| glob.as_str())
     }
 
     /// Returns the globs without wildcards, which match their own text alone.

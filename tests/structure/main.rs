@@ -23,7 +23,10 @@ const TABLE: [(&str, &str); 16] = [
     ("state", "domain support"),
     ("poller", "api domain state metrics::instruments support"),
     ("metrics", "domain support"),
-    ("diagnosis", "domain metrics::facts support"),
+    (
+        "diagnosis",
+        "domain metrics::facts metrics::instruments support",
+    ),
     ("report", "domain diagnosis support"),
     ("server", "support"),
     ("web", "server report metrics diagnosis domain support"),

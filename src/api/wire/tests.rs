@@ -273,16 +273,32 @@ fn an_absent_field_is_zero_only_with_omits_zeros() {
 
 #[test]
 fn defects_are_counted_and_the_first_is_described() {
-    let body = format!("[{}0]", "0,".repeat(999));
-    let bad = [page(&body).bad, languages(&body).bad];
-    for mut bad in bad {
+    let body = format!("[{}0]", "0,".repeat(998));
+    let with_one = body.replace(']', r#",{"code":"de"}]"#);
+    for mut bad in [page(&body).bad, languages(&with_one).bad] {
         assert_eq!(
             bad.to_string(),
-            "bad not_an_object in 1,000 entries, first in entry 1"
+            "bad not_an_object in 999 entries, first in entry 1"
         );
         bad.append(page("[0]").bad);
-        assert_eq!(bad.all().len(), 1001);
+        assert_eq!(bad.all().len(), 1000);
     }
+}
+
+/// Such an API may call the code otherwise.
+#[test]
+fn languages_of_which_none_can_be_used_are_a_failure() {
+    let failed = decode_languages(
+        br#"[{"locale":"de","completion":1},{"locale":"fr"}]"#,
+        false,
+    );
+    let failure = failed.unwrap_err();
+    assert_eq!(failure.reason, Reason::Decode);
+    assert_eq!(
+        failure.what,
+        "none of the languages could be used: bad code in 2 entries, first in entry 1"
+    );
+    assert!(languages("[]").languages.is_empty());
 }
 
 /// Returns an array of `count` entries.

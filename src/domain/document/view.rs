@@ -2,10 +2,10 @@
 
 use super::{Departed, Document, Row, Selection, Totals, Translation};
 use crate::{
-    domain::{State, targets::TargetEntry},
+    domain::State,
     support::clock::{DAY, Timestamp},
 };
-use std::{collections::BTreeMap, sync::Arc};
+use std::collections::BTreeMap;
 
 /// The chosen rows of a document with their chosen translations.
 ///
@@ -42,7 +42,7 @@ impl Document {
     }
 }
 
-impl<'a> View<'a> {
+impl View<'_> {
     /// Returns a document of the chosen rows, for the metrics of the view.
     pub fn to_document(&self) -> Document {
         Document {
@@ -166,21 +166,32 @@ impl<'a> View<'a> {
         names
     }
 
-    /// Returns the entries of `targets` that apply to no language; none of a part, or while
-    /// languages of a repository are unknown, because others may use them.
-    pub fn unused_targets(&self) -> Vec<&'a TargetEntry> {
+    /// Returns the entries of `targets` that apply to no language, and the excluding globs of
+    /// `filter` that match nothing; none of a part, or while languages of a repository are unknown,
+    /// because others may use them.
+    pub fn unused(&self) -> Vec<String> {
         if !self.selection.is_everything() || self.unread() > 0 {
             return Vec::new();
         }
-        let entries = self.document.settings.targets.0.iter().map(Arc::as_ref);
+        let document = self.document;
+        let entries = document.settings.targets.0.iter();
         let unused = entries.filter(|entry| {
             // The target of `--require` is nobody's typo.
             let is_of_all = entry.repositories.items.is_empty() && entry.languages.items.is_empty();
             let mut used = self
                 .translations()
-                .filter_map(|(_, known)| known.entry.as_deref());
+                .filter_map(|(_, known)| known.entry.as_ref());
             !is_of_all && !used.any(|used| used == *entry)
         });
-        unused.collect()
+        let filter = &document.settings.filter;
+        let left_out = document.filtered.iter();
+        let left_out = left_out.map(|left_out| &*left_out.repository.name);
+        let codes = document.excluded.iter().map(|code| &**code);
+        let globs = filter.exclude.unused(left_out);
+        let globs = globs.chain(filter.exclude_languages.unused(codes));
+        unused
+            .map(|entry| entry.globs())
+            .chain(globs.map(|glob| format!("excluded {glob}")))
+            .collect()
     }
 }
