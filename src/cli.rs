@@ -168,9 +168,11 @@ fn command() -> clap::Command {
     Cli::command()
         .display_name(name)
         .mut_subcommands(|command| {
-            let name_of_command = command.get_name().to_owned();
-            let others = keys().filter(|key| !commands(key).contains(&name_of_command));
-            let others = others.filter_map(option).map(|option| option.hide(true));
+            let others: Vec<_> = keys()
+                .filter(|key| !commands(key).contains(command.get_name()))
+                .filter_map(option)
+                .map(|option| option.hide(true))
+                .collect();
             command.display_name(name).args(others)
         })
         .next_help_heading("Configuration")
@@ -220,8 +222,7 @@ fn option(key: &Key) -> Option<Arg> {
     )
 }
 
-/// Collects the options, whether they stand before or after the command. The matches of a command
-/// have both.
+/// Collects the options, whether they stand before or after the command: clap copies global ones.
 fn typed(matches: &ArgMatches) -> Options {
     let paths = iter::once(CONFIG_FILE).chain(keys().map(|key| key.path));
     let typed = paths.filter_map(|path| {
@@ -271,12 +272,10 @@ pub fn parse_from(
         Some(message) => parser.error(ErrorKind::UnknownArgument, message),
         None => error,
     })?;
-    let mut options = typed(&matches);
-    if let Some((command, matches)) = matches.subcommand() {
-        options = typed(matches);
-        if let Some(message) = misplaced(&options, command) {
-            return Err(parser.error(ErrorKind::UnknownArgument, message));
-        }
+    let options = typed(&matches);
+    let command = matches.subcommand_name().unwrap_or("serve");
+    if let Some(message) = misplaced(&options, command) {
+        return Err(parser.error(ErrorKind::UnknownArgument, message));
     }
     Ok(Cli {
         options,

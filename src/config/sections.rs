@@ -39,7 +39,7 @@ pub struct Sections {
 
 /// Returns all keys, apart from those of `targets`, in the order of the documentation.
 pub fn keys() -> impl Iterator<Item = &'static Key> {
-    let sections = [
+    [
         ApiConfig::KEYS,
         PollConfig::KEYS,
         Filter::KEYS,
@@ -48,18 +48,21 @@ pub fn keys() -> impl Iterator<Item = &'static Key> {
         StateConfig::KEYS,
         WebConfig::KEYS,
         LogConfig::KEYS,
-    ];
-    sections.into_iter().flatten()
+    ]
+    .into_iter()
+    .flatten()
 }
 
 /// Returns the names of the keys of a section, or of all sections if it is empty.
 pub fn names_of(section: &str) -> Vec<&'static str> {
-    let keys = keys().chain(TargetEntry::KEYS).map(Key::names);
-    let names = keys.filter_map(|[of, name]| match section {
-        "" => Some(of),
-        _ => (of == section).then_some(name),
-    });
-    let mut names: Vec<_> = names.collect();
+    let mut names: Vec<_> = keys()
+        .chain(TargetEntry::KEYS)
+        .map(Key::names)
+        .filter_map(|[of, name]| match section {
+            "" => Some(of),
+            _ => (of == section).then_some(name),
+        })
+        .collect();
     names.dedup();
     names
 }

@@ -82,12 +82,16 @@ impl<const OF_REPOSITORIES: bool> Parse for Globs<OF_REPOSITORIES> {
             language_glob
         };
         let items = items(text);
-        let globs = (1..).zip(&items).map(|(number, item)| {
-            glob(item).map_err(|problem| format!("item {number} ({item:?}) {problem}"))
-        });
-        let globs: Vec<_> = globs.collect::<Result<_, _>>()?;
-        let items = items.into_iter().map(str::to_owned).collect();
-        glob_set(&globs).map(|set| Self { items, set })
+        let globs = (1..)
+            .zip(&items)
+            .map(|(number, item)| {
+                glob(item).map_err(|problem| format!("item {number} ({item:?}) {problem}"))
+            })
+            .collect::<Result<Vec<_>, _>>()?;
+        Ok(Self {
+            set: glob_set(&globs)?,
+            items: items.into_iter().map(str::to_owned).collect(),
+        })
     }
 }
 

@@ -57,8 +57,8 @@ pub fn init(level: Level, format: Format) {
 /// Prints a message on stderr, after all queued log lines.
 pub fn print(message: &str) {
     let message = format!("translation-exporter: {}", message.trim_end());
-    let lines: Vec<_> = message.lines().map(inert).collect();
-    let line = printable(&lines.join("\n")) + "\n";
+    let message = message.lines().map(inert).collect::<Vec<_>>().join("\n");
+    let line = printable(&message) + "\n";
     // The queue takes a line or counts it as dropped.
     let _ = STDERR.0.clone().write_all(line.as_bytes());
 }

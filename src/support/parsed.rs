@@ -48,8 +48,8 @@ impl<'de, T: Parse, const MIN: u32, const MAX: u32> Deserialize<'de> for Parsed<
             let problem = "is a list, a mapping, an alias, tagged (!), or has an empty item";
             format!("{problem}; give {}", Self::takes())
         });
-        let parsed = text.and_then(|text| Self::parse_bounded(&text));
-        parsed.map_err(Error::custom)
+        text.and_then(|text| Self::parse_bounded(&text))
+            .map_err(Error::custom)
     }
 }
 
@@ -61,11 +61,12 @@ impl<T: Parse, const MIN: u32, const MAX: u32> Parsed<T, MIN, MAX> {
     /// # Errors
     /// Returns the problem with it, a predicate, and the texts that are taken.
     pub fn parse_bounded(text: &str) -> Result<Self, String> {
-        let value = T::parse(text).and_then(|value| match value.number() {
-            Some(number) if !(MIN.into()..=MAX.into()).contains(&number) => Err(is(text)),
-            _ => Ok(Self(value)),
-        });
-        value.map_err(|problem| format!("{problem}; give {}", Self::takes()))
+        T::parse(text)
+            .and_then(|value| match value.number() {
+                Some(number) if !(MIN.into()..=MAX.into()).contains(&number) => Err(is(text)),
+                _ => Ok(Self(value)),
+            })
+            .map_err(|problem| format!("{problem}; give {}", Self::takes()))
     }
 
     /// Describes the texts that are taken.
