@@ -78,49 +78,30 @@ fn a_star_stays_within_a_segment() {
     assert!(exclude.is_match("a/x") && exclude.is_match("a/b/x"));
 }
 
-/// Loads a configuration with an entry of `targets`.
-fn target(entry: &str) -> Result<Config, String> {
+#[test]
+fn targets_and_thresholds_are_what_the_file_says() {
     let text = format!(
-        "api: {{base_url: \"https://a\", key: {KEY}}}\ntargets:\n  - languages: [de]\n    {entry}\n"
+        "api: {{base_url: \"https://a\", key: {KEY}}}\nthresholds: {{stalled_after: 2d}}\ntargets:\n  - \
+         {{languages: [de], due: 2020-01-01, stalled_after: 30d}}\n  - {{repositories: \"acme/*, b/c\", \
+         ratio: 0, due: null}}\n"
     );
-    load_text(&text).map_err(|error| error.to_string())
-}
-
-#[test]
-fn targets_are_what_the_file_says() {
-    let config =
-        target("due: 2020-01-01\n  - {repositories: \"acme/*, b/c\", ratio: 0, due: null}")
-            .unwrap();
-    let due = |repository, language| {
-        let target = config
-            .settings
-            .targets
-            .of_repository(repository)
-            .entry(language)?
-            .target();
-        Some((target.ratio, target.due.is_some()))
+    let settings = load_text(&text).unwrap().settings;
+    let target = |repository, language| {
+        let entries = settings.targets.of_repository(repository);
+        let target = entries.entry(language)?.target();
+        let days = target.stalled_after.map(|time| time.as_secs() / 86_400);
+        Some((target.ratio, target.due.is_some(), days))
     };
-    assert_eq!(due("a/b", "de"), Some((1.0, true)));
+    assert_eq!(target("a/b", "de"), Some((1.0, true, Some(30))));
+    let resting = Some((0.0, false, None));
     assert_eq!(
-        ["acme/b", "b/c", "a/b"].map(|repository| due(repository, "fr")),
-        [Some((0.0, false)), Some((0.0, false)), None]
+        ["acme/b", "b/c", "a/b"].map(|repository| target(repository, "fr")),
+        [resting, resting, None]
     );
-}
-
-#[test]
-fn thresholds_apply_unless_a_target_has_its_own() {
-    let config = target("stalled_after: 30d\nthresholds: {stalled_after: 2d}");
-    let config = config.unwrap();
-    let own = config
-        .settings
-        .targets
-        .of_repository("a/b")
-        .entry("de")
-        .unwrap()
-        .target();
-    assert_eq!(own.stalled_after, Some(Duration::from_secs(30 * 86_400)));
-    let general = config.settings.thresholds;
-    assert_eq!(*general.stalled_after, Duration::from_secs(2 * 86_400));
+    assert_eq!(
+        *settings.thresholds.stalled_after,
+        Duration::from_secs(2 * 86_400)
+    );
 }
 
 #[test]

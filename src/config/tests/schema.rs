@@ -259,25 +259,21 @@ fn docs() -> String {
             Value::String(text) => format!("`{text}`"),
             value => format!("`{value}`"),
         };
-        let expected = schema["errorMessage"]
-            .as_str()
-            .unwrap()
-            .trim_start_matches("give ");
-        let bounds = match expected.split_once(" from ") {
-            Some(("a time (such as 90m or 1h 30m)", bounds)) => {
-                let (least, most) = bounds.split_once(" to ").unwrap();
-                if most.contains("year") {
-                    format!("; at least {least}")
+        let takes = schema["errorMessage"].as_str().unwrap();
+        let bounds = takes.split_once(" from ").map(|(_, bounds)| {
+            let (bounds, _) = bounds.split_once(',').unwrap_or((bounds, ""));
+            let (least, most) = bounds.split_once(" to ").unwrap();
+            let no_limit = most.contains("year");
+            format!(
+                "; {}",
+                if no_limit {
+                    format!("at least {least}")
                 } else {
-                    format!("; {bounds}")
+                    bounds.to_owned()
                 }
-            }
-            Some(("a whole number" | "a number", bounds)) => {
-                let (bounds, _) = bounds.split_once(',').unwrap_or((bounds, ""));
-                format!("; {bounds}")
-            }
-            _ => String::new(),
-        };
+            )
+        });
+        let bounds = bounds.unwrap_or_default();
         let meaning = key.meaning.trim();
         rows.push(format!(
             "| `{}` | {default} | {meaning}{bounds} |\n",
