@@ -13,8 +13,7 @@ use crate::{
     },
 };
 use clap::{
-    Arg, ArgAction, ArgMatches, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand,
-    ValueEnum,
+    Arg, ArgAction, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum,
     error::{ContextKind, ErrorKind},
 };
 use globset::Glob;
@@ -188,16 +187,6 @@ fn commands(key: &Key) -> &'static str {
     }
 }
 
-/// Returns the mistake if an option was typed that the command does not take.
-fn misplaced(options: &Options, command: &str) -> Option<String> {
-    let mut typed = keys().filter(|key| options.contains_key(key.path));
-    let key = typed.find(|key| !commands(key).contains(command))?;
-    let ((option, _), takers) = (key.option()?, commands(key));
-    Some(format!(
-        "{command} takes no {option}; the commands that take it are {takers}"
-    ))
-}
-
 /// Returns the option of a key, if it has one.
 fn option(key: &Key) -> Option<Arg> {
     let (name, value) = key.option()?;
@@ -220,17 +209,6 @@ fn option(key: &Key) -> Option<Arg> {
             .help(format!("{help} [default: {default}]"))
             .action(action),
     )
-}
-
-/// Collects the options, whether they stand before or after the command: clap copies global ones.
-fn typed(matches: &ArgMatches) -> Options {
-    let paths = iter::once(CONFIG_FILE).chain(keys().map(|key| key.path));
-    let typed = paths.filter_map(|path| {
-        // Some keys have no option.
-        let texts = matches.try_get_many::<String>(path).ok()??;
-        Some((path, texts.cloned().collect::<Vec<_>>().join(",")))
-    });
-    typed.collect()
 }
 
 /// Reads the command line of the process. Without a command to run, prints the help, the version
@@ -272,10 +250,23 @@ pub fn parse_from(
         Some(message) => parser.error(ErrorKind::UnknownArgument, message),
         None => error,
     })?;
-    let options = typed(&matches);
+    // clap copies global options from below the command.
+    let paths = iter::once(CONFIG_FILE).chain(keys().map(|key| key.path));
+    let typed = paths.filter_map(|path| {
+        // Some keys have no option.
+        let texts = matches.try_get_many::<String>(path).ok()??;
+        Some((path, texts.cloned().collect::<Vec<_>>().join(",")))
+    });
+    let options: Options = typed.collect();
     let command = matches.subcommand_name().unwrap_or("serve");
-    if let Some(message) = misplaced(&options, command) {
-        return Err(parser.error(ErrorKind::UnknownArgument, message));
+    let mut misplaced = keys().filter(|key| !commands(key).contains(command));
+    if let Some(key) = misplaced.find(|key| options.contains_key(key.path))
+        && let Some((option, _)) = key.option()
+    {
+        let takers = commands(key);
+        let mistake =
+            format!("{command} takes no {option}; the commands that take it are {takers}");
+        return Err(parser.error(ErrorKind::UnknownArgument, mistake));
     }
     Ok(Cli {
         options,

@@ -108,7 +108,7 @@ impl ApiConfig {
     /// a slash.
     pub(crate) fn base_url(&self) -> &Url {
         let url = self.base_url.as_ref();
-        url.expect("`load` refuses a configuration without it")
+        url.expect("`Draft::finish` refuses a configuration without it")
     }
 
     /// Returns `None` if requests are not limited.
