@@ -17,7 +17,7 @@ pub use log::ProblemLog;
 pub use polling::{headline, progress};
 
 use crate::{
-    domain::document::View,
+    domain::document::Document,
     metrics::{facts::Facts, instruments::OfProblem},
     support::{
         clock::{DAY, Timestamp},
@@ -75,21 +75,20 @@ impl Finding {
 
 /// Returns the findings at `now` about the chosen part, in the order of their kinds: causes before
 /// consequences.
-pub fn findings(view: &View<'_>, facts: &Facts, now: Timestamp) -> Vec<Finding> {
-    let document = view.document;
+pub fn findings(document: &Document, facts: &Facts, now: Timestamp) -> Vec<Finding> {
     // The first poll may not have listed new repositories yet.
     let is_polled = |_: &Finding| document.is_listed() && document.status.has_data;
     let mut findings: Vec<_> = [
-        polling::last_failed(view, now),
-        data::stale(view, now),
-        data::failing(view),
+        polling::last_failed(document, now),
+        data::stale(document, now),
+        data::failing(document),
         data::unconfirmed(document),
-        data::shape(view),
-        data::scale(view),
+        data::shape(document),
+        data::scale(document),
         data::omitted_zeros(document),
-        data::languages_gone(view),
+        data::languages_gone(document),
         data::nothing_selected(document).filter(is_polled),
-        data::unused(view).filter(is_polled),
+        data::unused(document).filter(is_polled),
         polling::overrun(document, now),
         certificate(facts, now),
     ]

@@ -26,7 +26,7 @@ pub use table::table;
 
 use crate::{
     diagnosis::Finding,
-    domain::document::{Row, Translation, View},
+    domain::document::{Document, Row, Translation},
     support::{clock::Timestamp, escape::is_unprintable, humanize::more},
 };
 use answer::{answer, dates, scope};
@@ -42,7 +42,7 @@ const MOST_OF_DATE: usize = 5;
 /// The chosen part of a document, with the choices of the command line.
 #[derive(Debug)]
 pub struct Report<'a> {
-    pub view: View<'a>,
+    pub document: &'a Document,
     /// The findings of the poll, sorted by kind.
     pub findings: &'a [Finding],
     /// The host of the API.
@@ -59,34 +59,34 @@ impl Report<'_> {
     pub fn gate(&self) -> String {
         let below = self.actions(Translation::is_unready, MOST_ACTIONS, marked);
         let lines = below.iter().map(|line| format!("    {line}\n"));
-        lines.collect::<String>() + &answer(&self.view)
+        lines.collect::<String>() + &answer(&self.document)
     }
 
     /// Returns the answer to "may we ship?", the figures with their time, and the changes.
     fn answer(&self) -> Vec<String> {
-        let view = &self.view;
+        let document = &self.document;
         let figures = format!(
             "As of {}. {} translated on average. {}",
-            moment(view.document.taken_at),
-            percent(view.totals.mean()),
-            scope(view)
+            moment(document.taken_at),
+            percent(document.totals.mean()),
+            scope(document)
         );
-        let mut sentences = vec![answer(view) + "."];
-        sentences.extend(dates(view).into_iter().map(|date| date + "."));
+        let mut sentences = vec![answer(document) + "."];
+        sentences.extend(dates(document).into_iter().map(|date| date + "."));
         sentences.push(figures);
-        sentences.extend(changed(view, self.since));
+        sentences.extend(changed(document, self.since));
         sentences
     }
 
     /// Returns a date after these words; nothing without one.
     fn due(&self, words: &str, at: Option<Timestamp>) -> String {
-        let now = self.view.document.taken_at;
+        let now = self.document.taken_at;
         at.map_or_else(String::new, |at| format!("{words}{}", due(at, now)))
     }
 
     /// Returns the ratio of a translation, its `problems`, and its change.
     fn figures(&self, translation: &Translation, problems: &str) -> String {
-        let gain = gain(self.view.document, translation, self.since);
+        let gain = gain(self.document, translation, self.since);
         format!("{}{problems}{gain}", percent(translation.ratio))
     }
 
@@ -98,10 +98,10 @@ impl Report<'_> {
         of_each: usize,
         whose: impl Fn(&Row, &Translation) -> String,
     ) -> Vec<String> {
-        let now = self.view.document.taken_at;
+        let now = self.document.taken_at;
         let accepts = |row: &Row, known: &Translation| row.is_read() && accepts(known);
         let mut lines = Vec::new();
-        for group in self.view.actions(accepts, of_each, MOST_ACTIONS) {
+        for group in self.document.actions(accepts, of_each, MOST_ACTIONS) {
             let due = self.due(", due ", group.day);
             lines.extend(group.actions.into_iter().map(|(row, translation)| {
                 let (ratio, way) = (of_target(translation), way(translation, now));

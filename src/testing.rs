@@ -4,7 +4,7 @@ use crate::{
     domain::{
         Completion, Defect, Defects, Language, Reason, Repository, RepositoryId, Scale, Settings,
         State, Thresholds,
-        document::{Departed, Document, Judge, Row},
+        document::{Departed, Document, Judge, Row, Selection, Totals},
         filter::{Filter, LeftOut},
         links::Links,
         polling::{PollOutcome, PollStatus},
@@ -224,7 +224,10 @@ impl Snapshot {
             .collect();
         Document {
             taken_at: self.taken_at,
+            totals: Totals::of_rows(&rows),
             rows,
+            selection: Selection::default(),
+            as_of: None,
             filtered: self.filtered.clone(),
             unconfirmed: self.unconfirmed,
             defects: self.defects.clone(),

@@ -7,7 +7,7 @@ use crate::{
     config::{Config, Options, Parsed},
     diagnosis::{self, Finding, ProblemKind},
     domain::{
-        document::{Selection, View},
+        document::{Document, Selection},
         targets::Targets,
     },
     metrics::instruments::Instruments,
@@ -21,7 +21,7 @@ use crate::{
 };
 use anyhow::{Context as _, anyhow, bail, ensure};
 use futures_util::future::OptionFuture;
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 use tokio::{
     task::spawn,
     time::{sleep, timeout},
@@ -58,18 +58,17 @@ pub async fn once(options: &Options, arguments: Once, clock: Clock) -> Result<()
     poller
         .poll(async { signal = Some(signals.received().await) })
         .await;
-    let document = poller.document();
+    let document = Arc::new(poller.document().select(&selection));
     // This ends the progress bar, and the saving once the state is written.
     drop(poller);
     let findings = match signal {
         // An interrupted poll is no basis for a diagnosis.
         Some(_) => Vec::new(),
-        None => diagnose(&document.select(&selection), &instruments),
+        None => diagnose(&document, &instruments),
     };
     let results = Results {
         arguments,
         document,
-        selection,
         findings,
         api: api_host(&config),
         since,
@@ -112,9 +111,9 @@ fn since(config: &Config, chosen: Option<&str>, now: Timestamp) -> Result<Timest
 }
 
 /// Returns the findings of the poll, and records them for the metrics.
-fn diagnose(chosen: &View<'_>, instruments: &Instruments) -> Vec<Finding> {
+fn diagnose(document: &Document, instruments: &Instruments) -> Vec<Finding> {
     let facts = instruments.facts().clone();
-    let mut findings = diagnosis::findings(chosen, &facts, chosen.document.taken_at);
+    let mut findings = diagnosis::findings(document, &facts, document.taken_at);
     // No poll follows, so that none can start late.
     findings.retain(|finding| finding.kind != ProblemKind::PollsOverrun);
     instruments.set_problems(diagnosis::problems(&findings));
@@ -127,9 +126,8 @@ fn verdict(results: &Results, signal: Option<&str>) -> Result<(), RunError> {
     check(results, signal)?;
     let arguments = &results.arguments;
     if arguments.require_targets || arguments.require.is_some() {
-        let report = results.report();
-        let gate = report.gate();
-        match report.view.readiness().is_met() {
+        let gate = results.report().gate();
+        match results.document.readiness().is_met() {
             Some(false) => return Err(RunError::NotReady(gate)),
             None => return Err(anyhow!("not known to be ready:\n{gate}").into()),
             Some(true) => logging::print(&gate),
@@ -163,15 +161,15 @@ fn check(results: &Results, signal: Option<&str>) -> anyhow::Result<()> {
 
 /// Returns the globs of the command line without a match.
 fn unmatched(results: &Results) -> Vec<String> {
-    let chosen = results.report().view;
+    let document = &results.document;
     let repositories = results.arguments.repositories.iter().filter(|glob| {
         let glob = glob.compile_matcher();
-        let mut rows = chosen.document.rows.iter();
+        let mut rows = document.rows.iter();
         !rows.any(|row| glob.is_match(row.name()))
     });
     let languages = results.arguments.languages.iter().filter(|glob| {
         let glob = glob.compile_matcher();
-        let mut translations = chosen.translations();
+        let mut translations = document.translations();
         !translations.any(|(_, translation)| glob.is_match(translation.code()))
     });
     let languages = languages.map(|glob| format!("--language {glob}"));

@@ -4,7 +4,7 @@ use super::stdio::print;
 use crate::{
     cli::{Once, Output},
     diagnosis::Finding,
-    domain::document::{Document, Selection},
+    domain::document::Document,
     metrics::{
         exposition::{Exposition, ExpositionFormat},
         instruments::Instruments,
@@ -27,9 +27,8 @@ const NO_TERMINAL: usize = 80;
 #[derive(Debug)]
 pub struct Results {
     pub arguments: Once,
-    pub document: Arc<Document>,
     /// The chosen part of the document.
-    pub selection: Selection,
+    pub document: Arc<Document>,
     /// The findings of the poll, sorted by kind.
     pub findings: Vec<Finding>,
     /// The host of the API.
@@ -43,7 +42,7 @@ impl Results {
     /// Returns what was chosen.
     pub fn report(&self) -> Report<'_> {
         Report {
-            view: self.document.select(&self.selection),
+            document: &self.document,
             findings: &self.findings,
             api: &self.api,
             since: self.since,
@@ -76,7 +75,7 @@ impl Results {
 
     fn render(&self, format: Output, is_for_stdout: bool) -> String {
         let report = &self.report();
-        let (document, selection) = (Arc::clone(&self.document), self.selection.clone());
+        let (document, selection) = (Arc::clone(&self.document), self.document.selection.clone());
         let since = self.since;
         match format {
             Output::Text => self.exposition(ExpositionFormat::Text),
@@ -98,7 +97,7 @@ impl Results {
     }
 
     fn exposition(&self, format: ExpositionFormat) -> String {
-        let exposition = Exposition::new(Arc::new(self.report().view.to_document()));
+        let exposition = Exposition::new(Arc::clone(&self.document));
         let (_, parts) = exposition.uncompressed(format, &self.instruments);
         let bytes: Vec<_> = parts.flatten().collect();
         String::from_utf8_lossy(&bytes).into_owned()

@@ -94,7 +94,7 @@ impl Publisher {
         // A scrape waits for the lock of the facts.
         let facts = self.instruments.facts().clone();
         let now = self.clock.now();
-        let mut findings = diagnosis::findings(&document.whole(), &facts, now);
+        let mut findings = diagnosis::findings(&document, &facts, now);
         self.log.observe(&mut findings, &document, now);
         self.instruments
             .set_problems(diagnosis::problems(&findings));

@@ -4,7 +4,7 @@ use super::{Finding, ProblemKind, Severity};
 use crate::{
     domain::{
         Operation, Reason, State,
-        document::{Document, Row, Translation, View, row_of},
+        document::{Document, Row, Translation, row_of},
         polling::PollOutcome,
     },
     support::{
@@ -17,11 +17,10 @@ use std::iter::once;
 /// Returns a finding if the data of repositories are stale, or if repositories that were never
 /// read have failed for as long. The first poll may still read data that grew old while no process
 /// ran.
-pub(super) fn stale(view: &View<'_>, now: Timestamp) -> Option<Finding> {
-    let document = view.document;
+pub(super) fn stale(document: &Document, now: Timestamp) -> Option<Finding> {
     document.last_poll()?;
     let stale_after = document.settings.stale_after;
-    let begins = view.rows.iter().filter_map(|row| match row.state {
+    let begins = document.rows.iter().filter_map(|row| match row.state {
         State::Stale => Some(row.read_at?.saturating_add(stale_after)),
         // The finding about the outage covers the failures that come with it.
         State::Pending if row.read_at.is_none() && !document.status.is_outage() => row
@@ -44,15 +43,15 @@ pub(super) fn stale(view: &View<'_>, now: Timestamp) -> Option<Finding> {
 
 /// Returns a finding if repositories fail without an outage of the whole API: of severity info if
 /// they are few.
-pub(super) fn failing(view: &View<'_>) -> Option<Finding> {
-    let status = &view.document.status;
+pub(super) fn failing(document: &Document) -> Option<Finding> {
+    let status = &document.status;
     if status.is_outage() {
         return None;
     }
-    let failing = view.rows.iter().filter(|row| row.failure.is_some());
+    let failing = document.rows.iter().filter(|row| row.failure.is_some());
     let longest = failing.clone().min_by_key(|row| row.failing_since)?;
     let count = grouped(failing.clone().count());
-    let all = repositories(view.rows.len());
+    let all = repositories(document.rows.len());
     let names = named(failing.map(Row::name), SOME)?;
     let what = format!("{count} of {all} cannot be read: {names}");
     let is_few = status.last.as_ref().is_some_and(PollOutcome::is_well);
@@ -69,7 +68,7 @@ pub(super) fn failing(view: &View<'_>) -> Option<Finding> {
 
 /// Returns the reason why no repository is shown, if none is.
 pub(super) fn nothing_selected(document: &Document) -> Option<Finding> {
-    if !document.rows.is_empty() {
+    if !document.rows.is_empty() || !document.selection.is_everything() {
         return None;
     }
     let all = document.filtered.len();
@@ -110,13 +109,12 @@ pub(super) fn unconfirmed(document: &Document) -> Option<Finding> {
 
 /// Returns a finding while current responses cannot be decoded, or have bad entries: of severity
 /// info if none of them can be a repository or a completion.
-pub(super) fn shape(view: &View<'_>) -> Option<Finding> {
-    let document = view.document;
+pub(super) fn shape(document: &Document) -> Option<Finding> {
     let last = document.last_poll();
     let stop = last.and_then(|last| last.stop.as_ref());
     let what = "Responses of the API deviate from its specification";
     let of_listing = stop.map(|stop| (stop.request, Some(&stop.failure)));
-    let of_rows = view
+    let of_rows = document
         .rows
         .iter()
         .map(|row| (row.reason, row.failure.as_ref()));
@@ -130,7 +128,7 @@ pub(super) fn shape(view: &View<'_>) -> Option<Finding> {
         &document.defects,
         Operation::ListRepositories,
     );
-    let of_rows = view
+    let of_rows = document
         .rows
         .iter()
         .map(|row| (row.name(), &row.defects, Operation::ListLanguages));
@@ -143,7 +141,8 @@ pub(super) fn shape(view: &View<'_>) -> Option<Finding> {
         });
     let mut read = just_read(document).peekable();
     let is_ended = last.is_some() && stop.is_none();
-    let has_read = grave.is_empty() && is_ended && read.peek().is_some();
+    let is_whole = is_ended && document.selection.has_all_translations();
+    let has_read = grave.is_empty() && is_whole && read.peek().is_some();
     if has_read && read.all(|translation| translation.completion.is_none()) {
         let what = "The last poll read translations and no completion: the field has another \
                     name, or the API leaves out zeros and nothing is translated yet";
@@ -192,9 +191,9 @@ pub(super) fn omitted_zeros(document: &Document) -> Option<Finding> {
 }
 
 /// Returns a finding if languages have left repositories that are still listed.
-pub(super) fn languages_gone(view: &View<'_>) -> Option<Finding> {
-    let rows = &view.document.rows;
-    let gone: Vec<_> = view
+pub(super) fn languages_gone(document: &Document) -> Option<Finding> {
+    let rows = &document.rows;
+    let gone: Vec<_> = document
         .departed()
         .filter(|departed| row_of(rows, &departed.repository).is_some())
         .map(|departed| format!("{} of {}", departed.language, departed.repository))
@@ -214,10 +213,10 @@ pub(super) fn languages_gone(view: &View<'_>) -> Option<Finding> {
 
 /// Returns a finding if completions do not fit the scale. The API does not say whether it reports
 /// 0 to 100 or 0 to 1.
-pub(super) fn scale(view: &View<'_>) -> Option<Finding> {
-    let scale = view.document.settings.scale.finished;
-    let outside = view.out_of_scale();
-    let (what, hint) = if view.document.is_scale_suspect {
+pub(super) fn scale(document: &Document) -> Option<Finding> {
+    let scale = document.settings.scale.finished;
+    let outside = document.out_of_scale();
+    let (what, hint) = if document.is_scale_suspect {
         (
             format!("No completion is above 1, while api.completion_scale is {scale}"),
             "set api.completion_scale: to 1 if the API reports 0 to 1, to 100 if translations truly \
@@ -238,8 +237,8 @@ pub(super) fn scale(view: &View<'_>) -> Option<Finding> {
 
 /// Returns a finding if entries of `targets` or globs of `filter` apply to nothing. A rename would
 /// otherwise lose a target, or publish a private repository, silently.
-pub(super) fn unused(view: &View<'_>) -> Option<Finding> {
-    let unused = view.unused();
+pub(super) fn unused(document: &Document) -> Option<Finding> {
+    let unused = document.unused();
     if unused.is_empty() {
         return None;
     }

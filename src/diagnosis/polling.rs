@@ -2,11 +2,7 @@
 
 use super::{Finding, ProblemKind, Severity};
 use crate::{
-    domain::{
-        PollFailure,
-        document::{Document, View},
-        polling::PollStatus,
-    },
+    domain::{PollFailure, document::Document, polling::PollStatus},
     support::clock::Timestamp,
 };
 use humantime::format_duration;
@@ -14,8 +10,8 @@ use std::time::Duration;
 
 /// Returns the reason why the last poll could not list and request everything, if it could not.
 /// Failing polls date from the last success.
-pub(super) fn last_failed(view: &View<'_>, now: Timestamp) -> Option<Finding> {
-    let status = &view.document.status;
+pub(super) fn last_failed(document: &Document, now: Timestamp) -> Option<Finding> {
+    let status = &document.status;
     let stop = status.last.as_ref()?.stop.as_ref()?;
     let what = match stop.reason {
         PollFailure::Unauthorized => "The API refused the key",
@@ -44,10 +40,10 @@ pub(super) fn last_failed(view: &View<'_>, now: Timestamp) -> Option<Finding> {
 }
 
 /// Returns the first finding that a headline must not hide; without one, the state of polling.
-pub fn headline<'a>(findings: &'a [Finding], view: &View<'_>) -> &'a str {
+pub fn headline<'a>(findings: &'a [Finding], document: &Document) -> &'a str {
     let mut findings = findings.iter();
     let grave = findings.find(|finding| finding.severity != Severity::Info);
-    grave.map_or(progress(view.document), |finding| &finding.what)
+    grave.map_or(progress(document), |finding| &finding.what)
 }
 
 /// Returns the result of the last poll.

@@ -86,7 +86,7 @@ impl Known {
     }
 
     fn headline(&self) -> String {
-        headline(&self.findings(), &self.document().whole()).to_owned()
+        headline(&self.findings(), &self.document()).to_owned()
     }
 
     fn with(change: impl FnOnce(&mut Self)) -> Self {
@@ -105,7 +105,7 @@ impl Known {
     }
 
     fn findings(&self) -> Vec<Finding> {
-        findings(&self.document().whole(), &self.facts, NOW)
+        findings(&self.document(), &self.facts, NOW)
     }
 }
 

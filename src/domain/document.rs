@@ -1,7 +1,7 @@
 //! The published document: all knowledge of the account, judged.
 //!
 //! The ledger makes one for each publication, by a [`Judge`]. Metrics, page, table, Markdown, CSV,
-//! JSON, badge and gate read its fields, or a [`View`] of a part of it, and decide nothing. An
+//! JSON, badge and gate read its fields, of the whole or of a [`Selection`], and decide nothing. An
 //! unknown completion, a translation without a judgement and a resting one are values, so that no
 //! reader takes them for 0.
 
@@ -19,7 +19,6 @@ pub use judge::Judge;
 pub use selection::Selection;
 pub use totals::{Tone, Totals};
 pub use verdict::Doubt;
-pub use view::View;
 
 use super::{
     Completion, Defects, Language, Operation, Reason, Repository, Settings, Standing, State,
@@ -45,8 +44,14 @@ use std::{
 pub struct Document {
     /// The time of the judgement.
     pub taken_at: Timestamp,
-    /// Sorted by name, each name once.
+    /// The choice that the rows, and what left, are of; everything at first.
+    pub selection: Selection,
+    /// The chosen repositories, sorted by name, each name once.
     pub rows: Vec<Row>,
+    /// The totals of the rows.
+    pub totals: Totals,
+    /// The time of the last read if the data are stale, and shown as what was last known.
+    pub as_of: Option<Timestamp>,
     /// The listed repositories left out by the filters, or for a duplicate name.
     pub filtered: Vec<LeftOut>,
     /// The number of repositories missing from the last complete listing while their removal waits
@@ -314,11 +319,6 @@ pub fn furthest_first(one: Option<f64>, other: Option<f64>) -> Ordering {
 }
 
 impl Document {
-    /// Counts the entries of the listing that could not be used.
-    pub fn unreadable(&self) -> usize {
-        self.defects.unreadable(Operation::ListRepositories)
-    }
-
     /// Returns the outcome of the last poll that has ended.
     pub fn last_poll(&self) -> Option<&PollOutcome> {
         self.status.last.as_ref()

@@ -73,11 +73,11 @@ impl Bench {
     /// Returns the number of repositories in a condition.
     fn count(&self, label: &str) -> usize {
         let document = self.poller.document();
-        document.whole().count(|row| row.state.label() == label)
+        document.count(|row| row.state.label() == label)
     }
 
     fn readiness(&self) -> Readiness {
-        self.poller.document().whole().readiness()
+        self.poller.document().readiness()
     }
 
     /// Returns the ids of the repositories that were requested since the last call.

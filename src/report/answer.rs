@@ -10,7 +10,7 @@ use super::{
 use crate::{
     domain::{
         Standing,
-        document::{Doubt, Readiness, Row, Totals, Translation, View},
+        document::{Document, Doubt, Readiness, Row, Totals, Translation},
     },
     support::{
         clock::{DAY, Timestamp, WEEK},
@@ -28,29 +28,29 @@ pub const UNREADY: [Standing; 5] = [
 ];
 
 /// Answers in a sentence.
-pub fn answer(view: &View<'_>) -> String {
-    if view.listed().next().is_none() && !view.document.rows.is_empty() {
+pub fn answer(document: &Document) -> String {
+    if !document.selection.is_everything() && document.listed().next().is_none() {
         return "No known repository and language matches".to_owned();
     }
-    let overdue = (view.totals.standing(Standing::Overdue), "overdue");
-    let mut clauses = [vec![ready(&view.totals)], counts([overdue])].concat();
-    if let Some(at) = view.as_of {
+    let overdue = (document.totals.standing(Standing::Overdue), "overdue");
+    let mut clauses = [vec![ready(&document.totals)], counts([overdue])].concat();
+    if let Some(at) = document.as_of {
         let known = clauses.join(", ");
         return format!("Not known now. As of {}: {known}", moment(at));
     }
-    let verdict = match view.readiness() {
+    let verdict = match document.readiness() {
         Readiness::Behind => "Not ready to ship",
         Readiness::Unknown => "Not known",
         Readiness::Resting => "Nothing to ship",
         Readiness::Ready => "Ready to ship",
     };
-    let doubts = view.doubts();
+    let doubts = document.doubts();
     // Without any translation, a doubt says why.
-    if view.totals.with_resting() == 0 && !doubts.is_empty() {
+    if document.totals.with_resting() == 0 && !doubts.is_empty() {
         clauses.clear();
     }
-    clauses.extend(doubts.into_iter().map(|doubt| words_of(view, doubt)));
-    let left = view.left_unready();
+    clauses.extend(doubts.into_iter().map(|doubt| words_of(document, doubt)));
+    let left = document.left_unready();
     let left = named(
         left.map(|left| format!("{} of {}", left.language, left.repository)),
         SOME,
@@ -60,12 +60,12 @@ pub fn answer(view: &View<'_>) -> String {
 }
 
 /// Words a doubt.
-fn words_of(view: &View<'_>, (doubt, count): (Doubt, usize)) -> String {
+fn words_of(document: &Document, (doubt, count): (Doubt, usize)) -> String {
     let translations = counted(count, "translation", "translations");
     match doubt {
         Doubt::NotPolled => "the first poll has not ended yet".to_owned(),
         Doubt::NotListed => "the list of repositories was not read completely".to_owned(),
-        Doubt::Unlisted => targeted(view.unlisted().into_iter().map(|(name, filter)| {
+        Doubt::Unlisted => targeted(document.unlisted().into_iter().map(|(name, filter)| {
             filter.map_or(name.to_owned(), |key| format!("{name} (left out by {key})"))
         })),
         Doubt::Removal => format!("the removal of {} waits", repositories(count)),
@@ -74,7 +74,7 @@ fn words_of(view: &View<'_>, (doubt, count): (Doubt, usize)) -> String {
             let entries = counted(count, "entry", "entries");
             format!("{entries} of the API's responses could not be used")
         }
-        Doubt::Missing => targeted(view.missing().map(|(row, missing)| whose(row, missing))),
+        Doubt::Missing => targeted(document.missing().map(|(row, missing)| whose(row, missing))),
         Doubt::Scale => format!("the scale of {translations} is in doubt"),
         Doubt::Unknown => format!("{translations} without a known completion"),
     }
@@ -87,31 +87,28 @@ fn targeted(names: impl Iterator<Item = String>) -> String {
 }
 
 /// Counts the repositories and languages that the figures are of, and then what they leave out.
-pub fn scope(view: &View<'_>) -> String {
-    let read = view.listed().count() - view.unread();
+pub fn scope(document: &Document) -> String {
+    let read = document.listed().count() - document.unread();
     let mut scope = Vec::new();
     if read > 0 {
-        let codes = view.totals_by(Translation::code);
+        let codes = document.totals_by(Translation::code);
         let languages = counted(codes.len(), "language", "languages");
         scope.push(format!("{}, {languages}.", repositories(read)));
     }
-    let outdated = view.rows.iter().filter(|row| !row.is_current());
+    let outdated = document.rows.iter().filter(|row| !row.is_current());
     let outdated = named(outdated.map(Row::name), SOME);
     scope.extend(outdated.map(|names| format!("Read earlier, or not yet: {names}.")));
-    let is_whole = view.selection.is_everything();
+    let is_whole = document.selection.is_everything();
     let left_out = counts([
-        (view.unread(), "not read"),
-        (view.departed().count(), "that left within a day"),
-        (
-            view.document.filtered.len() * usize::from(is_whole),
-            "filtered",
-        ),
-        (view.unreadable(), "unreadable"),
+        (document.unread(), "not read"),
+        (document.departed().count(), "that left within a day"),
+        (document.filtered.len() * usize::from(is_whole), "filtered"),
+        (document.unreadable(), "unreadable"),
     ]);
     if !left_out.is_empty() {
         scope.push(format!("Not counted: {}.", left_out.join(", ")));
     }
-    let not_judged = view.totals.not_judged.iter();
+    let not_judged = document.totals.not_judged.iter();
     scope.extend(
         not_judged.map(|(why, count)| format!("{} not judged: {}.", grouped(*count), why.words())),
     );
@@ -120,9 +117,9 @@ pub fn scope(view: &View<'_>) -> String {
 
 /// Returns the totals of each date, and the number of translations of others: dates that are two
 /// weeks past, and no date, with all ready.
-pub fn by_date(view: &View<'_>) -> (Vec<(Option<Timestamp>, Totals)>, usize) {
-    let now = view.document.taken_at;
-    let (others, dates): (Vec<_>, Vec<_>) = view.dates().partition(|(day, totals)| {
+pub fn by_date(document: &Document) -> (Vec<(Option<Timestamp>, Totals)>, usize) {
+    let now = document.taken_at;
+    let (others, dates): (Vec<_>, Vec<_>) = document.dates().partition(|(day, totals)| {
         let is_past = day.is_none_or(|day| now.since(day) > WEEK * 2 + DAY);
         is_past && totals.unready() == 0
     });
@@ -139,9 +136,9 @@ pub fn last_expected(totals: &Totals, now: Timestamp) -> Vec<String> {
 }
 
 /// Describes each date in a sentence; nothing without dates.
-pub fn dates(view: &View<'_>) -> Vec<String> {
-    let now = view.document.taken_at;
-    let (dates, others) = by_date(view);
+pub fn dates(document: &Document) -> Vec<String> {
+    let now = document.taken_at;
+    let (dates, others) = by_date(document);
     if dates.iter().all(|(day, _)| day.is_none()) {
         return Vec::new();
     }

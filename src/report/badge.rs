@@ -9,15 +9,15 @@ use serde_json::json;
 
 /// Counts the ready translations, in the colour of the verdict: green if all is known to be ready.
 pub fn badge(report: &Report<'_>) -> String {
-    let (view, totals) = (&report.view, &report.view.totals);
-    let color = match view.tone() {
+    let (document, totals) = (&report.document, &report.document.totals);
+    let color = match document.tone() {
         Tone::Overdue => "red",
         Tone::Troubled | Tone::Behind => "orange",
         Tone::Silent => "lightgrey",
         Tone::Ready => "brightgreen",
     };
-    let left_out = match &*counts([(totals.unknown, "not known"), (view.unread(), "unread")]) {
-        [] if view.doubts().is_empty() => String::new(),
+    let left_out = match &*counts([(totals.unknown, "not known"), (document.unread(), "unread")]) {
+        [] if document.doubts().is_empty() => String::new(),
         [] => ", not all known".to_owned(),
         left_out => format!(", {}", left_out.join(", ")),
     };

@@ -11,10 +11,10 @@ use super::{Query, Report};
 /// server.
 pub fn page(report: &Report<'_>) -> String {
     let page = Page {
-        now: report.view.document.taken_at,
+        now: report.document.taken_at,
         telemetry_path: None,
         api: report.api,
-        view: &report.view,
+        document: report.document,
         findings: report.findings,
         since: report.since,
         query: &Query::default(),

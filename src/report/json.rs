@@ -9,7 +9,7 @@
 use crate::{
     domain::{
         Change, Standing, TranslationProblem,
-        document::{Document, NotJudged, Row, Selection, Totals, Translation, View},
+        document::{Document, NotJudged, Row, Selection, Totals, Translation},
         twelve_decimals,
     },
     support::clock::Timestamp,
@@ -46,11 +46,10 @@ pub fn by_row(
 }
 
 /// Encodes the document up to its first repository.
-fn head(view: &View<'_>) -> String {
-    let document = view.document;
+fn head(document: &Document) -> String {
     let poll = document.last_poll();
     let mut failures = document.rows.iter().flat_map(|row| &row.failure);
-    let left = view.departed().map(
+    let left = document.departed().map(
         |left| json!({"code": left.language, "repository": left.repository, "ready": left.was_met}),
     );
     let head = json!({
@@ -71,10 +70,10 @@ fn head(view: &View<'_>) -> String {
             "read": poll.read,
         })),
         "filtered": document.filtered.len(),
-        "unread": view.unread(),
-        "readiness": view.readiness(),
-        "summary": summary(&view.totals),
-        "dates": view.dates().map(|(day, totals)| date(day, &totals)).collect::<Value>(),
+        "unread": document.unread(),
+        "readiness": document.readiness(),
+        "summary": summary(&document.totals),
+        "dates": document.dates().map(|(day, totals)| date(day, &totals)).collect::<Value>(),
         "left": left.collect::<Value>(),
         "repositories": [],
     });

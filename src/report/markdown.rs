@@ -18,7 +18,7 @@ pub fn markdown(report: &Report<'_>) -> String {
         format!("**{problems}**: {language} of {}", name(report, row))
     });
     let items = actions.iter().map(|action| format!("- {action}\n"));
-    let mut rows = report.view.by_urgency(Row::is_read);
+    let mut rows = report.document.by_urgency(Row::is_read);
     rows.retain(|(_, totals)| totals.with_resting() > 0);
     let lines = rows.iter().map(|(row, totals)| line(report, row, totals));
     let columns = "| Repository | Completion | Ready | Due | Not ready |\n|:--|--:|--:|:--|:--|";
@@ -71,12 +71,12 @@ fn line(report: &Report<'_>, row: &Row, totals: &Totals) -> String {
 
 /// Returns the name of a repository, which leads to the work.
 fn name(report: &Report<'_>, row: &Row) -> String {
-    linked(row.name(), report.view.document.repository_url(row))
+    linked(row.name(), report.document.repository_url(row))
 }
 
 /// Returns the name of a language, which leads to the work.
 fn language(report: &Report<'_>, row: &Row, translation: &Translation) -> String {
-    let document = report.view.document;
+    let document = report.document;
     linked(
         translation.name(),
         document.language_url(row, translation.code()),

@@ -3,7 +3,7 @@
 use super::words::{counts, date, whole};
 use crate::{
     domain::{
-        document::{Document, Translation, View},
+        document::{Document, Translation},
         history::DAYS,
     },
     support::clock::{DAY, Timestamp, WEEK},
@@ -47,17 +47,17 @@ pub fn gain(document: &Document, translation: &Translation, since: Timestamp) ->
     }
 }
 
-/// Returns the day that a view is compared with: the first one if `since` is earlier, and none on
+/// Returns the day that a document is compared with: the first one if `since` is earlier, and none on
 /// that.
-pub fn compared(view: &View<'_>, since: Timestamp) -> Option<Timestamp> {
-    let first = view.first_date()?;
-    (first < view.document.taken_at.day_start()).then_some(since.max(first))
+pub fn compared(document: &Document, since: Timestamp) -> Option<Timestamp> {
+    let first = document.first_date()?;
+    (first < document.taken_at.day_start()).then_some(since.max(first))
 }
 
 /// Counts the changes by kind, first those for the worse; `None` on the first day.
-pub fn changed(view: &View<'_>, since: Timestamp) -> Option<String> {
-    let from = date(compared(view, since)?, view.document.taken_at);
-    let changes = view.changes(since).into_iter();
+pub fn changed(document: &Document, since: Timestamp) -> Option<String> {
+    let from = date(compared(document, since)?, document.taken_at);
+    let changes = document.change_counts(since).into_iter();
     let mut clauses = counts(changes.map(|(change, count)| (count, change.words())));
     if clauses.is_empty() {
         clauses.push("nothing changed for better or worse".to_owned());

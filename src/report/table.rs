@@ -17,7 +17,7 @@ const INDENT: usize = 26;
 /// Lays out the repositories, the answer, and what to act on, in lines of at most `width` columns.
 pub fn table(report: &Report<'_>, width: usize, has_color: bool) -> String {
     let sentence = |text: &str, indent| wrapped(cell(text).split(' '), " ", indent, width) + "\n";
-    let rows = report.view.by_urgency(Row::is_read);
+    let rows = report.document.by_urgency(Row::is_read);
     let mut text = String::new();
     if !rows.is_empty() {
         text += "COMPLETION       READY    REPOSITORY\n";

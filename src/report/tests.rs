@@ -37,7 +37,7 @@ fn report(snapshot: &Snapshot, poll: &PollOutcome) -> Report<'static> {
     };
     let document: &'static Document = Box::leak(Box::new(snapshot.judge(status, None)));
     Report {
-        view: document.whole(),
+        document,
         findings: &[],
         api: "",
         since: a_week_ago(NOW),
@@ -47,13 +47,13 @@ fn report(snapshot: &Snapshot, poll: &PollOutcome) -> Report<'static> {
 
 /// Returns the JSON of everything.
 fn json_of(report: &Report<'_>) -> String {
-    let document = Arc::new(report.view.document.clone());
+    let document = Arc::new(report.document.clone());
     json(document, Selection::default(), report.since).collect()
 }
 
 /// Returns the CSV of everything.
 fn csv_of(report: &Report<'_>) -> String {
-    let document = Arc::new(report.view.document.clone());
+    let document = Arc::new(report.document.clone());
     csv(document, Selection::default(), report.since).collect()
 }
 
@@ -521,12 +521,12 @@ proptest! {
             entry(&[], &["el"], 0.9, &due(0)),
         ]);
         let report = report(&snapshot, &poll(0));
-        let (view, totals) = (&report.view, &report.view.totals);
+        let (document, totals) = (report.document, &report.document.totals);
         let json: Value = serde_json::from_str(&json_of(&report)).unwrap();
-        let (dates, others) = by_date(view);
+        let (dates, others) = by_date(document);
         let text = markdown(&report);
-        let document = Arc::new(view.document.clone());
-        let (_, parts) = Exposition::new(document).uncompressed(ExpositionFormat::Text, &Instruments::new(None));
+        let shared = Arc::new(document.clone());
+        let (_, parts) = Exposition::new(shared).uncompressed(ExpositionFormat::Text, &Instruments::new(None));
         let metrics: Vec<_> = parts.flatten().collect();
         let metrics = String::from_utf8(metrics).unwrap();
         for standing in Standing::ALL {
@@ -540,7 +540,7 @@ proptest! {
         }
         let shown: usize = dates.iter().map(|(_, totals)| totals.counted()).sum();
         prop_assert_eq!(shown + others, totals.counted());
-        let answer = answer(view);
+        let answer = answer(document);
         prop_assert!(text.contains(&answer), "{}", text);
         let overdue = totals.standing(Standing::Overdue);
         prop_assert_eq!(answer.contains(&format!(", {overdue} overdue")), overdue > 0);

@@ -43,15 +43,15 @@ pub async fn show(
     let now = state.clock.now();
     let page = render(query, now, move |query, selection, since| {
         let current = state.current();
-        let view = current.document.select(&selection);
+        let document = current.document.select(&selection);
         let facts = state.instruments.facts().clone();
-        let findings = diagnosis::findings(&view, &facts, now);
+        let findings = diagnosis::findings(&document, &facts, now);
         let page = Page {
             now,
             telemetry_path: Some(&state.telemetry_path),
             api: &state.api,
-            view: &view,
-            findings: if view.selection.is_everything() {
+            document: &document,
+            findings: if document.selection.is_everything() {
                 &current.findings
             } else {
                 &findings

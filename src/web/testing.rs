@@ -140,7 +140,7 @@ fn judged(
 ) -> Arc<Current> {
     let document = Arc::new(snapshot.judge(status.clone(), None));
     Arc::new(Current {
-        findings: diagnosis::findings(&document.whole(), &instruments.facts(), clock.now()),
+        findings: diagnosis::findings(&document, &instruments.facts(), clock.now()),
         exposition: Arc::new(Exposition::new(Arc::clone(&document))),
         document,
     })

@@ -103,7 +103,7 @@ fn a_cause_that_changes_is_logged_once_and_a_warning_again_after_six_hours() {
     };
     let mut logged = |hint, now| {
         let document = failed(hint).document();
-        let mut findings = findings(&document.whole(), &Facts::default(), now);
+        let mut findings = findings(&document, &Facts::default(), now);
         problems.observe(&mut findings, &document, now);
         log.take().len()
     };

@@ -34,7 +34,7 @@ impl Judged {
     }
 
     fn findings(&self) -> Vec<Finding> {
-        findings(&self.known.document().whole(), &self.known.facts, self.now)
+        findings(&self.known.document(), &self.known.facts, self.now)
     }
 
     fn problems(&self) -> Vec<&'static str> {

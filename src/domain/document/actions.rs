@@ -1,6 +1,6 @@
 //! The translations to act on first.
 
-use super::{Row, Translation, View, furthest_first};
+use super::{Document, Row, Translation, furthest_first};
 use crate::support::clock::Timestamp;
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ pub struct Group<'a> {
     pub left: usize,
 }
 
-impl View<'_> {
+impl Document {
     /// Returns the translations that pass `accepts`, stale ones among them, by date; those without
     /// one come last. A date has at most `of_each` of them, and all dates together `in_all`.
     pub fn actions(

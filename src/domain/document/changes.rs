@@ -3,7 +3,7 @@
 //! A translation is compared with its last completion before that day, or with its first one if
 //! that is younger. Today's target judges both.
 
-use super::{Document, Translation, View};
+use super::{Document, Translation};
 use crate::{
     domain::{Change, TranslationProblem, history::History, twelve_decimals},
     support::clock::Timestamp,
@@ -51,14 +51,12 @@ impl Document {
         ];
         changes.into_iter().flatten()
     }
-}
 
-impl View<'_> {
     /// Counts the changes by kind, each by itself.
-    pub fn changes(&self, since: Timestamp) -> BTreeMap<Change, usize> {
+    pub fn change_counts(&self, since: Timestamp) -> BTreeMap<Change, usize> {
         let mut counts = BTreeMap::new();
         let left = self.left_since(since).map(|_| Change::Left);
-        let of_known = |(_, known)| self.document.changes(known, since);
+        let of_known = |(_, known)| self.changes(known, since);
         for change in self.translations().flat_map(of_known).chain(left) {
             *counts.entry(change).or_default() += 1;
         }

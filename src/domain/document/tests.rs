@@ -20,8 +20,8 @@ fn judged(snapshot: &Snapshot) -> Document {
 }
 
 /// Returns a row for each repository, with its codes.
-fn named(view: &View<'_>) -> Vec<String> {
-    let rows = view.rows.iter();
+fn named(document: &Document) -> Vec<String> {
+    let rows = document.rows.iter();
     let named = rows.map(|row| {
         let codes = row.translations().iter().map(|one| {
             let mark = if one.is_missing { "?" } else { "" };
@@ -49,8 +49,8 @@ fn globs_choose_repositories_and_languages() {
         });
         let selection = Selection::new(&repositories, &languages).unwrap();
         let all = judged(&account());
-        let view = all.select(&selection);
-        (named(&view), view.totals.counted())
+        let document = all.select(&selection);
+        (named(&document), document.totals.counted())
     };
     let all = ["acme/app: de pt-BR", "beta/app: fr", "beta/gone: "].map(str::to_owned);
     assert_eq!(chosen(&[], &[]), (all.to_vec(), 3));
@@ -81,13 +81,13 @@ fn a_pair_that_its_entry_names_is_required() {
             "acme/app: de pt-BR{}",
             if is_required { " sv?" } else { "" }
         );
-        let rows = named(&document.whole());
+        let rows = named(&document);
         assert_eq!(rows[0], row, "{repository} {language} {ratio}");
         let missing = document.rows[0].language("sv");
         let readiness = missing.map(|one| one.readiness);
         assert_eq!(readiness, is_required.then_some(Readiness::Unknown));
         assert_eq!(document.rows[0].listed(), Some(2));
-        assert!(!document.whole().language_names().contains_key("sv"));
+        assert!(!document.language_names().contains_key("sv"));
     }
 }
 
@@ -99,17 +99,17 @@ fn a_required_translation_that_is_missing_uses_its_entry() {
         entry(&["acme/app"], &["de"], 0.9, ""),
         entry(&["acme/app"], &["x*"], 0.9, ""),
     ]);
-    let unread = judged(&snapshot).whole().unused();
+    let unread = judged(&snapshot).unused();
     assert_eq!(
         unread, [""; 0],
         "the languages of one repository are unknown"
     );
     snapshot.repositories.pop();
     let document = judged(&snapshot);
-    assert_eq!(document.whole().unused(), ["x* of acme/app"]);
+    assert_eq!(document.unused(), ["x* of acme/app"]);
     snapshot.repositories.clear();
     snapshot.settings.targets = Targets::everything_at(0.95);
-    let unused = judged(&snapshot).whole().unused();
+    let unused = judged(&snapshot).unused();
     assert_eq!(unused, [""; 0], "the target of --require");
 }
 
@@ -117,7 +117,7 @@ fn a_required_translation_that_is_missing_uses_its_entry() {
 fn resting_translations_are_counted_apart() {
     let mut snapshot = account();
     snapshot.settings.targets = Targets(vec![entry(&["acme/*"], &[], 0.0, "")]);
-    let totals = judged(&snapshot).whole().totals;
+    let totals = judged(&snapshot).totals;
     let counts = (totals.ready(), totals.counted(), totals.resting());
     assert_eq!(counts, (1, 1, 2));
     assert_eq!(totals.tone(), Tone::Ready);
@@ -131,8 +131,8 @@ fn dates_of_one_day_are_one_and_no_date_is_last() {
         entry(&["acme/*"], &[], 1.0, "2026-12-24T08:00:00Z"),
     ]);
     let document = judged(&snapshot);
-    let view = document.whole();
-    let dates = view.dates().map(|(day, totals)| {
+    let document = &document;
+    let dates = document.dates().map(|(day, totals)| {
         let day = day.map(|day| day.to_string());
         (day, totals.counted())
     });

@@ -1,7 +1,8 @@
 //! The verdict: the readiness of a view as a whole, its tone, and the doubts about it. Gate,
 //! headline, `languages`, badge, JSON and the CI action read it here.
 
-use super::{Readiness, Row, Tone, Translation, View, row_of};
+use super::{Document, Readiness, Row, Tone, Translation, row_of};
+use crate::domain::Operation;
 use std::collections::BTreeMap;
 
 /// A reason why more may be behind than is known, the causes first.
@@ -27,7 +28,7 @@ pub enum Doubt {
     Unknown,
 }
 
-impl View<'_> {
+impl Document {
     /// Judges the readiness as a whole: behind as soon as one translation is, otherwise unknown as
     /// long as something is.
     pub fn readiness(&self) -> Readiness {
@@ -54,19 +55,18 @@ impl View<'_> {
 
     /// Returns the doubts, each with the number of what it is about.
     pub fn doubts(&self) -> Vec<(Doubt, usize)> {
-        let document = self.document;
-        let is_unlisted = document.last_poll().is_some_and(|poll| !poll.is_listed);
+        let is_unlisted = self.last_poll().is_some_and(|poll| !poll.is_listed);
         let missing = self.missing().count();
-        let unknown = if document.is_scale_suspect {
+        let unknown = if self.is_scale_suspect {
             Doubt::Scale
         } else {
             Doubt::Unknown
         };
         let mut doubts = vec![
-            (Doubt::NotPolled, document.last_poll().is_none().into()),
+            (Doubt::NotPolled, self.last_poll().is_none().into()),
             (Doubt::NotListed, is_unlisted.into()),
             (Doubt::Unlisted, self.unlisted().len()),
-            (Doubt::Removal, document.unconfirmed),
+            (Doubt::Removal, self.unconfirmed),
             (Doubt::Unread, self.outdated()),
             (Doubt::Unreadable, self.unreadable()),
             (Doubt::Missing, missing),
@@ -85,13 +85,12 @@ impl View<'_> {
     /// Returns the chosen repositories that `targets` requires and that the document lacks, with
     /// the key of the filter that leaves them out.
     pub fn unlisted(&self) -> BTreeMap<&str, Option<&'static str>> {
-        let document = self.document;
-        let required = document.settings.targets.required_repositories();
+        let required = self.settings.targets.required_repositories();
         let unlisted = required.filter(|name| {
-            row_of(&document.rows, name).is_none() && self.selection.has_repository(name)
+            row_of(&self.rows, name).is_none() && self.selection.has_repository(name)
         });
         let with_filter = unlisted.map(|name| {
-            let mut filtered = document.filtered.iter();
+            let mut filtered = self.filtered.iter();
             let left_out = filtered.find(|left_out| *left_out.repository.name == *name);
             (name, left_out.and_then(|left_out| left_out.by))
         });
@@ -101,11 +100,11 @@ impl View<'_> {
     /// Counts the entries that could not be used and may be chosen: those of the listing and of
     /// the chosen repositories, and further ids with the name of a chosen repository.
     pub fn unreadable(&self) -> usize {
-        let document = self.document;
         let of_rows = self.rows.iter().map(Row::unreadable);
-        let doubled = document.filtered.iter().filter(|left_out| {
+        let doubled = self.filtered.iter().filter(|left_out| {
             left_out.by.is_none() && self.selection.has_repository(&left_out.repository.name)
         });
-        document.unreadable() + of_rows.sum::<usize>() + doubled.count()
+        let of_listing = self.defects.unreadable(Operation::ListRepositories);
+        of_listing + of_rows.sum::<usize>() + doubled.count()
     }
 }

@@ -1,4 +1,4 @@
-//! Views: the whole document, or a selection of its repositories and languages.
+//! The part of a document that is chosen, and its figures.
 
 use super::{Departed, Document, Row, Selection, Totals, Translation};
 use crate::{
@@ -7,48 +7,23 @@ use crate::{
 };
 use std::collections::BTreeMap;
 
-/// The chosen rows of a document with their chosen translations.
-///
-/// A view has its own verdict, counts, ages and findings. The fields of the document itself, such
-/// as the last poll, are about the whole account.
-#[derive(Debug, Clone)]
-pub struct View<'a> {
-    pub document: &'a Document,
-    pub selection: Selection,
-    /// All chosen repositories, sorted by name.
-    pub rows: Vec<Row>,
-    pub totals: Totals,
-    /// The time of the last read if the data are stale, and shown as what was last known.
-    pub as_of: Option<Timestamp>,
-}
-
 impl Document {
-    /// Returns the view of everything.
-    pub fn whole(&self) -> View<'_> {
-        self.select(&Selection::default())
-    }
-
-    /// Returns the view of the chosen repositories and languages.
-    pub fn select(&self, selection: &Selection) -> View<'_> {
-        let chosen = self.rows.iter().filter_map(|row| selection.of_row(row));
-        let rows: Vec<_> = chosen.collect();
-        View {
-            document: self,
+    /// Returns the document of the chosen repositories and languages: with a verdict, counts, ages
+    /// and findings of its own. The last poll and the listing are those of the whole account.
+    pub fn select(&self, selection: &Selection) -> Self {
+        let rows = self.rows.iter().filter_map(|row| selection.of_row(row));
+        let rows: Vec<_> = rows.collect();
+        let is_chosen = |departed: &&Departed| {
+            selection.has_repository(&departed.repository)
+                && selection.has_language(&departed.language)
+        };
+        let departed = self.departed.iter().filter(is_chosen);
+        Self {
             selection: selection.clone(),
             totals: Totals::of_rows(&rows),
+            departed: departed.cloned().collect(),
             rows,
-            as_of: None,
-        }
-    }
-}
-
-impl View<'_> {
-    /// Returns a document of the chosen rows, for the metrics of the view.
-    pub fn to_document(&self) -> Document {
-        Document {
-            rows: self.rows.clone(),
-            departed: self.departed().cloned().collect(),
-            ..self.document.clone()
+            ..self.clone()
         }
     }
 
@@ -68,19 +43,23 @@ impl View<'_> {
         rows
     }
 
-    /// Returns the view with its stale data as if they were shown, if there are no others.
+    /// Returns the document with its stale data as if they were shown, if there are no others.
     pub fn last_known(&self) -> Option<Self> {
         let stale = self.rows.iter().filter(|row| !row.known.is_empty());
         let as_of = stale.filter_map(|row| row.read_at).max();
-        let mut view = Self {
+        let mut document = Self {
             as_of: Some(as_of.filter(|_| self.totals.with_resting() == 0)?),
             ..self.clone()
         };
-        for row in view.rows.iter_mut().filter(|row| row.state == State::Stale) {
+        for row in document
+            .rows
+            .iter_mut()
+            .filter(|row| row.state == State::Stale)
+        {
             row.state = State::Failing;
         }
-        view.totals = Totals::of_rows(&view.rows);
-        Some(view)
+        document.totals = Totals::of_rows(&document.rows);
+        Some(document)
     }
 
     /// Returns each shown translation with its repository.
@@ -125,7 +104,7 @@ impl View<'_> {
 
     /// Counts the reported completions outside the scale.
     pub fn out_of_scale(&self) -> usize {
-        let scale = self.document.settings.scale;
+        let scale = self.settings.scale;
         let completions = self
             .translations()
             .filter_map(|(_, known)| known.completion);
@@ -135,7 +114,7 @@ impl View<'_> {
 
     /// Returns the chosen translations that left within a day.
     pub fn departed(&self) -> impl Iterator<Item = &Departed> {
-        self.left_since(self.document.taken_at.saturating_sub(DAY))
+        self.left_since(self.taken_at.saturating_sub(DAY))
     }
 
     /// Returns the chosen translations that left within a day and were not ready.
@@ -145,12 +124,9 @@ impl View<'_> {
 
     /// Returns the chosen translations that left since a time.
     pub fn left_since(&self, since: Timestamp) -> impl Iterator<Item = &Departed> {
-        let selection = &self.selection;
-        self.document.departed.iter().filter(move |departed| {
-            departed.left_at > since
-                && selection.has_repository(&departed.repository)
-                && selection.has_language(&departed.language)
-        })
+        self.departed
+            .iter()
+            .filter(move |departed| departed.left_at > since)
     }
 
     /// Returns the code of each language with the name that the first repository gives it; the
@@ -173,8 +149,7 @@ impl View<'_> {
         if !self.selection.is_everything() || self.unread() > 0 {
             return Vec::new();
         }
-        let document = self.document;
-        let entries = document.settings.targets.0.iter();
+        let entries = self.settings.targets.0.iter();
         let unused = entries.filter(|entry| {
             // The target of `--require` is nobody's typo.
             let is_of_all = entry.repositories.items.is_empty() && entry.languages.items.is_empty();
@@ -183,10 +158,10 @@ impl View<'_> {
                 .filter_map(|(_, known)| known.entry.as_ref());
             !is_of_all && !used.any(|used| used == *entry)
         });
-        let filter = &document.settings.filter;
-        let left_out = document.filtered.iter();
+        let filter = &self.settings.filter;
+        let left_out = self.filtered.iter();
         let left_out = left_out.map(|left_out| &*left_out.repository.name);
-        let codes = document.excluded.iter().map(|code| &**code);
+        let codes = self.excluded.iter().map(|code| &**code);
         let globs = filter.exclude.unused(left_out);
         let globs = globs.chain(filter.exclude_languages.unused(codes));
         unused

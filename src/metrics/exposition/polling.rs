@@ -58,9 +58,8 @@ pub fn encode(document: &Document, to: &mut DescriptorEncoder<'_>) -> fmt::Resul
 
 /// Encodes the totals over all repositories.
 fn encode_totals(document: &Document, to: &mut DescriptorEncoder<'_>) -> fmt::Result {
-    let whole = document.whole();
     let states = State::ALL.iter().map(|state| {
-        let count = whole.count(|row| row.state == *state);
+        let count = document.count(|row| row.state == *state);
         ([("state", state.label())], count)
     });
     let filtered = ([("state", "filtered")], document.filtered.len());
@@ -79,7 +78,7 @@ fn encode_totals(document: &Document, to: &mut DescriptorEncoder<'_>) -> fmt::Re
         "Shown translations (languages of repositories) by due date, which is empty without one, \
          each in one state: ready, expected (in time), at_risk, overdue (known or not), behind \
          (otherwise), unknown (no completion is known) or resting (a target of 0)",
-        whole.dates().flat_map(|(day, totals)| {
+        document.dates().flat_map(|(day, totals)| {
             let due = day.map_or_else(String::new, |day| day.strftime("%F"));
             Standing::ALL.iter().map(move |standing| {
                 let labels = [("state", standing.label().to_owned()), ("due", due.clone())];
@@ -92,6 +91,6 @@ fn encode_totals(document: &Document, to: &mut DescriptorEncoder<'_>) -> fmt::Re
         to,
         "translation_exporter_completion_out_of_scale",
         "Languages whose reported completion is below 0 or above api.completion_scale",
-        Some(whole.out_of_scale()),
+        Some(document.out_of_scale()),
     )
 }

@@ -104,8 +104,7 @@ fn encode_problems(document: &Document, to: &mut DescriptorEncoder<'_>) -> fmt::
 }
 
 fn encode_names(document: &Document, to: &mut DescriptorEncoder<'_>) -> fmt::Result {
-    let whole = document.whole();
-    let names = whole.language_names().into_iter();
+    let names = document.language_names().into_iter();
     gauges(
         to,
         "translation_language_info",

@@ -150,7 +150,7 @@ async fn the_first_entry_of_an_id_counts_on_any_page() {
 /// Names the unready translations that left within a day.
 fn unready(bench: &Bench) -> Vec<String> {
     let document = bench.poller.document();
-    let whole = document.whole();
+    let whole = &document;
     let unready = whole.departed().filter(|one| !one.was_met);
     unready.map(|one| one.repository.to_string()).collect()
 }

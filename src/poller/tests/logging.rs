@@ -125,7 +125,7 @@ fn observe(problems: &mut ProblemLog, bench: &Bench) {
     let (poller, now) = (&bench.poller, bench.poller.clock.now());
     let facts = poller.instruments.facts();
     let document = document(poller);
-    let mut findings = findings(&document.whole(), &facts, now);
+    let mut findings = findings(&document, &facts, now);
     problems.observe(&mut findings, &document, now);
 }
 

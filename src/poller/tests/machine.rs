@@ -436,7 +436,7 @@ impl Exporter {
         }
         let document = self.last();
         let status = document.status.clone();
-        let fresh = document.whole().count(|row| row.state.label() == "fresh");
+        let fresh = document.count(|row| row.state.label() == "fresh");
         assert_eq!(fresh, document.rows.len(), "{status:?}");
         assert!(status.last.unwrap().is_success());
         while self.world().requests.len() < responses + RESPONSES_OF_RECOVERY {

@@ -11,7 +11,7 @@ async fn data_that_become_stale_one_by_one_are_published_together() {
     bench.change(|api| api.has_no_key = true);
     bench.api.hold(24 * HOUR).await;
     let stale = |document: &Document| {
-        let stale = document.whole().count(|row| row.state.label() == "stale");
+        let stale = document.count(|row| row.state.label() == "stale");
         (stale > 0).then(|| (document.taken_at.since(START).as_secs(), stale))
     };
     let setup = Setup {
@@ -33,7 +33,7 @@ async fn slow_polls_that_read_everything_make_nothing_stale() {
     ] {
         let api = FakeApi::new();
         let publish: Publish = Box::new(|document| {
-            let stale = document.whole().count(|row| row.state.label() == "stale");
+            let stale = document.count(|row| row.state.label() == "stale");
             assert_eq!(stale, 0);
         });
         let mut poller = Setup {

@@ -27,7 +27,7 @@ impl Page<'_> {
     /// page of them.
     pub(super) fn grid(&self) -> Grid<'_> {
         let wanted = self.query.get("q").trim().to_lowercase();
-        let found = self.view.by_urgency(|row| {
+        let found = self.document.by_urgency(|row| {
             let is_found = row.name().to_lowercase().contains(&wanted);
             let is_shown = row.known.is_empty() && self.query.get("only").is_empty();
             is_found && (is_shown || row.known.iter().any(|known| self.shows(known)))

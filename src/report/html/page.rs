@@ -4,7 +4,7 @@ use crate::{
     diagnosis::{self, Finding, Severity},
     domain::{
         Change, Standing, State, TranslationProblem,
-        document::{Group, Row, Tone, Totals, Translation, View, furthest_first},
+        document::{Document, Group, Row, Tone, Totals, Translation, furthest_first},
         polling::PollOutcome,
     },
     report::{MOST_ACTIONS, MOST_OF_DATE, Query, SELECTING, answer, since, words},
@@ -43,7 +43,7 @@ pub struct Page<'a> {
     /// The host of the API.
     pub api: &'a str,
     /// The part of the document that the page is about.
-    pub view: &'a View<'a>,
+    pub document: &'a Document,
     pub findings: &'a [Finding],
     /// The beginning of the day to compare with.
     pub since: Timestamp,
@@ -52,9 +52,9 @@ pub struct Page<'a> {
 
 impl Page<'_> {
     pub fn html(&self) -> String {
-        let last_known = self.view.last_known();
+        let last_known = self.document.last_known();
         let page = Page {
-            view: last_known.as_ref().unwrap_or(self.view),
+            document: last_known.as_ref().unwrap_or(self.document),
             ..*self
         };
         let text = page.render();
@@ -70,21 +70,21 @@ impl Page<'_> {
 
     /// Returns the tone of the worst news of the page.
     fn tone(&self) -> Tone {
-        match self.view.as_of {
+        match self.document.as_of {
             Some(_) => Tone::Silent,
-            None => self.view.tone().min(self.worst()),
+            None => self.document.tone().min(self.worst()),
         }
     }
 
     /// Returns whether figures may be out of date: the last poll failed, or there was none yet.
     fn is_outdated(&self) -> bool {
-        let last = self.view.document.last_poll();
+        let last = self.document.last_poll();
         !last.is_some_and(PollOutcome::is_well)
     }
 
     /// Returns whether the data of a repository are what was last known, and no longer current.
     fn is_old(&self, row: &Row) -> bool {
-        self.view.as_of.is_some() || row.state == State::Stale
+        self.document.as_of.is_some() || row.state == State::Stale
     }
 
     fn is_file(&self) -> bool {
@@ -98,7 +98,7 @@ impl Page<'_> {
 
     /// Returns the time of the last read of any chosen repository, or of the stale ones.
     fn read_at(&self, is_stale: bool) -> Option<Timestamp> {
-        let rows = self.view.rows.iter();
+        let rows = self.document.rows.iter();
         let chosen = rows.filter(|row| !is_stale || row.state == State::Stale);
         chosen.filter_map(|row| row.read_at).max()
     }
@@ -124,11 +124,11 @@ impl Page<'_> {
     }
 
     fn is_of_one_repository(&self) -> bool {
-        self.view.listed().count() == 1
+        self.document.listed().count() == 1
     }
 
     fn is_of_one_language(&self) -> bool {
-        let known = self.view.rows.iter().flat_map(|row| &*row.known);
+        let known = self.document.rows.iter().flat_map(|row| &*row.known);
         known.map(Translation::code).collect::<BTreeSet<_>>().len() == 1
     }
 
@@ -137,7 +137,7 @@ impl Page<'_> {
     pub fn shows(&self, translation: &Translation) -> bool {
         let only = self.query.get("only");
         let problems = translation.problems.keys().map(|kind| kind.label());
-        let changes = self.view.document.changes(translation, self.since);
+        let changes = self.document.changes(translation, self.since);
         let mut labels = problems
             .chain(translation.has_problem().then_some("problems"))
             .chain([translation.standing().label()])
@@ -154,9 +154,9 @@ impl Page<'_> {
             () => translation.has_problem(),
         };
         if is_chosen || is_list || self.is_static() {
-            self.view.actions(is_wanted, MOST, MOST)
+            self.document.actions(is_wanted, MOST, MOST)
         } else {
-            self.view.actions(is_wanted, MOST_OF_DATE, MOST_ACTIONS)
+            self.document.actions(is_wanted, MOST_OF_DATE, MOST_ACTIONS)
         }
     }
 
@@ -174,7 +174,7 @@ impl Page<'_> {
 
     /// Returns the owner that all repositories of the account share, with its slash.
     fn owner(&self) -> &str {
-        let mut names = self.view.document.rows.iter().map(Row::name);
+        let mut names = self.document.rows.iter().map(Row::name);
         let first = names.clone().next().unwrap_or_default();
         let owner = first.split_inclusive('/').next().unwrap_or_default();
         let is_shared = names.all(|name| name.len() > owner.len() && name.starts_with(owner));
@@ -184,7 +184,7 @@ impl Page<'_> {
     /// Returns the languages that the search finds by code or name, the furthest behind first.
     fn languages(&self, names: &BTreeMap<&str, &str>) -> Vec<(&str, Totals)> {
         let wanted = self.query.get("q").trim().to_lowercase();
-        let mut languages = Vec::from_iter(self.view.totals_by(Translation::code));
+        let mut languages = Vec::from_iter(self.document.totals_by(Translation::code));
         languages.retain(|(code, _)| {
             let name = language_name(names, code).to_lowercase();
             code.to_lowercase() == wanted || name.contains(&wanted)

@@ -129,7 +129,7 @@ proptest! {
         let of_fr = entry(&[], &["fr"], ratio_of_fr, "");
         snapshot.settings.targets = Targets(pair.into_iter().chain([of_fr]).collect());
         let poll = PollOutcome { is_listed: is_complete, ..poll(0) };
-        let document = report(&snapshot, &poll).view.document;
+        let document = report(&snapshot, &poll).document;
         // The selection.
         let globs = |text: &str| {
             let globs = (!text.is_empty()).then(|| glob(text).unwrap());
@@ -137,7 +137,7 @@ proptest! {
         };
         let selection = Selection::new(&globs(owner), &globs(code)).unwrap();
         let report = Report {
-            view: document.select(&selection),
+            document: &document.select(&selection),
             findings: &[],
             api: "",
             since: crate::testing::NOW,
@@ -190,13 +190,13 @@ proptest! {
             Readiness::Ready => "Ready to ship: ",
         };
         let nothing = "No known repository and language matches";
-        let sentence = answer(&report.view);
+        let sentence = answer(&report.document);
         let is_said = sentence.starts_with(verdict)
             || expected == Readiness::Unknown && sentence == nothing;
         prop_assert!(is_said, "{expected:?}: {sentence}");
         let gate = report.gate();
         prop_assert_eq!(gate.lines().last(), Some(&*sentence));
-        prop_assert_eq!(report.view.readiness(), expected, "{}", sentence);
+        prop_assert_eq!(report.document.readiness(), expected, "{}", sentence);
         let json: String = json(Arc::new(document.clone()), selection.clone(), crate::testing::NOW).collect();
         let json: Value = serde_json::from_str(&json).unwrap();
         prop_assert_eq!(&json["readiness"], &serde_json::json!(expected));

@@ -336,7 +336,7 @@ fn a_suspect_scale_is_not_judged() {
     assert_eq!(suspect.readiness, Readiness::Unknown);
     assert_eq!(suspect.not_judged, Some(NotJudged::Unknown));
     assert_eq!((suspect.estimated_ready, suspect.problems.len()), (None, 0));
-    let totals = document.whole().totals;
+    let totals = document.totals;
     assert_eq!(totals.not_judged, [(NotJudged::Unknown, 1)].into());
     assert_eq!((totals.ready(), totals.unknown), (0, 1));
     snapshot.settings.scale.is_chosen = true;

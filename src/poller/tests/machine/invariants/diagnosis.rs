@@ -40,7 +40,7 @@ impl Diagnosis {
 
 impl World {
     pub(super) fn check_diagnosis(&self, document: &Document, found: &mut Vec<String>) {
-        let (now, status, whole) = (document.taken_at, &document.status, document.whole());
+        let (now, status, whole) = (document.taken_at, &document.status, document);
         let findings = findings(&whole, &Facts::default(), now);
         let mut diagnosis = Diagnosis {
             headline: headline(&findings, &whole).to_owned(),

@@ -4,7 +4,7 @@ use super::*;
 use crate::{
     domain::{
         Completion,
-        document::{Selection, View},
+        document::{Document, Selection},
     },
     report::{Report, answer::answer, badge, languages},
     support::glob::glob,
@@ -36,20 +36,23 @@ impl World {
         let places = [0, first, first + 6, first * 3 + 11].into_iter();
         let selections = places.map(|place| &SELECTIONS[place % SELECTIONS.len()]);
         for selection in selections {
-            let view = document.select(selection);
-            let is_ready = self.is_ready(&view);
-            let verdict_is_ready = view.readiness().is_met() == Some(true);
+            let document = document.select(selection);
+            let is_ready = self.is_ready(&document);
+            let verdict_is_ready = document.readiness().is_met() == Some(true);
             if verdict_is_ready && is_ready == Some(false) {
-                found.push(format!("{:?} is said to be ready", view.totals));
+                found.push(format!("{:?} is said to be ready", document.totals));
             }
             if !verdict_is_ready && is_ready == Some(true) {
-                found.push(format!("in doubt without a reason: {:?}", view.doubts()));
+                found.push(format!(
+                    "in doubt without a reason: {:?}",
+                    document.doubts()
+                ));
             }
-            let headline = answer(&view);
+            let headline = answer(&document);
             if headline.starts_with("Ready") && !verdict_is_ready {
-                found.push(format!("{headline:?}, though {:?}", view.readiness()));
+                found.push(format!("{headline:?}, though {:?}", document.readiness()));
             }
-            let outputs = outputs(view);
+            let outputs = outputs(&document);
             if outputs
                 .iter()
                 .any(|(_, is_ready)| *is_ready != verdict_is_ready)
@@ -80,16 +83,16 @@ impl World {
 
     /// Returns whether the whole choice is ready, by the answers of the API in the last poll;
     /// `None` if a kill leaves that open, or nothing is chosen.
-    fn is_ready(&self, view: &View<'_>) -> Option<bool> {
-        let scale = view.document.settings.scale.finished;
+    fn is_ready(&self, document: &Document) -> Option<bool> {
+        let scale = document.settings.scale.finished;
         let chosen = self.model.polled.iter();
-        let mut chosen = chosen.filter(|(_, known)| view.selection.has_repository(&known.name));
+        let mut chosen = chosen.filter(|(_, known)| document.selection.has_repository(&known.name));
         let mut count = 0;
         let are_ready = chosen.all(|(id, known)| {
             let said = known.said.last().map(|said| &said.languages);
             let said = said.into_iter().flatten();
             let mut said = said.filter(|(code, _)| {
-                view.selection.has_language(code) && self.model.excluded != Some(**code)
+                document.selection.has_language(code) && self.model.excluded != Some(**code)
             });
             let is_read = self.poll.reads.contains_key(id);
             let is_unreadable = self.bad_said.contains(id);
@@ -102,11 +105,11 @@ impl World {
         });
         let missed = self.model.missed.as_ref();
         let mut names = self.model.polled.values().map(|known| &*known.name);
-        let is_required = view.selection.has_repository(REQUIRED);
+        let is_required = document.selection.has_repository(REQUIRED);
         let mut doubled = self.doubled.iter();
         let is_whole = self.poll.is_listed
             && !self.is_listing_bad
-            && !doubled.any(|name| view.selection.has_repository(name))
+            && !doubled.any(|name| document.selection.has_repository(name))
             && missed.is_none_or(BTreeSet::is_empty)
             && (!is_required || names.any(|name| name == REQUIRED));
         let is_open = self.model.unclear.is_empty() && count > 0 && missed.is_some();
@@ -115,21 +118,21 @@ impl World {
     }
 }
 
-/// Returns whether each output says that the view is ready.
-fn outputs(view: View<'_>) -> [(&'static str, bool); 2] {
-    let behind = view.totals.unready() + view.totals.resting();
+/// Returns whether each output says that the document is ready.
+fn outputs(document: &Document) -> [(&'static str, bool); 2] {
+    let behind = document.totals.unready() + document.totals.resting();
     let report = Report {
-        view,
+        document,
         findings: &[],
         api: "",
         since: crate::testing::NOW,
         max_size: 0,
     };
     // An unready translation that left keeps the badge alone from being green.
-    let has_left = report.view.departed().any(|one| !one.was_met);
-    let is_ready = report.view.readiness().is_met() == Some(true);
+    let has_left = report.document.departed().any(|one| !one.was_met);
+    let is_ready = report.document.readiness().is_met() == Some(true);
     let badge = badge(&report).contains("brightgreen") || has_left && is_ready;
-    let codes = report.view.language_names();
+    let codes = report.document.language_names();
     let shipped = languages(&report);
     let all_shipped = shipped.lines().count() == codes.len() && behind == 0 && !codes.is_empty();
     [("badge", badge), ("languages", all_shipped)]
