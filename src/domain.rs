@@ -241,7 +241,6 @@ labels! {
         /// Expected to be ready by its date.
         Expected = "expected" ("in time"),
         AtRisk = "at_risk" ("at risk"),
-        /// Not ready after its date, known or not.
         Overdue = "overdue",
         /// Known to be below its target, and none of the above.
         Behind = "behind",

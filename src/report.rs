@@ -59,7 +59,7 @@ impl Report<'_> {
     pub fn gate(&self) -> String {
         let below = self.actions(Translation::is_unready, MOST_ACTIONS, marked);
         let lines = below.iter().map(|line| format!("    {line}\n"));
-        lines.collect::<String>() + &answer(&self.document)
+        lines.collect::<String>() + &answer(self.document)
     }
 
     /// Returns the answer to "may we ship?", the figures with their time, and the changes.

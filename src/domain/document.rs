@@ -195,8 +195,8 @@ impl Translation {
         match self.readiness {
             Readiness::Ready => Standing::Ready,
             Readiness::Resting => Standing::Resting,
-            _ if self.has(TranslationProblem::Overdue) => Standing::Overdue,
             Readiness::Unknown => Standing::Unknown,
+            Readiness::Behind if self.has(TranslationProblem::Overdue) => Standing::Overdue,
             Readiness::Behind if self.has(TranslationProblem::AtRisk) => Standing::AtRisk,
             Readiness::Behind if self.target().due.is_some_and(is_in_time) => Standing::Expected,
             Readiness::Behind => Standing::Behind,

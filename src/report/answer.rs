@@ -83,7 +83,7 @@ fn words_of(document: &Document, (doubt, count): (Doubt, usize)) -> String {
 /// Names repositories or translations that have a target and are not there.
 fn targeted(names: impl Iterator<Item = String>) -> String {
     let names = named(names, SOME).unwrap_or_default();
-    format!("not listed despite a target: {names}")
+    format!("missing despite a target: {names}")
 }
 
 /// Counts the repositories and languages that the figures are of, and then what they leave out.

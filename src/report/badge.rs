@@ -16,7 +16,10 @@ pub fn badge(report: &Report<'_>) -> String {
         Tone::Silent => "lightgrey",
         Tone::Ready => "brightgreen",
     };
-    let left_out = match &*counts([(totals.unknown, "not known"), (document.unread(), "unread")]) {
+    let left_out = match &*counts([
+        (totals.unknown(), "not known"),
+        (document.unread(), "unread"),
+    ]) {
         [] if document.doubts().is_empty() => String::new(),
         [] => ", not all known".to_owned(),
         left_out => format!(", {}", left_out.join(", ")),

@@ -84,7 +84,7 @@ fn summary(totals: &Totals) -> Value {
     json!({
         "languages": totals.counted(),
         "ready": totals.ready(),
-        "unknown": totals.unknown,
+        "unknown": totals.unknown(),
         "resting": totals.resting(),
         "ratio": totals.mean().map(twelve_decimals),
     })

@@ -78,7 +78,7 @@ pub fn missing(totals: &Totals) -> Option<String> {
 
 /// Counts the ready translations among some; `?` if that is unknown of each.
 fn ready_count(totals: &Totals) -> String {
-    if totals.unknown == totals.counted() {
+    if totals.unknown() == totals.counted() {
         "?".to_owned()
     } else {
         grouped(totals.ready())

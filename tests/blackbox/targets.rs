@@ -53,9 +53,12 @@ fn a_required_language_or_repository_that_does_not_exist_closes_the_gate() {
         )
     };
     let missing = once(&api, &named("acme/shop"));
-    missing.assert_failed(1, &["not listed despite a target: sv of acme/shop"]);
+    missing.assert_failed(1, &["missing despite a target: sv of acme/shop"]);
     assert_eq!(once(&api, &named("\"acme/sh*\"")).code, Some(0));
-    once(&api, &named("acme/gone")).assert_failed(1, &["not listed despite a target: acme/gone"]);
+    once(&api, &named("acme/gone")).assert_failed(1, &["missing despite a target: acme/gone"]);
+    let filtered = format!("{}filter: {{exclude: [acme/shop]}}\n", named("acme/shop"));
+    let left_out = "missing despite a target: acme/shop (left out by filter.exclude)";
+    once(&api, &filtered).assert_failed(1, &[left_out]);
 }
 
 #[test]

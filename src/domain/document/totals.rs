@@ -8,8 +8,7 @@ use std::{cmp::Ordering, collections::BTreeMap};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Tone {
     Overdue,
-    /// A translation has another problem, is not known, or left before it was ready; or a
-    /// repository is not known.
+    /// A translation has another problem, or is not known; or a repository is not.
     Troubled,
     /// Something is behind, or in doubt.
     Behind,
@@ -23,8 +22,6 @@ pub enum Tone {
 pub struct Totals {
     /// The number of translations in each state, by [`Standing`].
     standings: [usize; Standing::ALL.len()],
-    /// The number of translations whose completion is not known, overdue ones among them.
-    pub unknown: usize,
     /// The number of translations with each problem that any of them has, the mildest first.
     pub problems: BTreeMap<TranslationProblem, usize>,
     /// The number of translations without a judgement, by reason.
@@ -61,7 +58,6 @@ impl Totals {
         if translation.rests() {
             return;
         }
-        self.unknown += usize::from(translation.ratio.is_none());
         self.ratios += translation.ratio.unwrap_or_default();
         self.gaps += translation.gap().unwrap_or_default();
         for kind in translation.problems.keys() {
@@ -86,6 +82,11 @@ impl Totals {
         self.standing(Standing::Ready)
     }
 
+    /// Counts the translations whose completion is not known.
+    pub fn unknown(&self) -> usize {
+        self.standing(Standing::Unknown)
+    }
+
     /// Counts the translations with a target of 0.
     pub fn resting(&self) -> usize {
         self.standing(Standing::Resting)
@@ -106,9 +107,9 @@ impl Totals {
     /// Returns the tone of the figures.
     pub fn tone(&self) -> Tone {
         match () {
-            () if self.standing(Standing::Overdue) > 0 => Tone::Overdue,
-            () if self.unknown == self.counted() => Tone::Silent,
-            () if self.unknown > 0 || !self.problems.is_empty() => Tone::Troubled,
+            () if self.problems.contains_key(&TranslationProblem::Overdue) => Tone::Overdue,
+            () if self.unknown() == self.counted() => Tone::Silent,
+            () if self.unknown() > 0 || !self.problems.is_empty() => Tone::Troubled,
             () if self.behind() > 0 => Tone::Behind,
             () => Tone::Ready,
         }
@@ -126,13 +127,13 @@ impl Totals {
 
     #[expect(clippy::cast_precision_loss, reason = "there are fewer than 2^53")]
     fn mean_of(&self, sum: f64) -> Option<f64> {
-        let known = self.counted() - self.unknown;
+        let known = self.counted() - self.unknown();
         (known > 0).then(|| sum / known as f64)
     }
 
     /// Counts the translations that are known to be below their targets.
     pub fn behind(&self) -> usize {
-        self.unready() - self.unknown
+        self.unready() - self.unknown()
     }
 
     /// Counts the translations behind their targets, and the unknown ones.

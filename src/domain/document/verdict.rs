@@ -44,10 +44,9 @@ impl Document {
 
     /// Returns the tone of the readiness.
     pub fn tone(&self) -> Tone {
-        let has_gaps = self.unread() > 0 || self.left_unready().next().is_some();
         match self.totals.tone() {
             Tone::Overdue => Tone::Overdue,
-            _ if has_gaps => Tone::Troubled,
+            _ if self.unread() > 0 => Tone::Troubled,
             Tone::Ready if self.readiness() != Readiness::Ready => Tone::Behind,
             tone => tone,
         }
@@ -70,7 +69,7 @@ impl Document {
             (Doubt::Unread, self.outdated()),
             (Doubt::Unreadable, self.unreadable()),
             (Doubt::Missing, missing),
-            (unknown, self.totals.unknown - missing),
+            (unknown, self.totals.unknown() - missing),
         ];
         doubts.retain(|(_, count)| *count > 0);
         doubts

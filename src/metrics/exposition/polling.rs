@@ -76,8 +76,8 @@ fn encode_totals(document: &Document, to: &mut DescriptorEncoder<'_>) -> fmt::Re
         to,
         "translation_exporter_translations",
         "Shown translations (languages of repositories) by due date, which is empty without one, \
-         each in one state: ready, expected (in time), at_risk, overdue (known or not), behind \
-         (otherwise), unknown (no completion is known) or resting (a target of 0)",
+         each in one state: ready, expected (in time), at_risk, overdue, behind (otherwise), \
+         unknown (no completion is known) or resting (a target of 0)",
         document.dates().flat_map(|(day, totals)| {
             let due = day.map_or_else(String::new, |day| day.strftime("%F"));
             Standing::ALL.iter().map(move |standing| {

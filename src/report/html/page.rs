@@ -70,9 +70,10 @@ impl Page<'_> {
 
     /// Returns the tone of the worst news of the page.
     fn tone(&self) -> Tone {
+        let left = self.document.left_unready().map(|_| Tone::Troubled);
         match self.document.as_of {
             Some(_) => Tone::Silent,
-            None => self.document.tone().min(self.worst()),
+            None => left.fold(self.document.tone().min(self.worst()), Tone::min),
         }
     }
 

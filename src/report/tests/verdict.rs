@@ -190,7 +190,7 @@ proptest! {
             Readiness::Ready => "Ready to ship: ",
         };
         let nothing = "No known repository and language matches";
-        let sentence = answer(&report.document);
+        let sentence = answer(report.document);
         let is_said = sentence.starts_with(verdict)
             || expected == Readiness::Unknown && sentence == nothing;
         prop_assert!(is_said, "{expected:?}: {sentence}");

@@ -338,7 +338,7 @@ fn a_suspect_scale_is_not_judged() {
     assert_eq!((suspect.estimated_ready, suspect.problems.len()), (None, 0));
     let totals = document.totals;
     assert_eq!(totals.not_judged, [(NotJudged::Unknown, 1)].into());
-    assert_eq!((totals.ready(), totals.unknown), (0, 1));
+    assert_eq!((totals.ready(), totals.unknown()), (0, 1));
     snapshot.settings.scale.is_chosen = true;
     assert!(!judged(&snapshot).is_scale_suspect);
 }
@@ -378,7 +378,7 @@ fn each_translation_is_in_one_state_of_its_date() {
     for (readiness, problems, expected, due, standing) in [
         (Readiness::Ready, &[][..], None, Some(1.0), "ready"),
         (Readiness::Unknown, &[], None, Some(1.0), "unknown"),
-        (Readiness::Unknown, &[Overdue], None, Some(-1.0), "overdue"),
+        (Readiness::Unknown, &[Overdue], None, Some(-1.0), "unknown"),
         (Readiness::Resting, &[], None, Some(-1.0), "resting"),
         (Behind, &[Stalled, Overdue], None, Some(-1.0), "overdue"),
         (Behind, &[Stalled, AtRisk], None, Some(3.0), "at_risk"),

@@ -41,9 +41,9 @@ impl Diagnosis {
 impl World {
     pub(super) fn check_diagnosis(&self, document: &Document, found: &mut Vec<String>) {
         let (now, status, whole) = (document.taken_at, &document.status, document);
-        let findings = findings(&whole, &Facts::default(), now);
+        let findings = findings(whole, &Facts::default(), now);
         let mut diagnosis = Diagnosis {
-            headline: headline(&findings, &whole).to_owned(),
+            headline: headline(&findings, whole).to_owned(),
             findings,
             wrong: Vec::new(),
         };
