@@ -13,7 +13,6 @@
 //! The poller knows no HTTP. Its requests go through [`Api`].
 
 mod ledger;
-mod log;
 mod poll;
 mod queue;
 mod save;
@@ -33,11 +32,10 @@ use crate::{
 };
 use globset::GlobSet;
 use ledger::Ledger;
-use log::PollLog;
 use std::{future::pending, sync::Arc, time::Duration};
 use tokio::{
     sync::watch,
-    time::{Instant, interval, sleep, sleep_until},
+    time::{Instant, interval, sleep_until},
 };
 
 /// The wait before a poll that ended early is repeated, while no language was read or restored.
@@ -65,13 +63,8 @@ pub struct Poller<A> {
     /// Sees each publication, while a receiver sees the newest one.
     #[cfg(test)]
     seen: tests::Publish,
-    /// The part of the status that lasts from poll to poll.
+    /// The status, apart from the parts that a publication adds.
     status: PollStatus,
-    is_polling: bool,
-    /// The progress of the poll under way, or of the last one.
-    progress: PollOutcome,
-    /// The start of the next poll, while the poller waits for it.
-    next_poll: Option<Instant>,
 }
 
 impl<A: Api> Poller<A> {
@@ -85,16 +78,12 @@ impl<A: Api> Poller<A> {
         clock: Clock,
         instruments: Arc<Instruments>,
     ) -> Self {
-        let state = state.unwrap_or_default();
         let now = clock.now();
-        let last_success_at = state.last_success_at;
-        let mut ledger = Ledger::restore(state);
+        let mut ledger = Ledger::default();
+        ledger.saved = state.unwrap_or_default();
         // The process that saved the state may have had other filters.
-        let (nothing_new, log) = (Listing::default(), &mut PollLog::default());
-        ledger.apply(nothing_new, false, &settings.filter, now, log);
+        ledger.apply(Listing::default(), false, &settings.filter, now);
         let status = PollStatus {
-            last_success_at,
-            has_data: ledger.has_completions(),
             state_is_kept: saver.is_some(),
             ..PollStatus::default()
         };
@@ -111,9 +100,6 @@ impl<A: Api> Poller<A> {
             #[cfg(test)]
             seen: Box::new(|_| {}),
             status,
-            is_polling: false,
-            progress: PollOutcome::default(),
-            next_poll: None,
         }
     }
 
@@ -125,19 +111,13 @@ impl<A: Api> Poller<A> {
     /// Judges everything that is known now.
     pub fn document(&self) -> Arc<Document> {
         let (previous, now) = (self.document.borrow().clone(), self.clock.now());
-        let ledger = &self.ledger;
-        Arc::new(ledger.judge(&self.settings, self.status(), now, Some(&previous)))
-    }
-
-    fn status(&self) -> PollStatus {
         let held_until = self.api.pace().held_until();
-        PollStatus {
-            running: self.is_polling.then(|| self.progress.clone()),
-            next_poll_at: self.next_poll.map(|at| self.clock.at(at)),
+        let status = PollStatus {
             held_until: held_until.map(|until| self.clock.at(until)),
-            has_data: self.status.has_data || self.ledger.has_completions(),
             ..self.status.clone()
-        }
+        };
+        let ledger = &self.ledger;
+        Arc::new(ledger.judge(&self.settings, status, now, Some(&previous)))
     }
 
     fn publish(&self) {
@@ -150,10 +130,7 @@ impl<A: Api> Poller<A> {
     /// Hands the state to the saver, if there is a state file.
     pub fn save(&self) {
         if let Some(saver) = &self.saver {
-            saver.save(SavedState {
-                last_success_at: self.status.last_success_at,
-                ..self.ledger.to_save()
-            });
+            saver.save(self.ledger.saved.clone());
         }
     }
 
@@ -183,29 +160,22 @@ impl<A: Api> Poller<A> {
         self.save();
     }
 
-    /// Waits for the start of the next poll. Publishes its time, and again every minute.
+    /// Waits for the start of the next poll. Publishes its time at once, and every minute.
     async fn wait(&mut self, started: Instant, outcome: &PollOutcome) {
-        let ended = Instant::now();
+        let (ended, interval) = (Instant::now(), self.settings.interval);
+        let next = match outcome.cut_short() {
+            Some(_) if !self.ledger.has_completions() => ended + RETRY.min(interval),
+            Some(_) => ended + interval,
+            None => (started + interval).max(ended),
+        };
         loop {
-            let interval = self.settings.interval;
             let held_until = self.api.pace().held_until();
-            let next = match outcome.cut_short() {
-                Some(_) if !self.status().has_data => ended + RETRY.min(interval),
-                Some(_) => ended + interval,
-                None => (started + interval).max(ended),
-            };
             let next = held_until.map_or(next, |until| until.max(next));
-            if self.next_poll != Some(next) {
-                self.next_poll = Some(next);
-                self.publish();
-            }
+            self.status.next_poll_at = Some(self.clock.at(next));
+            self.publish();
+            sleep_until(next.min(Instant::now() + PUBLISH_EVERY)).await;
             if next <= Instant::now() {
                 return;
-            }
-            tokio::select! {
-                biased;
-                () = sleep_until(next) => {}
-                () = sleep(PUBLISH_EVERY) => self.publish(),
             }
         }
     }

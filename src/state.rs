@@ -32,7 +32,7 @@ mod format;
 pub use format::FormatError;
 
 use crate::{
-    domain::{RepositoryId, record::SavedRepository},
+    domain::{RepositoryId, record::KeptRepository},
     support::{
         clock::Timestamp,
         files::{UsedFiles, claim, follow, read_file, replace_by_way_of},
@@ -62,13 +62,24 @@ const MAX_MIB: u64 = 256;
 pub struct SavedState {
     /// The end of the last poll that read everything, apart from a few repositories.
     pub last_success_at: Option<Timestamp>,
-    /// The polled repositories, each id once.
-    pub repositories: Vec<SavedRepository>,
+    /// The polled repositories.
+    pub repositories: BTreeMap<RepositoryId, KeptRepository>,
     /// Repositories that the last complete listing lacked. The next listing confirms their
     /// removal.
     pub missed: BTreeSet<RepositoryId>,
-    /// The departed repositories, with their records.
-    pub gone: BTreeMap<RepositoryId, SavedRepository>,
+    /// The departed repositories, with their records. One that comes back continues them.
+    pub gone: BTreeMap<RepositoryId, KeptRepository>,
+    /// True once the API has reported a completion of 0: it does not omit zeros.
+    pub has_zeros: bool,
+    /// The number of the last attempt to read a repository.
+    pub attempts: u64,
+}
+
+impl SavedState {
+    /// Returns the repositories, also those that left.
+    pub fn all(&self) -> impl Iterator<Item = &KeptRepository> {
+        self.repositories.values().chain(self.gone.values())
+    }
 }
 
 /// The base URL under which a demo saves its state, because the port of the demo API differs at

@@ -4,11 +4,11 @@ use crate::{
     domain::{
         Completion, Defect, Defects, Language, Reason, Repository, RepositoryId, Scale, Settings,
         State, Thresholds,
-        document::{Departed, Document, Judge, Row, Selection, Totals},
+        document::{Departed, Document, Judge, Selection, Totals},
         filter::{Filter, LeftOut},
         links::Links,
         polling::{PollOutcome, PollStatus},
-        record::{Languages, Record},
+        record::{KeptRepository, Record},
         targets::{Target, Targets},
     },
     support::{
@@ -147,6 +147,13 @@ impl Failed {
     }
 }
 
+/// The records of one repository, read in full at one time.
+#[derive(Debug, Clone)]
+pub struct Languages {
+    pub read_at: Timestamp,
+    pub records: Arc<[Record]>,
+}
+
 /// The condition of a repository's languages.
 #[derive(Debug, Clone)]
 pub enum Condition {
@@ -166,6 +173,30 @@ pub struct Shown {
     pub repository: Arc<Repository>,
     pub condition: Condition,
     pub defects: Defects,
+}
+
+impl Shown {
+    fn kept(&self) -> (KeptRepository, State) {
+        let (state, languages, failed) = match self.condition.clone() {
+            Condition::Pending(failure) => (State::Pending, None, failure),
+            Condition::Restored(languages) => (State::Pending, Some(languages), None),
+            Condition::Fresh(languages) => (State::Fresh, Some(languages), None),
+            Condition::Failing(languages, failure) => {
+                (State::Failing, Some(languages), Some(failure))
+            }
+            Condition::Stale { languages, failure } => (State::Stale, Some(languages), failure),
+        };
+        let mut kept = KeptRepository::new(Arc::clone(&self.repository));
+        if let Some(Languages { read_at, records }) = languages {
+            (kept.read_at, kept.records) = (Some(read_at), records);
+        }
+        if let Some(failed) = failed {
+            (kept.failure, kept.reason) = (Some(failed.failure), Some(failed.reason));
+            kept.failing_since = Some(failed.since);
+        }
+        kept.defects = self.defects.clone();
+        (kept, state)
+    }
 }
 
 /// An account before its judgement.
@@ -194,34 +225,12 @@ impl Snapshot {
 
     /// Judges it as the ledger does.
     pub fn judge(&self, status: PollStatus, previous: Option<&Document>) -> Document {
-        let parts = |shown: &Shown| match shown.condition.clone() {
-            Condition::Pending(failure) => (State::Pending, None, failure),
-            Condition::Restored(languages) => (State::Pending, Some(languages), None),
-            Condition::Fresh(languages) => (State::Fresh, Some(languages), None),
-            Condition::Failing(languages, failure) => {
-                (State::Failing, Some(languages), Some(failure))
-            }
-            Condition::Stale { languages, failure } => (State::Stale, Some(languages), failure),
-        };
-        let languages = self.repositories.iter().filter_map(|shown| parts(shown).1);
-        let languages: Vec<_> = languages.collect();
-        let records = languages.iter().flat_map(Languages::listed);
+        let kept: Vec<_> = self.repositories.iter().map(Shown::kept).collect();
+        let records = kept.iter().flat_map(|(kept, _)| kept.listed());
         let completions = records.filter_map(|record| record.reported);
         let judge = Judge::new(&self.settings, self.taken_at, completions, previous);
-        let rows: Vec<_> = self
-            .repositories
-            .iter()
-            .map(|shown| {
-                let (state, languages, failed) = parts(shown);
-                Row {
-                    failure: failed.clone().map(|failed| failed.failure),
-                    reason: failed.clone().map(|failed| failed.reason),
-                    failing_since: failed.map(|failed| failed.since),
-                    defects: shown.defects.clone(),
-                    ..judge.row(&shown.repository, state, languages.as_ref())
-                }
-            })
-            .collect();
+        let rows = kept.iter().map(|(kept, state)| judge.row(kept, *state));
+        let rows: Vec<_> = rows.collect();
         Document {
             taken_at: self.taken_at,
             totals: Totals::of_rows(&rows),

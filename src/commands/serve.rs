@@ -62,7 +62,9 @@ fn start(
             *targets = demo::targets(now);
         }
         SavedState {
-            repositories: demo::history(now, targets).collect(),
+            repositories: demo::history(now, targets)
+                .map(|kept| (kept.repository.id, kept))
+                .collect(),
             ..SavedState::default()
         }
     });

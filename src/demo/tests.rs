@@ -2,7 +2,7 @@ use super::*;
 use crate::{
     domain::{
         history::History,
-        record::{Languages, Record},
+        record::{KeptRepository, Record},
         targets::Targets,
     },
     support::clock::Timestamp,
@@ -53,10 +53,10 @@ fn something_moves_between_any_two_polls_and_some_reach_100() {
 }
 
 /// Counts the translations without progress for a week, and those 20 points below their fall.
-fn stalled_and_regressed(world: &[Languages], now: Timestamp) -> (usize, usize) {
+fn stalled_and_regressed(world: &[KeptRepository], now: Timestamp) -> (usize, usize) {
     let week = Duration::from_secs(7 * 24 * 3600);
     let histories = || {
-        let records = world.iter().flat_map(|languages| languages.records.iter());
+        let records = world.iter().flat_map(|kept| kept.records.iter());
         records.filter_map(Record::current)
     };
     let idle = histories().filter_map(History::idle_since);
@@ -72,12 +72,12 @@ fn stalled_and_regressed(world: &[Languages], now: Timestamp) -> (usize, usize) 
 fn the_world_stays_plausible_for_a_day() {
     let start = Timestamp::from_millis(1_795_000_000_000);
     let targets = Targets::default();
-    let world = history(start, &targets).filter_map(|one| one.languages);
+    let world = history(start, &targets);
     let mut world: Vec<_> = world.collect();
     for second in (0..24 * 3600).step_by(60) {
         let now = Timestamp::from_millis(start.as_millis() + second * 1000);
-        for (repository, languages) in WORLD.repositories.iter().zip(&mut world) {
-            let mut records = languages.records.to_vec();
+        for (repository, kept) in WORLD.repositories.iter().zip(&mut world) {
+            let mut records = kept.records.to_vec();
             for language in repository.languages_json(second).as_array().unwrap() {
                 let record = records
                     .iter_mut()
@@ -85,7 +85,7 @@ fn the_world_stays_plausible_for_a_day() {
                 let completion = language["completion"].as_f64();
                 testing::observe(record.unwrap(), completion, now);
             }
-            languages.records = records.into();
+            kept.records = records.into();
         }
         if second % 3600 == 0 {
             assert_eq!(stalled_and_regressed(&world, now), (6, 4), "{second}");

@@ -4,7 +4,7 @@
 use crate::{
     domain::{
         Completion, Language, Repository, Scale,
-        record::{Languages, Record, SavedRepository},
+        record::{KeptRepository, Record},
         targets::{TargetEntry, Targets},
     },
     support::clock::Timestamp,
@@ -107,7 +107,7 @@ impl DemoRepository {
 
     /// Returns the repository and its languages as an exporter knows them that has read them four
     /// times a day for three weeks until `now`.
-    fn history(&self, now: Timestamp, targets: &Targets) -> Option<SavedRepository> {
+    fn history(&self, now: Timestamp, targets: &Targets) -> Option<KeptRepository> {
         let targets = targets.of_repository(&self.name);
         let reads = (-3 * WEEK..=0).step_by(6 * 3600);
         let mut records: Vec<Record> = Vec::new();
@@ -129,19 +129,16 @@ impl DemoRepository {
             private: Some(self.private),
             created_at: None,
         };
-        let languages = Languages {
-            read_at: now,
+        Some(KeptRepository {
+            read_at: Some(now),
             records: records.into(),
-        };
-        Some(SavedRepository {
-            languages: Some(languages),
-            ..SavedRepository::new(Arc::new(repository))
+            ..KeptRepository::new(Arc::new(repository))
         })
     }
 }
 
 /// Returns everything that an exporter would know at the start of the world.
-pub fn history(now: Timestamp, targets: &Targets) -> impl Iterator<Item = SavedRepository> {
+pub fn history(now: Timestamp, targets: &Targets) -> impl Iterator<Item = KeptRepository> {
     let repositories = WORLD.repositories.iter();
     repositories.filter_map(move |one| one.history(now, targets))
 }

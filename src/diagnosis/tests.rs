@@ -7,7 +7,6 @@ use super::*;
 use crate::domain::{
     Defect, Operation, PollFailure, Reason, Stop,
     polling::{PollOutcome, PollStatus},
-    record::Languages,
     targets::{
         Targets,
         tests::{entry, globs},
@@ -16,7 +15,7 @@ use crate::domain::{
 use crate::testing::{self, Failed};
 use crate::{
     domain::document::Document,
-    testing::{Condition, Shown, Snapshot},
+    testing::{Condition, Languages, Shown, Snapshot},
 };
 use kinds::each_kind;
 use std::{collections::BTreeSet, time::Duration};

@@ -127,8 +127,8 @@ pub struct Translation {
     pub problems: BTreeMap<TranslationProblem, Timestamp>,
     /// The reason why it may have problems besides these.
     pub not_judged: Option<NotJudged>,
-    /// The gain of the ratio per day on which it is unready; `None` if that is not known yet.
-    pub pace: Option<f64>,
+    /// True if the translation is known to have gained nothing on the days on which it was unready.
+    pub does_not_move: bool,
     /// The time at which the translation is expected to be ready; `None` if it is ready, gains
     /// nothing, has stalled or cannot be judged, or if that time has passed or is years away.
     pub estimated_ready: Option<Timestamp>,
@@ -229,12 +229,6 @@ impl Translation {
     /// Returns the time since which an unready translation has made no progress.
     pub fn idle_since(&self) -> Option<Timestamp> {
         self.ratio.and(self.history.as_ref())?.idle_since()
-    }
-
-    /// Returns whether the translation is known to have gained nothing on the days on which it was
-    /// unready.
-    pub fn does_not_move(&self) -> bool {
-        self.pace.is_some_and(|pace| pace <= 0.0)
     }
 
     /// Returns the gap between the ratio and the target; `None` if the ratio is not known or does

@@ -8,7 +8,11 @@
 use super::Completion;
 use crate::support::clock::{DAY, Timestamp};
 use serde::{Deserialize, Serialize};
-use std::{iter::successors, sync::Arc, time::Duration};
+use std::{
+    iter::{once, repeat_n},
+    sync::Arc,
+    time::Duration,
+};
 
 /// The number of days of the record before the present one.
 pub const DAYS: u32 = 14;
@@ -23,7 +27,7 @@ const FALL_SHOWN_FOR: u32 = 7;
 const SEEN_FOR: Duration = Duration::from_secs(2 * 24 * 60 * 60);
 
 /// The maximum number of completions that are remembered for two days.
-const MOST_SEEN: usize = 4;
+pub const MOST_SEEN: usize = 4;
 
 /// The history of a translation whose completion was known at least once. A large account has many
 /// of them, so the size of this struct decides the use of memory.
@@ -45,18 +49,22 @@ pub struct History {
 /// The part of a history that exists only after a change.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Past {
-    /// The completions that the translation had until a time of the last two days, the last ones
-    /// of them.
-    pub seen: Vec<Seen>,
-    /// The beginning of the day of the first reading.
-    pub first_date: Timestamp,
+    /// The last completions that another one followed, the latest first.
+    pub seen: [Seen; MOST_SEEN],
     /// The beginning of the day of the last change.
     pub date: Timestamp,
-    /// The last completions of that day and of those before it, the first one for days before the
-    /// first reading.
-    pub ends: [Completion; KEPT],
-    /// The gains by progress on these days, in the unit of completions.
-    pub gains: [f64; KEPT],
+    /// That day and those before it, the latest first; the last one ended before the first reading,
+    /// unless that is too long ago.
+    pub days: Vec<Day>,
+}
+
+/// A day of the record.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Day {
+    /// The last completion of the day.
+    pub end: Completion,
+    /// The sum of all gains by progress until its end, in the unit of completions.
+    pub gained: f64,
 }
 
 /// A completion, and the time at which another one followed it.
@@ -86,43 +94,59 @@ impl History {
         if completion == self.completion {
             return;
         }
+        let before = self.completion;
         let past = self.past.get_or_insert_with(|| {
-            let first_date = self.progress_at.day_start();
+            let never = Seen {
+                completion: before,
+                until: Timestamp::default(),
+            };
+            let first = Day {
+                end: before,
+                gained: 0.0,
+            };
             Arc::new(Past {
-                seen: Vec::new(),
-                first_date,
-                date: first_date,
-                ends: [self.completion; KEPT],
-                gains: [0.0; KEPT],
+                seen: [never; MOST_SEEN],
+                date: self.progress_at.day_start(),
+                days: vec![first; 2],
             })
         });
-        let gained = Arc::make_mut(past).observe(self.completion, completion, now);
-        if gained > 0.0 {
+        if Arc::make_mut(past).observe(before, completion, now) {
             self.progress_at = now;
         }
         self.completion = completion;
     }
 
+    /// Returns the last day before a date, or the first one if that is younger.
+    fn day_before(&self, date: Timestamp) -> Day {
+        let past = self.past.as_ref();
+        let day = past.and_then(|past| {
+            let ago = days_between(date, past.date.saturating_add(DAY));
+            past.days.get(ago).or(past.days.last())
+        });
+        day.copied().unwrap_or(Day {
+            end: self.completion,
+            gained: 0.0,
+        })
+    }
+
     /// Returns the completion at the beginning of a day, or the first one if that is younger.
     pub fn before(&self, date: Timestamp) -> Completion {
-        self.past.as_ref().map_or(self.completion, |past| {
-            let days = days_between(date, past.date.saturating_add(DAY));
-            past.ends[days.min(KEPT - 1)]
-        })
+        self.day_before(date).end
     }
 
-    /// Returns the beginning of the day of the first reading.
+    /// Returns the beginning of the first day of the record.
     pub fn first_date(&self) -> Timestamp {
         let past = self.past.as_ref();
-        past.map_or(self.progress_at.day_start(), |past| past.first_date)
+        past.map_or(self.progress_at.day_start(), |past| {
+            let earlier = past.days.iter().skip(2);
+            earlier.fold(past.date, |date, _| date.saturating_sub(DAY))
+        })
     }
 
-    /// Returns the gain since the beginning of a day.
-    fn gained_since(&self, date: Timestamp) -> f64 {
-        self.past.as_ref().map_or(0.0, |past| {
-            let days = days_between(date, past.date.saturating_add(DAY));
-            past.gains[..days.min(KEPT)].iter().sum()
-        })
+    /// Returns the sum of all gains.
+    fn gained(&self) -> f64 {
+        let last = self.past.as_ref().and_then(|past| past.days.first());
+        last.map_or(0.0, |day| day.gained)
     }
 
     /// Returns the time since which the translation is unready and has made no progress; `None` if
@@ -131,24 +155,21 @@ impl History {
         Some(self.unready_since?.max(self.progress_at))
     }
 
-    /// Returns whether progress was seen within the record, or the completion known before a time.
+    /// Returns whether progress was ever seen, or the completion known before a time.
     pub fn is_known_since(&self, time: Timestamp) -> bool {
-        self.progress_at <= time || self.gained_since(self.first_date()) > 0.0
+        self.progress_at <= time || self.gained() > 0.0
     }
 
     /// Returns the highest completion of the ends of the last 7 days and the last day on which it
     /// fell, as long as it is above the present one.
     pub fn fall(&self, now: Timestamp) -> Option<(Completion, Timestamp)> {
-        self.past.as_ref()?;
         let today = now.day_start();
-        let days = (0..FALL_SHOWN_FOR).map(|ago| today.saturating_sub(DAY * ago));
-        let ends = days.clone().map(|date| self.before(date));
+        let mut dates = (0..FALL_SHOWN_FOR).map(|ago| today.saturating_sub(DAY * ago));
+        let ends = dates.clone().map(|date| self.before(date));
         let highest = ends.reduce(|one, other| if other > one { other } else { one })?;
-        let mut days = days;
-        let fell_on = days.find(|date| self.before(date.saturating_add(DAY)) < self.before(*date));
+        let fell_on = dates.find(|date| self.before(date.saturating_add(DAY)) < self.before(*date));
         // A clock that was set back since shows no day of the fall.
-        let fell_on = fell_on.unwrap_or(today);
-        Some((highest, fell_on)).filter(|_| highest > self.completion)
+        (highest > self.completion).then(|| (highest, fell_on.unwrap_or(today)))
     }
 
     /// Returns the gain per day of work, in the unit of completions: the gain of the last [`DAYS`]
@@ -156,68 +177,75 @@ impl History {
     /// there is one such day, and before a day without a gain has 24 hours.
     pub fn pace(&self, now: Timestamp, is_ready: impl Fn(Completion) -> bool) -> Option<f64> {
         let today = now.day_start();
-        let begin = today.saturating_sub(DAY * DAYS).max(self.first_date());
-        let ends = successors(Some(begin.saturating_add(DAY)), |end| {
-            Some(end.saturating_add(DAY))
-        });
-        let ends = ends.take_while(|end| *end <= today);
-        let unready = ends.filter(|end| !is_ready(self.before(*end))).count();
-        let unready = u32::try_from(unready).ok().filter(|days| *days > 0)?;
-        let gained = self.gained_since(begin);
-        let is_new = self
-            .unready_since
-            .is_none_or(|since| now.since(since) < DAY);
-        if is_new && gained <= 0.0 {
+        let dates = (0..DAYS).map(|ago| today.saturating_sub(DAY * ago));
+        let known = dates.filter(|date| *date > self.first_date());
+        let ended_unready = known.filter(|date| !is_ready(self.before(*date)));
+        let days: f64 = ended_unready.map(|_| 1.0).sum();
+        let begin = today.saturating_sub(DAY * DAYS);
+        let gained = self.gained() - self.day_before(begin).gained;
+        let since = self.unready_since.unwrap_or(now);
+        if days < 1.0 || gained <= 0.0 && now.since(since) < DAY {
             return None;
         }
-        Some(gained / (f64::from(unready) + now.since(today).as_secs_f64() / DAY.as_secs_f64()))
+        Some(gained / (days + now.since(today).as_secs_f64() / DAY.as_secs_f64()))
     }
 }
 
-/// Counts the days from one beginning of a day to another; 0 if that is earlier.
+/// Counts the days from one beginning of a day to another, up to the oldest one that is kept; 0 if
+/// that is earlier.
 fn days_between(from: Timestamp, to: Timestamp) -> usize {
-    let days = to.since(from).as_secs() / DAY.as_secs();
-    usize::try_from(days).unwrap_or(usize::MAX)
+    let days = usize::try_from(to.since(from).as_secs() / DAY.as_secs());
+    days.unwrap_or(KEPT).min(KEPT - 1)
 }
 
 impl Past {
-    /// Takes in a completion that followed the one `before`. Returns the gain: the distance from
-    /// the next lower completion of two days; 0 if it is no progress.
-    fn observe(&mut self, before: Completion, completion: Completion, now: Timestamp) -> f64 {
+    /// Takes in a completion that followed the one `before`. Returns whether it is progress, whose
+    /// gain is the distance from the next lower completion of two days.
+    fn observe(&mut self, before: Completion, completion: Completion, now: Timestamp) -> bool {
         for seen in &mut self.seen {
             seen.until = seen.until.min(now);
         }
-        self.seen.retain(|seen| now.since(seen.until) < SEEN_FOR);
-        let completions = self.seen.iter().map(|seen| seen.completion);
-        let lower = completions.clone().filter(|lower| *lower < completion);
-        let was_seen = completions.clone().any(|seen| seen == completion);
-        let is_progress = completion > before && !was_seen;
-        let from = lower.fold(before.get(), |highest, lower| highest.max(lower.get()));
-        let gained = if is_progress {
+        let recent = self
+            .seen
+            .iter()
+            .filter(|seen| now.since(seen.until) < SEEN_FOR);
+        let recent = recent.map(|seen| seen.completion);
+        let is_progress = completion > before && recent.clone().all(|seen| seen != completion);
+        let lower = recent.filter(|seen| *seen < completion);
+        let from = lower.fold(before.get(), |highest, seen| highest.max(seen.get()));
+        // The place of the completion that has come back, or of the oldest one.
+        let same = self
+            .seen
+            .iter()
+            .position(|seen| seen.completion == completion);
+        let place = same.unwrap_or(MOST_SEEN - 1);
+        self.seen[place] = Seen {
+            completion: before,
+            until: now,
+        };
+        self.seen[..=place].rotate_right(1);
+        let gain = if is_progress {
             completion.get() - from
         } else {
             0.0
         };
-        self.seen.retain(|seen| seen.completion != completion);
-        self.seen.push(Seen {
-            completion: before,
-            until: now,
+        let last = self.days.first().copied().unwrap_or(Day {
+            end: before,
+            gained: 0.0,
         });
-        if self.seen.len() > MOST_SEEN {
-            self.seen.remove(0);
-        }
+        let today = Day {
+            end: completion,
+            gained: last.gained + gain,
+        };
         let date = now.day_start();
-        let days = days_between(self.date, date).min(KEPT);
-        self.ends.rotate_right(days);
-        self.ends[..days].fill(before);
-        self.gains.rotate_right(days);
-        self.gains[..days].fill(0.0);
-        self.ends[0] = completion;
-        self.gains[0] += gained;
-        // A clock that was ahead has dated them to the future.
-        self.first_date = self.first_date.min(date);
+        let until_today = repeat_n(last, days_between(self.date, date));
+        self.days
+            .splice(..self.days.len().min(1), once(today).chain(until_today));
+        self.days.truncate(KEPT);
+        // An account has many of them.
+        self.days.shrink_to_fit();
         self.date = date;
-        gained
+        is_progress
     }
 }
 

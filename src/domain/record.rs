@@ -8,11 +8,13 @@
 //! version of its format, unless the field is optional.
 
 use super::{
-    Completion, Language, ReportedLanguage, Repository, Scale,
-    history::History,
-    targets::{Target, Targets},
+    Completion, Defect, Defects, Language, LanguageList, Reason, ReportedLanguage, Repository,
+    Scale, Settings, history::History, targets::Target,
 };
-use crate::support::clock::{DAY, Timestamp};
+use crate::support::{
+    clock::{DAY, Timestamp},
+    hint::Failure,
+};
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
@@ -23,7 +25,8 @@ const KEPT_FOR: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Record {
     pub language: Arc<Language>,
-    /// The completion of the last response, which may lie outside the scale.
+    /// The completion of the last response, which may lie outside the scale; `None` if the response
+    /// has none, or a bad entry may hide the language.
     pub reported: Option<Completion>,
     /// `None` if no completion within the scale was ever reported.
     pub history: Option<History>,
@@ -47,15 +50,10 @@ impl Record {
         }
     }
 
-    /// Returns the completion, if the last response has it.
-    pub fn completion(&self) -> Option<Completion> {
-        self.reported.filter(|_| self.hidden_since.is_none())
-    }
-
     /// Returns the history, if the last response has its completion.
     pub fn current(&self) -> Option<&History> {
         let history = self.history.as_ref();
-        history.filter(|history| self.completion() == Some(history.completion))
+        history.filter(|history| self.reported == Some(history.completion))
     }
 
     /// Takes in a response of `now`. A language that comes back has its time anew.
@@ -72,19 +70,18 @@ impl Record {
         {
             history.unready_since = history.unready_since.map(|_| now);
         }
-        let ratio = |completion: &Completion| scale.ratio(*completion);
-        if let Some((completion, ratio)) = reported.and_then(|it| Some((it, ratio(&it)?))) {
-            let history = self.history.take();
-            let mut history = history.unwrap_or_else(|| History::new(completion, now));
+        if let Some(completion) = reported
+            && let Some(ratio) = scale.ratio(completion)
+        {
+            let begin = || History::new(completion, now);
+            let history = self.history.get_or_insert_with(begin);
             history.observe(completion, target.is_met_by(ratio), now);
-            self.history = Some(history);
         }
     }
 
-    /// Returns whether the record is worth its memory, also once its language has left.
+    /// Returns whether the record is kept, also once its language has left.
     pub fn is_kept(&self, now: Timestamp) -> bool {
-        let has_left = |at| self.history.is_some() && now.since(at) < KEPT_FOR;
-        self.left_at.is_none_or(has_left)
+        self.left_at.is_none_or(|at| now.since(at) < KEPT_FOR)
     }
 
     /// Returns the record of a language that a response of `now` lacks. It has left, unless a bad
@@ -92,110 +89,113 @@ impl Record {
     fn lacked(&self, may_be: bool, now: Timestamp) -> Self {
         let mut record = self.clone();
         let since = *record.hidden_since.get_or_insert(now);
-        if !may_be || now.since(since) >= DAY {
+        if may_be && now.since(since) < DAY {
+            record.reported = None;
+        } else {
             record.left_at.get_or_insert(now);
         }
         record
     }
 }
 
-/// The records of one repository, read in full at one time.
+/// A repository that is polled, or has left, with the records of its languages, even if those are
+/// stale. The state file keeps the part that outlasts a process.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Languages {
-    pub read_at: Timestamp,
-    /// Sorted by code, each code once; also of departed languages.
-    pub records: Arc<[Record]>,
-}
-
-impl Languages {
-    /// Returns the records of the languages that the repository has.
-    pub fn listed(&self) -> impl Iterator<Item = &Record> + Clone {
-        self.records
-            .iter()
-            .filter(|record| record.left_at.is_none())
-    }
-
-    /// Returns the languages of a repository that left at `now`.
-    pub fn departed(&self, now: Timestamp) -> Self {
-        let records = self.records.iter().map(|record| record.lacked(false, now));
-        Self {
-            records: records.collect(),
-            ..*self
-        }
-    }
-
-    /// Returns the records of a repository after a response of `now`, as a continuation of
-    /// `before`. With a code in it that cannot be read, no language leaves for sure. `targets` are
-    /// those of the repository.
-    pub fn after(
-        before: Arc<[Record]>,
-        (reported, has_hidden): (Vec<ReportedLanguage>, bool),
-        scale: Scale,
-        targets: &Targets,
-        now: Timestamp,
-    ) -> Self {
-        let known = before.iter().filter(|record| record.is_kept(now));
-        let known = known.map(|record| (&*record.language.code, record));
-        let mut known: BTreeMap<&str, &Record> = known.collect();
-        let mut records = Vec::with_capacity(reported.len());
-        for ReportedLanguage {
-            language,
-            completion,
-        } in reported
-        {
-            let same = known.remove(&*language.code);
-            let mut record = same.map_or_else(|| Record::new(Arc::clone(&language)), Record::clone);
-            // An unchanged language keeps its memory.
-            if record.language != language {
-                record.language = language;
-            }
-            let target = targets.target(&record.language.code);
-            record.observe(completion, scale, target, now);
-            records.push(record);
-        }
-        let lacked = known.into_values();
-        let lacked = lacked.map(|record| record.lacked(has_hidden, now));
-        records.extend(lacked.filter(|record| record.is_kept(now)));
-        records.sort_unstable_by(|one, other| one.language.code.cmp(&other.language.code));
-        Self {
-            read_at: now,
-            // Unchanged records stay shared with the published snapshots.
-            records: if *before == *records {
-                before
-            } else {
-                records.into()
-            },
-        }
-    }
-}
-
-/// A repository as the ledger keeps it, with its languages if they were ever read, even if those
-/// are stale.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct SavedRepository {
+pub struct KeptRepository {
     pub repository: Arc<Repository>,
     /// The number of the last attempt to read the repository. Attempts are counted over all
     /// repositories, so that a larger number is a later attempt; 0 means none.
     pub last_attempt: u64,
     /// The time since which reads fail; `None` after a success.
     pub failing_since: Option<Timestamp>,
-    pub languages: Option<Languages>,
+    /// The time at which its languages were last read in full; `None` if they never were.
+    pub read_at: Option<Timestamp>,
+    /// Sorted by code, each code once; also of departed languages.
+    pub records: Arc<[Record]>,
+    /// The number of the poll of this process that last read the languages; 0 means none.
+    #[serde(skip)]
+    pub read_in: u64,
+    /// The failure of the last read of this process, if it failed.
+    #[serde(skip)]
+    pub failure: Option<Failure>,
+    /// The reason of that failure.
+    #[serde(skip)]
+    pub reason: Option<Reason>,
+    /// The defects of the last response.
+    #[serde(skip)]
+    pub defects: Defects,
+    /// The number of languages in the last response that had no field for their completion.
+    #[serde(skip)]
+    pub absent_completions: usize,
 }
 
-impl SavedRepository {
+impl KeptRepository {
     pub fn new(repository: Arc<Repository>) -> Self {
         Self {
             repository,
             last_attempt: 0,
             failing_since: None,
-            languages: None,
+            read_at: None,
+            records: Arc::default(),
+            read_in: 0,
+            failure: None,
+            reason: None,
+            defects: Defects::default(),
+            absent_completions: 0,
         }
     }
 
-    /// Returns the records of the languages, also of those that left.
-    pub fn records(&self) -> &[Record] {
-        let languages = self.languages.as_ref();
-        languages.map_or(&[], |languages| &languages.records)
+    /// Returns the records of the languages that the repository has.
+    pub fn listed(&self) -> impl Iterator<Item = &Record> + Clone {
+        let records = self.records.iter();
+        records.filter(|record| record.left_at.is_none())
+    }
+
+    /// Returns the records of a repository that left at `now`.
+    pub fn departed(&self, now: Timestamp) -> Arc<[Record]> {
+        let records = self.records.iter();
+        records.map(|record| record.lacked(false, now)).collect()
+    }
+
+    /// Takes in a response of `now`.
+    pub fn observe(&mut self, response: LanguageList, settings: &Settings, now: Timestamp) {
+        let LanguageList {
+            languages,
+            absent,
+            bad,
+        } = response;
+        let targets = settings.targets.of_repository(&self.repository.name);
+        // With a code that cannot be read, no language leaves for sure.
+        let hides = |defect| bad.0.contains_key(&defect);
+        let has_hidden = hides(Defect::NotAnObject) || hides(Defect::Code);
+        let kept = self.records.iter().filter(|record| record.is_kept(now));
+        let kept = kept.map(|record| (&*record.language.code, record));
+        let mut kept: BTreeMap<&str, &Record> = kept.collect();
+        let mut records = Vec::with_capacity(languages.len());
+        for ReportedLanguage {
+            language,
+            completion,
+        } in languages
+        {
+            let same = kept.remove(&*language.code).cloned();
+            let mut record = same.unwrap_or_else(|| Record::new(Arc::clone(&language)));
+            // An unchanged language keeps its memory.
+            if record.language != language {
+                record.language = language;
+            }
+            let target = targets.target(&record.language.code);
+            record.observe(completion, settings.scale, target, now);
+            records.push(record);
+        }
+        let lacked = kept.into_values();
+        records.extend(lacked.map(|record| record.lacked(has_hidden, now)));
+        records.sort_unstable_by(|one, other| one.language.code.cmp(&other.language.code));
+        // Unchanged records stay shared with the published snapshots.
+        if *self.records != *records {
+            self.records = records.into();
+        }
+        (self.failing_since, self.failure, self.reason) = (None, None, None);
+        (self.read_at, self.defects, self.absent_completions) = (Some(now), bad, absent);
     }
 }
 
@@ -227,34 +227,35 @@ mod tests {
         assert!(rounded.current().is_some());
     }
 
-    fn reported(code: &str, reported: f64) -> ReportedLanguage {
-        ReportedLanguage {
+    fn response(languages: &[(&str, f64)]) -> LanguageList {
+        let languages = languages.iter().map(|(code, value)| ReportedLanguage {
             language: testing::record(code, None).language,
-            completion: Some(completion(reported)),
+            completion: Completion::new(*value),
+        });
+        LanguageList {
+            languages: languages.collect(),
+            ..LanguageList::default()
         }
     }
 
     #[test]
     fn a_language_that_a_bad_entry_may_be_stays_unknown_for_a_day() {
-        let (scale, targets) = (Scale::PERCENT, Targets::default());
-        let mut read = Languages::after(
-            Arc::default(),
-            (vec![reported("de", 10.0), reported("fr", 20.0)], false),
-            scale,
-            &targets,
-            START,
-        );
-        for (minutes, has_hidden, expected) in [
-            (5, true, "de Some(10.0), fr None"),
-            (60 * 24 + 4, true, "de Some(10.0), fr None"),
-            (60 * 24 + 5, true, "de Some(10.0)"),
-            (60 * 24 + 9, true, "de Some(10.0)"),
+        let settings = testing::settings();
+        let mut kept = KeptRepository::new(testing::repository(1, "o/a"));
+        let both = response(&[("de", 10.0), ("fr", 20.0)]);
+        kept.observe(both, &settings, START);
+        for (minutes, expected) in [
+            (5, "de Some(10.0), fr None"),
+            (60 * 24 + 4, "de Some(10.0), fr None"),
+            (60 * 24 + 5, "de Some(10.0)"),
+            (60 * 24 + 9, "de Some(10.0)"),
         ] {
             let now = START.saturating_add(Duration::from_secs(minutes * 60));
-            let de = (vec![reported("de", 10.0)], has_hidden);
-            read = Languages::after(read.records, de, scale, &targets, now);
-            let shown = read.listed().map(|record| {
-                let completion = record.completion().map(Completion::get);
+            let mut de = response(&[("de", 10.0)]);
+            de.bad.add(Defect::Code, Some(2), "");
+            kept.observe(de, &settings, now);
+            let shown = kept.listed().map(|record| {
+                let completion = record.reported.map(Completion::get);
                 format!("{} {completion:?}", record.language.code)
             });
             assert_eq!(shown.collect::<Vec<_>>().join(", "), expected, "{minutes}");
@@ -263,27 +264,20 @@ mod tests {
 
     #[test]
     fn a_language_that_comes_back_within_30_days_goes_on_where_it_left() {
-        let both = || vec![reported("de", 10.0), reported("fr", 20.0)];
+        let both = || response(&[("de", 10.0), ("fr", 20.0)]);
         for (days, is_kept) in [(27, true), (31, false)] {
             let mut at = START;
-            let mut records = Arc::default();
+            let mut kept = KeptRepository::new(testing::repository(1, "o/a"));
             let mut gone = Vec::new();
-            let mut read = |after, reported| {
+            let mut read = |after, reported: LanguageList| {
                 at = at.saturating_add(after);
-                let after = Languages::after(
-                    Arc::clone(&records),
-                    (reported, false),
-                    Scale::PERCENT,
-                    &Targets::default(),
-                    at,
-                );
-                gone.push(after.records.len() - after.listed().count());
-                records = after.records;
+                kept.observe(reported, &testing::settings(), at);
+                gone.push(kept.records.len() - kept.listed().count());
             };
             read(DAY, both());
-            read(DAY, vec![reported("de", 10.0)]);
-            read(DAY, Vec::new());
-            read(days * DAY, Vec::new());
+            read(DAY, response(&[("de", 10.0)]));
+            read(DAY, response(&[]));
+            read(days * DAY, response(&[]));
             read(DAY, both());
             assert_eq!(gone[..3], [0, 1, 2]);
             assert_eq!(gone[4], 0);
@@ -292,7 +286,7 @@ mod tests {
             } else {
                 at
             };
-            for record in &*records {
+            for record in &*kept.records {
                 assert_eq!(
                     record.current().map(|history| history.progress_at),
                     Some(clock),

@@ -3,19 +3,18 @@
 use super::{
     Poller,
     ledger::{MOST_REPOSITORIES, MOST_TRANSLATIONS},
-    log::{self, PollLog},
     queue::{self, Queue, backoff},
 };
 use crate::{
     api::{Api, CURSOR_HINT, RequestFailure, Session},
     domain::{
-        Defects, LanguageList, Listing, Next, Operation, PollFailure, Reason, RepositoryId,
-        Settings, Stop, polling::PollOutcome,
+        Defects, LanguageList, Listing, Next, Operation, PollFailure, Reason, RepositoryId, Stop,
+        polling::PollOutcome,
     },
     metrics::instruments::{OfOperation, OfReason},
 };
 use futures_util::{StreamExt, stream::FuturesUnordered};
-use std::{collections::BTreeMap, mem::take, pin::pin, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, pin::pin, sync::Arc, time::Duration};
 use tokio::{
     select,
     time::{Instant, Interval, MissedTickBehavior, interval_at, sleep, sleep_until},
@@ -35,51 +34,41 @@ impl<A: Api> Poller<A> {
     /// of the next poll.
     pub async fn poll(&mut self, interrupt: impl Future<Output = ()>) -> PollOutcome {
         let began = Instant::now();
-        (self.is_polling, self.next_poll) = (true, None);
-        self.progress = PollOutcome {
+        self.status.next_poll_at = None;
+        self.status.running = Some(PollOutcome {
             since: self.clock.now(),
             ..PollOutcome::default()
-        };
+        });
         let span = error_span!("poll", poll = self.instruments.polls.get() + 1);
-        let (mut poll, mut is_interrupted) = (Poll::new(self), false);
+        let mut publications = interval_at(began + FIRST_PUBLISH, PUBLISH_EVERY);
+        publications.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut poll = Poll {
+            poller: self,
+            publications,
+            failures: BTreeMap::new(),
+            lost: Vec::new(),
+        };
         let stop = select! {
             biased;
             ended = poll.run().instrument(span.clone()) => ended.err(),
-            () = interrupt => {
-                is_interrupted = true;
-                None
-            }
+            () = interrupt => None,
         };
-        let outcome = span.in_scope(|| poll.conclude(began, stop, is_interrupted));
-        self.ledger.poll_ended(began);
-        outcome
+        span.in_scope(|| poll.conclude(began, stop))
     }
 }
 
 /// A poll under way.
 struct Poll<'a, A> {
     poller: &'a mut Poller<A>,
-    settings: Arc<Settings>,
-    log: PollLog,
     /// The ticks at which the progress of the poll is published and saved.
     publications: Interval,
     /// The last failure of each repository that was requested and not read.
     failures: BTreeMap<RepositoryId, RequestFailure>,
+    /// The repositories whose completions have all fallen to 0.
+    lost: Vec<Arc<str>>,
 }
 
-impl<'a, A: Api> Poll<'a, A> {
-    fn new(poller: &'a mut Poller<A>) -> Self {
-        let mut publications = interval_at(Instant::now() + FIRST_PUBLISH, PUBLISH_EVERY);
-        publications.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        Self {
-            settings: Arc::clone(&poller.settings),
-            poller,
-            log: PollLog::default(),
-            publications,
-            failures: BTreeMap::new(),
-        }
-    }
-
+impl<A: Api> Poll<'_, A> {
     async fn run(&mut self) -> Result<(), Stop> {
         let api = Arc::clone(&self.poller.api);
         // The key and the certificates may be on a disk that hangs.
@@ -88,40 +77,49 @@ impl<'a, A: Api> Poll<'a, A> {
         if let Some(failure) = &listing_failure {
             stop_for(Operation::ListRepositories, failure)?;
         }
-        self.read(&session, listing_failure).await
+        self.read(&session, listing_failure.as_ref()).await
     }
 
-    /// Records, counts and logs the outcome of the poll.
-    fn conclude(self, began: Instant, stop: Option<Stop>, is_interrupted: bool) -> PollOutcome {
+    fn progress(&mut self) -> &mut PollOutcome {
+        self.poller.status.running.get_or_insert_default()
+    }
+
+    /// Records, counts and logs the outcome of the poll. The diagnosis logs the reason of a failure.
+    fn conclude(self, began: Instant, stop: Option<Stop>) -> PollOutcome {
         let poller = self.poller;
         let now = poller.clock.now();
-        let has_overrun = began.elapsed() > self.settings.interval;
         let outcome = PollOutcome {
             ended_at: now,
             duration: began.elapsed(),
             total: poller.ledger.order(&poller.only).len(),
             stop,
-            ..poller.progress.clone()
+            ..poller.status.running.take().unwrap_or_default()
         };
         for (id, failure) in self.failures {
-            poller.ledger.failed(id, failure, now);
+            poller.ledger.failed(id, &failure, now);
         }
-        // A poll of a few chosen repositories has not read everything, and a signal fails no poll.
-        if poller.only.is_empty() && !is_interrupted && outcome.is_well() {
-            poller.status.last_success_at = Some(now);
+        poller.ledger.polls += 1;
+        // A poll of a few chosen repositories has not read everything.
+        if poller.only.is_empty() && outcome.is_well() {
+            poller.ledger.saved.last_success_at = Some(now);
         }
         poller.status.has_data |= outcome.is_success();
         poller.status.last = Some(outcome.clone());
-        poller.is_polling = false;
-        let instruments = &poller.instruments;
+        let (instruments, duration) = (&poller.instruments, outcome.duration);
         instruments.polls.inc();
+        let has_overrun = duration > poller.settings.interval;
         instruments.poll_overruns.inc_by(has_overrun.into());
         if let Some(failure) = outcome.failure() {
             let labels = [("reason", failure.label())];
             instruments.poll_failures.get_or_create(&labels).inc();
         }
-        self.log.end();
-        log::outcome(&outcome);
+        if let Some(first) = self.lost.first() {
+            let (count, first) = (self.lost.len(), &**first);
+            tracing::warn!(count, first, "all completions of the repository fell to 0");
+        }
+        let PollOutcome { read, failed, .. } = outcome;
+        let duration = format!("{:.3}s", duration.as_secs_f64());
+        tracing::info!(read, failed, left = outcome.left(), duration, "poll ended");
         poller.save();
         outcome
     }
@@ -147,11 +145,9 @@ impl<'a, A: Api> Poll<'a, A> {
         let mut listing = Listing::default();
         let end = self.read_pages(session, &mut listing).await;
         let poller = &mut *self.poller;
-        let (filter, log) = (&self.settings.filter, &mut self.log);
-        let now = poller.clock.now();
-        let bad = (poller.ledger).apply(listing, end.is_ok(), filter, now, log);
+        let (filter, now) = (&poller.settings.filter, poller.clock.now());
+        let bad = poller.ledger.apply(listing, end.is_ok(), filter, now);
         self.count_defects(Operation::ListRepositories, &bad);
-        take(&mut self.log).end();
         self.poller.save();
         end
     }
@@ -161,31 +157,31 @@ impl<'a, A: Api> Poll<'a, A> {
         session: &A::Session,
         listing: &mut Listing,
     ) -> Result<(), RequestFailure> {
-        let operation = Operation::ListRepositories;
         let mut after = None;
         loop {
             let page = self.read_page(session, after).await?;
             listing.append(page);
             let shown = listing.count();
-            self.poller.progress.total = shown;
-            if shown > MOST_REPOSITORIES {
-                // The listing may have no end. The ledger takes nothing from it.
-                *listing = Listing::default();
-                let what = format!(
-                    "the listing has more than {MOST_REPOSITORIES} repositories, or no end: it is \
-                     not read further"
-                );
-                let hint = "report it to the API's operators";
-                return Err(self.unusable(operation, Reason::TooLarge, what, hint));
-            }
-            match listing.next {
+            self.progress().total = shown;
+            let (reason, what, hint) = match listing.next {
+                _ if shown > MOST_REPOSITORIES => {
+                    // The listing may have no end. The ledger takes nothing from it.
+                    *listing = Listing::default();
+                    let what = format!(
+                        "the listing has more than {MOST_REPOSITORIES} repositories, or no end: it \
+                         is not read further"
+                    );
+                    (Reason::TooLarge, what, "report it to the API's operators")
+                }
                 Next::End if listing.is_unsorted => {
                     let what = "the listing is not sorted by id: others may be missing from it";
-                    let what = what.to_owned();
-                    return Err(self.unusable(operation, Reason::Cursor, what, CURSOR_HINT));
+                    (Reason::Cursor, what.to_owned(), CURSOR_HINT)
                 }
                 Next::End => return Ok(()),
-                Next::After(id) if after.is_none_or(|after| id > after) => after = Some(id),
+                Next::After(id) if after < Some(id) => {
+                    after = Some(id);
+                    continue;
+                }
                 Next::After(_) | Next::Unreadable => {
                     let page = after.map_or_else(
                         || "the first page".to_owned(),
@@ -195,9 +191,10 @@ impl<'a, A: Api> Poll<'a, A> {
                         "{page} of the listing has no id to continue from: its last id cannot be \
                          read, or is not higher than the one before"
                     );
-                    return Err(self.unusable(operation, Reason::Cursor, what, CURSOR_HINT));
+                    (Reason::Cursor, what, CURSOR_HINT)
                 }
-            }
+            };
+            return Err(self.unusable(Operation::ListRepositories, reason, what, hint));
         }
     }
 
@@ -215,13 +212,12 @@ impl<'a, A: Api> Poll<'a, A> {
                 api.pace().permit().await;
                 session.list_repositories(after).await
             };
-            let page = self.wait_for(page).await;
-            let failure = match page {
+            let failure = match self.wait_for(page).await {
                 Ok(page) => return Ok(page),
                 Err(failure) => failure,
             };
-            let is_final = !failure.is_momentary() || stop_for(operation, &failure).is_err();
-            if is_final || attempt >= self.settings.max_attempts {
+            let is_last = attempt >= self.poller.settings.max_attempts;
+            if is_last || !failure.is_momentary() || stop_for(operation, &failure).is_err() {
                 return Err(failure);
             }
             self.wait_for(sleep(backoff(attempt))).await;
@@ -235,23 +231,21 @@ impl<'a, A: Api> Poll<'a, A> {
     async fn read(
         &mut self,
         session: &A::Session,
-        listing_failure: Option<RequestFailure>,
+        listing_failure: Option<&RequestFailure>,
     ) -> Result<(), Stop> {
-        let settings = Arc::clone(&self.settings);
-        let poller = &mut *self.poller;
-        let order = poller.ledger.order(&poller.only);
-        let of = order.len();
-        let mut queue = Queue::new(&order, listing_failure.as_ref(), settings.max_attempts);
-        let mut requests = FuturesUnordered::new();
-        let progress = &mut self.poller.progress;
-        (progress.total, progress.is_listed) = (of, listing_failure.is_none());
         let api = Arc::clone(&self.poller.api);
-        let mut end = Ok(());
+        let settings = Arc::clone(&self.poller.settings);
+        let order = self.poller.ledger.order(&self.poller.only);
+        let total = order.len();
+        let mut queue = Queue::new(&order, listing_failure, settings.max_attempts);
+        let progress = self.progress();
+        (progress.total, progress.is_listed) = (total, listing_failure.is_none());
+        let (mut requests, mut end) = (FuturesUnordered::new(), Ok(()));
         loop {
             let has_room = end.is_ok() && requests.len() < settings.concurrency;
             let due = queue.due().filter(|_| has_room);
             if requests.is_empty() && due.is_none() {
-                return end.and_then(|()| self.check_outage(listing_failure.as_ref(), &queue));
+                return end.and_then(|()| self.check_outage(listing_failure, &queue));
             }
             // Only the next request waits for a permit, so that none is left when a part ends.
             let permit = async {
@@ -264,10 +258,8 @@ impl<'a, A: Api> Poll<'a, A> {
                     () = permit, if due.is_some() => None,
                 }
             };
-            let completed = self.wait_for(completed).await;
-            if completed.is_none()
-                && let Some(fetch) = queue.next()
-            {
+            let Some((fetch, result)) = self.wait_for(completed).await else {
+                let Some(fetch) = queue.next() else { continue };
                 if fetch.attempt > 1 {
                     self.count_retry(Operation::ListLanguages);
                 }
@@ -275,14 +267,12 @@ impl<'a, A: Api> Poll<'a, A> {
                 let span = debug_span!("repository", repository = fetch.id.get());
                 let request = async move { (fetch, request.await) };
                 requests.push(request.instrument(span));
-            }
-            if let Some((fetch, result)) = completed {
-                self.poller.ledger.attempted(fetch.id);
-                let is_lowest = self.poller.api.pace().is_lowest();
-                queue.completed(fetch, result.as_ref().err(), is_lowest);
-                // The poll has ended; answers of the API are still taken.
-                end = end.and(self.take_in(fetch.id, result));
-            }
+                continue;
+            };
+            self.poller.ledger.attempted(fetch.id);
+            queue.completed(fetch, result.as_ref().err(), api.pace().is_lowest());
+            // The poll has ended; answers of the API are still taken.
+            end = end.and(self.take_in(fetch.id, result));
         }
     }
 
@@ -293,22 +283,22 @@ impl<'a, A: Api> Poll<'a, A> {
         result: Result<LanguageList, RequestFailure>,
     ) -> Result<(), Stop> {
         let mut end = Ok(());
-        let result = result.and_then(|list| self.admit(id, list));
-        match result {
+        match result.and_then(|list| self.admit(id, list)) {
             Ok(list) => {
                 self.count_defects(Operation::ListLanguages, &list.bad);
                 self.failures.remove(&id);
+                self.progress().read += 1;
                 let poller = &mut *self.poller;
-                poller.progress.read += 1;
                 let now = poller.clock.now();
-                (poller.ledger).succeeded(id, list, &self.settings, now, &mut self.log);
+                let ledger = &mut poller.ledger;
+                (self.lost).extend(ledger.succeeded(id, list, &poller.settings, now));
             }
             Err(failure) => {
                 end = stop_for(Operation::ListLanguages, &failure);
                 self.failures.insert(id, failure);
             }
         }
-        self.poller.progress.failed = self.failures.len();
+        self.progress().failed = self.failures.len();
         end
     }
 
@@ -326,19 +316,15 @@ impl<'a, A: Api> Poll<'a, A> {
     /// Fails if the listing did not reach its end, or if the API failed as a whole: failures in a
     /// row ended the poll, or it read nothing.
     fn check_outage(
-        &self,
+        &mut self,
         listing_failure: Option<&RequestFailure>,
         queue: &Queue,
     ) -> Result<(), Stop> {
-        let is_nothing_read = self.poller.progress.read == 0;
-        let failures = listing_failure.into_iter().chain(self.failures.values());
-        let suggests_outage = |failure: &&RequestFailure| {
-            queue::suggests_outage(failure.reason, listing_failure.is_none())
-        };
-        let mut of_api = failures.filter(suggests_outage);
-        let of_api = of_api
-            .next()
-            .filter(|_| is_nothing_read || queue.is_outage());
+        let may_be_outage = self.progress().read == 0 || queue.is_outage();
+        let is_listed = listing_failure.is_none();
+        let mut failures = listing_failure.into_iter().chain(self.failures.values());
+        let of_api = failures
+            .find(|failure| may_be_outage && queue::suggests_outage(failure.reason, is_listed));
         let (reason, failure) = match (of_api, listing_failure) {
             (Some(failure), _) => (PollFailure::Unavailable, failure),
             (None, Some(failure)) => (PollFailure::Listing, failure),
@@ -356,10 +342,9 @@ impl<'a, A: Api> Poll<'a, A> {
         hint: &'static str,
     ) -> RequestFailure {
         let failures = &self.poller.instruments.api_request_failures;
-        let label = reason.label();
         let labels = OfReason {
             operation,
-            reason: label,
+            reason: reason.label(),
         };
         failures.get_or_create(&labels).inc();
         RequestFailure::new(reason, what).hint(hint)

@@ -11,7 +11,7 @@
 
 use crate::{
     api::RequestFailure,
-    domain::{Reason, RepositoryId, record::SavedRepository},
+    domain::{Reason, RepositoryId, record::KeptRepository},
 };
 use std::{collections::BTreeSet, time::Duration};
 use tokio::time::Instant;
@@ -68,7 +68,7 @@ impl Queue {
     /// Returns the queue of `repositories`, which are in the order of their last attempts, after a
     /// listing that ended with `listing_failure`.
     pub fn new(
-        repositories: &[&SavedRepository],
+        repositories: &[&KeptRepository],
         listing_failure: Option<&RequestFailure>,
         max_attempts: u32,
     ) -> Self {

@@ -87,10 +87,7 @@ impl Bench {
 
     /// Returns the content of the state file.
     fn saved(&self) -> SavedState {
-        SavedState {
-            last_success_at: self.poller.status.last_success_at,
-            ..self.poller.ledger.to_save()
-        }
+        as_file(&self.poller.ledger.saved)
     }
 
     /// Starts the next process, with the state of this one.
@@ -102,6 +99,11 @@ impl Bench {
         };
         self.poller = setup.build();
     }
+}
+
+/// Returns the part of a state that a file keeps.
+fn as_file(state: &SavedState) -> SavedState {
+    serde_json::from_slice(&serde_json::to_vec(state).unwrap()).unwrap()
 }
 
 async fn pass(minutes: u64) {

@@ -1,14 +1,13 @@
 use super::*;
 use crate::support::humanize::grouped;
 use crate::support::parsed::Parsed;
-use crate::testing::{Condition, Shown, Snapshot};
+use crate::testing::{Condition, Languages, Shown, Snapshot};
 use crate::{
     domain::{
         Defect, PollFailure, Standing, Stop,
         document::{Departed, Document, Selection},
         links::Links,
         polling::{PollOutcome, PollStatus},
-        record::Languages,
         targets::{Targets, tests::entry},
     },
     metrics::{

@@ -164,7 +164,7 @@ fn expected(translation: &Translation, now: Timestamp) -> String {
             format!("pace known on {}", date(known_at, now))
         }
         (None, Some(_)) => "pace not known".to_owned(),
-        (None, None) if translation.does_not_move() => "does not move".to_owned(),
+        (None, None) if translation.does_not_move => "does not move".to_owned(),
         (None, None) if translation.has(TranslationProblem::Stalled) => "stalled".to_owned(),
         (None, None) => "in years".to_owned(),
     }

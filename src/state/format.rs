@@ -7,7 +7,7 @@ use super::SavedState;
 use serde::{Deserialize, Serialize, de::IgnoredAny};
 use std::io::{self, BufWriter, Write};
 
-pub const VERSION: u64 = 7;
+pub const VERSION: u64 = 8;
 
 /// The beginning of a file of any version, which tells a damaged one from the file of others.
 const START: &[u8] = b"{\"version\":";

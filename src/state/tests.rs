@@ -6,8 +6,8 @@ use super::*;
 use crate::{
     domain::{
         Completion, Repository,
-        history::{KEPT, Past, Seen},
-        record::{Languages, Record},
+        history::{Day, MOST_SEEN, Past, Seen},
+        record::{KeptRepository, Record},
     },
     testing,
 };
@@ -42,35 +42,32 @@ fn fallen(mut record: Record) -> Record {
     let history = record.history.as_mut().unwrap();
     let higher = Completion::new(80.0).unwrap();
     history.past = Some(Arc::new(Past {
-        seen: vec![Seen {
+        seen: [Seen {
             completion: higher,
             until: time(1_649_900_000_000),
-        }],
-        first_date: time(1_649_808_000_000),
+        }; MOST_SEEN],
         date: time(1_649_894_400_000),
-        ends: [higher; KEPT],
-        gains: [7.5; KEPT],
+        days: vec![Day {
+            end: higher,
+            gained: 7.5,
+        }],
     }));
     record
 }
 
-fn saved_repository(id: u64, name: &str, languages: Option<Vec<Record>>) -> SavedRepository {
+fn kept(id: u64, name: &str, records: Option<Vec<Record>>) -> (RepositoryId, KeptRepository) {
     let repository = Repository {
         id: RepositoryId::new(id).unwrap(),
         name: name.into(),
         private: Some(true),
         created_at: Some(time(1_600_000_000_000)),
     };
-    let languages = languages.map(|records| Languages {
-        read_at: time(1_700_000_000_000),
-        records: records.into(),
-    });
-    SavedRepository {
-        repository: Arc::new(repository),
-        last_attempt: 0,
-        failing_since: None,
-        languages,
-    }
+    let kept = KeptRepository {
+        read_at: records.as_ref().map(|_| time(1_700_000_000_000)),
+        records: records.unwrap_or_default().into(),
+        ..KeptRepository::new(Arc::new(repository))
+    };
+    (kept.repository.id, kept)
 }
 
 /// Returns a state with every kind of entry.
@@ -86,14 +83,15 @@ fn small() -> SavedState {
     };
     SavedState {
         last_success_at: Some(time(6)),
-        repositories: vec![
-            saved_repository(7, "owner/repo", Some(languages)),
-            saved_repository(RepositoryId::MAX, "owner/b", None),
-        ],
+        repositories: [
+            kept(7, "owner/repo", Some(languages)),
+            kept(RepositoryId::MAX, "owner/b", None),
+        ]
+        .into(),
         missed: [RepositoryId::new(7).unwrap()].into(),
-        gone: [saved_repository(9, "owner/gone", Some(vec![left]))]
-            .map(|kept| (kept.repository.id, kept))
-            .into(),
+        gone: [kept(9, "owner/gone", Some(vec![left]))].into(),
+        has_zeros: true,
+        attempts: 7,
     }
 }
 
@@ -189,7 +187,7 @@ fn a_larger_state_is_not_written_and_leaves_the_stored_one() {
         .map(|code| unknown(&code.to_string(), &name))
         .collect();
     let refused = file.write(&SavedState {
-        repositories: vec![saved_repository(7, "owner/repo", Some(records))],
+        repositories: [kept(7, "owner/repo", Some(records))].into(),
         ..SavedState::default()
     });
     let refused = refused.unwrap_err().to_string();
@@ -204,7 +202,7 @@ fn a_damaged_or_outdated_state_is_set_aside_and_never_overwritten() {
     for (bytes, reason) in [
         (
             &older[..],
-            "it has version 2 of the format, and this program reads version 7",
+            "it has version 2 of the format, and this program reads version 8",
         ),
         (
             br#"{"version":"s3cret"}"#,
@@ -238,8 +236,8 @@ fn any_other_file_stays_where_it_is_and_is_not_quoted() {
     format::encode(&small(), "https://other.example.com/", &mut other_api).unwrap();
     for (bytes, reason) in [
         (
-            &br#"{"version":8,"more":[{}]}"#[..],
-            "it has version 8 of the format, and this program reads version 7; run the newer version",
+            &br#"{"version":9,"more":[{}]}"#[..],
+            "it has version 9 of the format, and this program reads version 8; run the newer version",
         ),
         (
             &other_api,

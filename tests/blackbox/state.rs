@@ -361,9 +361,9 @@ fn check_config_and_serve_refuse_the_same_states_and_change_nothing() {
     fs::write(&kept.path, [0]).unwrap();
     assert_eq!(run("check-config").code, Some(0), "it would be set aside");
     for (content, words) in [
-        (r#"{"version":8,"more":[]}"#, "run the newer version"),
+        (r#"{"version":9,"more":[]}"#, "run the newer version"),
         (
-            r#"{"version":7,"base_url":"https://other/","state":{}}"#,
+            r#"{"version":8,"base_url":"https://other/","state":{}}"#,
             "the state of https://other/",
         ),
         (

@@ -16,15 +16,15 @@ use super::{
 };
 use crate::{
     domain::{
-        Completion, Defects, Language, Repository, Settings, State,
+        Completion, Language, Settings, State,
         history::{DAYS, History},
-        record::{Languages, Record, SavedRepository},
-        targets::{Target, TargetEntry},
+        record::{KeptRepository, Record},
+        targets::{Target, Targets},
         twelve_decimals,
     },
     support::clock::{DAY, Timestamp},
 };
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 /// The age of data up to which more than the date is judged: a long weekend.
 const JUDGED_FOR: Duration = Duration::from_secs(4 * 24 * 60 * 60);
@@ -58,202 +58,170 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// Judges a repository with its `languages`, if they were ever read. The caller adds what went
-    /// wrong.
-    pub fn row(
-        &self,
-        repository: &Arc<Repository>,
-        state: State,
-        languages: Option<&Languages>,
-    ) -> Row {
-        let name = &*repository.name;
-        let known = languages.map(|languages| self.translations(name, languages));
+    /// Judges a repository.
+    pub fn row(&self, kept: &KeptRepository, state: State) -> Row {
+        let read_at = kept.read_at;
+        let known = read_at.map(|read_at| self.translations(kept, read_at));
         let known = known.unwrap_or_default();
-        let before = row_of(self.previous, name).map(|row| &row.known);
+        let before = row_of(self.previous, &kept.repository.name).map(|row| &row.known);
+        let same = before.filter(|before| ***before == *known);
         Row {
-            repository: Arc::clone(repository),
+            repository: Arc::clone(&kept.repository),
             state,
-            read_at: languages.map(|languages| languages.read_at),
-            failure: None,
-            reason: None,
-            failing_since: None,
-            defects: Defects::default(),
-            known: match before {
-                Some(before) if **before == *known => Arc::clone(before),
-                _ => known.into(),
-            },
+            read_at,
+            failure: kept.failure.clone(),
+            reason: kept.reason,
+            failing_since: kept.failing_since,
+            defects: kept.defects.clone(),
+            known: same.map_or_else(|| known.into(), Arc::clone),
         }
     }
 
     /// Judges the translations that left a repository within the days of a record, with it or alone.
-    pub fn departed(&self, kept: &SavedRepository) -> impl Iterator<Item = Departed> {
+    pub fn departed(&self, kept: &KeptRepository) -> impl Iterator<Item = Departed> {
         let name = &kept.repository.name;
-        let records = kept.records().iter();
-        records.filter_map(|record| {
+        let targets = self.settings.targets.of_repository(name);
+        kept.records.iter().filter_map(move |record| {
             let language = &record.language.code;
             let is_recent = |at: &Timestamp| self.now.since(*at) < DAY * (DAYS + 1);
-            let left_at = record.left_at.filter(is_recent);
-            let filter = &self.settings.filter;
-            let left_at = left_at.filter(|_| !filter.excludes_language(language))?;
-            let target = self.settings.targets.of_repository(name).target(language);
-            let ratio = record.reported.and_then(|it| self.ratio(it));
-            Some(Departed {
+            let left_at = record.left_at.filter(is_recent)?;
+            let history = record.history.as_ref();
+            let ratio = history.and_then(|history| self.ratio(history.completion));
+            let is_excluded = self.settings.filter.excludes_language(language);
+            (!is_excluded).then(|| Departed {
                 repository: Arc::clone(name),
                 language: Arc::clone(language),
                 left_at,
-                was_met: readiness(ratio, target).is_met() == Some(true),
+                was_met: readiness(ratio, targets.target(language)).is_met() == Some(true),
             })
         })
     }
 
-    fn translations(&self, name: &str, languages: &Languages) -> Vec<Translation> {
-        let read_at = languages.read_at;
+    fn translations(&self, kept: &KeptRepository, read_at: Timestamp) -> Vec<Translation> {
+        let name = &*kept.repository.name;
         let targets = self.settings.targets.of_repository(name);
-        let listed = languages.listed();
-        let filter = &self.settings.filter;
-        let listed = listed.filter(|record| !filter.excludes_language(&record.language.code));
-        let mut translations: Vec<_> = listed
-            .map(|record| self.translation(record, targets.entry(&record.language.code), read_at))
+        let mut translations: Vec<_> = kept
+            .listed()
+            .map(|record| self.translation(record, &targets, read_at))
             .collect();
-        let required = targets.required(name);
-        for code in required.filter(|code| !filter.excludes_language(code)) {
-            if let Err(place) = translations.binary_search_by(|one| one.code().cmp(code)) {
+        for code in targets.required(name) {
+            if let Err(place) = translations.binary_search_by(|listed| listed.code().cmp(code)) {
                 let missing = Record::new(Arc::new(Language {
                     code: code.into(),
                     name: Box::default(),
                 }));
-                let mut missing = self.translation(&missing, targets.entry(code), read_at);
+                let mut missing = self.translation(&missing, &targets, read_at);
                 missing.is_missing = true;
                 translations.insert(place, missing);
             }
         }
+        let filter = &self.settings.filter;
+        translations.retain(|translation| !filter.excludes_language(translation.code()));
         translations
     }
 
-    /// Judges one translation of a repository that was read at `read_at`.
-    fn translation(
-        &self,
-        record: &Record,
-        entry: Option<&Arc<TargetEntry>>,
-        read_at: Timestamp,
-    ) -> Translation {
-        let target = entry.map(|entry| entry.target()).unwrap_or_default();
-        let completion = record.completion();
-        let ratio = completion.and_then(|completion| self.ratio(completion));
+    /// Judges one translation of a repository that was read at `read_at` and has these `targets`.
+    fn translation(&self, record: &Record, targets: &Targets, read_at: Timestamp) -> Translation {
+        let limits = &self.settings.thresholds;
+        let entry = targets.entry(&record.language.code);
+        let target = targets.target(&record.language.code);
+        let ratio = record
+            .reported
+            .and_then(|completion| self.ratio(completion));
         let readiness = readiness(ratio, target);
         let as_of = read_at.min(self.now);
         let current = record.current();
-        let fall = current.filter(|_| readiness != Readiness::Resting);
-        let fall = fall.and_then(|history| {
-            let (completion, at) = history.fall(as_of)?;
-            let ratio = self.ratio(completion)?;
-            Some(Box::new(Reading { ratio, at }))
-        });
-        let mut translation = Translation {
+        let fallen = current.filter(|_| readiness != Readiness::Resting);
+        let fall = fallen.and_then(|history| self.fall(history, as_of));
+        let is_old = self.now.since(as_of) > JUDGED_FOR.max(self.settings.interval * 3);
+        let judged = current.filter(|_| readiness == Readiness::Behind && !is_old);
+        let forecast = judged.and_then(|history| self.forecast(history, target, as_of));
+        let (pace, expected_at) = forecast.unzip();
+        let stalled_after = target.stalled_after.unwrap_or(*limits.stalled_after);
+        let has_stalled = |since: &Timestamp| as_of.since(*since) >= stalled_after;
+        let is_deep = |fall: &&Reading| {
+            let depth = ratio.map(|ratio| twelve_decimals(fall.ratio - ratio));
+            judged.is_some() && depth >= Some(*limits.regressed_by)
+        };
+        let near = self.now..=self.now.saturating_add(*limits.at_risk_within);
+        let is_late = |due: &Timestamp| expected_at.is_some_and(|at| at > *due);
+        let stalled_since = judged.and_then(History::idle_since).filter(has_stalled);
+        let fell_at = fall.as_deref().filter(is_deep).map(|fall| fall.at);
+        let at_risk = target.due.filter(|due| near.contains(due) && is_late(due));
+        let overdue = target
+            .due
+            .filter(|due| *due < self.now && self.may_be_missed(record, readiness));
+        let problems = [
+            (TranslationProblem::Stalled, stalled_since),
+            (TranslationProblem::Regressed, fell_at),
+            (TranslationProblem::AtRisk, at_risk),
+            (TranslationProblem::Overdue, overdue),
+        ];
+        let problems = problems.into_iter();
+        let told = self.now..=self.now.saturating_add(TOLD_WITHIN);
+        // A time that passed before the next read says nothing.
+        let is_shown = |at: &Timestamp| told.contains(at) && stalled_since.is_none();
+        Translation {
             language: Arc::clone(&record.language),
             is_missing: false,
-            completion,
+            completion: record.reported,
             ratio,
             entry: entry.cloned(),
             last_progress: current.map(|history| history.progress_at.min(self.now)),
             history: record.history.clone(),
             fall,
             readiness,
-            problems: BTreeMap::new(),
-            not_judged: None,
-            pace: None,
-            estimated_ready: None,
-        };
-        if translation.is_unready() {
-            let age = self.now.since(as_of);
-            match ratio.zip(current) {
-                None => translation.not_judged = Some(NotJudged::Unknown),
-                Some(_) if age > JUDGED_FOR.max(self.settings.interval * 3) => {
-                    translation.not_judged = Some(NotJudged::OldData);
-                }
-                Some((ratio, history)) => self.judge(&mut translation, ratio, history, as_of),
-            }
-            if let Some(due) = self.missed(record, target) {
-                translation
-                    .problems
-                    .insert(TranslationProblem::Overdue, due);
-            }
+            problems: problems
+                .filter_map(|(kind, at)| Some((kind, at?)))
+                .collect(),
+            not_judged: match readiness {
+                Readiness::Unknown => Some(NotJudged::Unknown),
+                Readiness::Behind if is_old => Some(NotJudged::OldData),
+                Readiness::Behind if pace.is_none() => Some(NotJudged::TooEarly),
+                _ => None,
+            },
+            does_not_move: pace.is_some_and(|pace| pace <= 0.0),
+            estimated_ready: expected_at.filter(is_shown),
         }
-        translation
     }
 
-    /// Adds the problems of an unready translation, apart from its date, and the forecast.
-    fn judge(
+    fn fall(&self, history: &History, as_of: Timestamp) -> Option<Box<Reading>> {
+        let (completion, at) = history.fall(as_of)?;
+        let ratio = self.ratio(completion)?;
+        Some(Box::new(Reading { ratio, at }))
+    }
+
+    /// Returns the gain per day, in the unit of completions, and the time at which the translation
+    /// is expected to be ready.
+    fn forecast(
         &self,
-        translation: &mut Translation,
-        ratio: f64,
         history: &History,
+        target: Target,
         as_of: Timestamp,
-    ) {
-        let (target, limits) = (translation.target(), &self.settings.thresholds);
+    ) -> Option<(f64, Timestamp)> {
         let is_ready = |completion| {
             let ratio = self.ratio(completion);
             ratio.is_some_and(|ratio| target.is_met_by(ratio))
         };
-        let pace = history.pace(as_of, is_ready);
-        let pace = pace.map(|pace| pace / self.settings.scale.finished);
-        let expected_at = pace.map(|pace| {
-            let days = (target.ratio - ratio) / pace;
-            // Without a gain, this is no duration.
-            let left = Duration::try_from_secs_f64(days * DAY.as_secs_f64());
-            as_of.saturating_add(left.unwrap_or(Duration::MAX))
-        });
-        let stalled_after = target.stalled_after.unwrap_or(*limits.stalled_after);
-        let is_deep = |fall: &&Reading| twelve_decimals(fall.ratio - ratio) >= *limits.regressed_by;
-        let is_near =
-            |due: &Timestamp| *due >= self.now && due.since(self.now) <= *limits.at_risk_within;
-        let is_late = |due: &Timestamp| expected_at.is_some_and(|at| at > *due);
-        let problems = [
-            (
-                TranslationProblem::Stalled,
-                history
-                    .idle_since()
-                    .filter(|since| as_of.since(*since) >= stalled_after),
-            ),
-            (
-                TranslationProblem::Regressed,
-                translation
-                    .fall
-                    .as_deref()
-                    .filter(is_deep)
-                    .map(|fall| fall.at),
-            ),
-            (
-                TranslationProblem::AtRisk,
-                target.due.filter(is_near).filter(is_late),
-            ),
-        ];
-        let problems = problems.into_iter();
-        translation.problems = problems
-            .filter_map(|(kind, at)| Some((kind, at?)))
-            .collect();
-        translation.pace = pace;
-        translation.not_judged = pace.is_none().then_some(NotJudged::TooEarly);
-        let told = self.now..=self.now.saturating_add(TOLD_WITHIN);
-        // A time that passed before the next read says nothing.
-        let told = expected_at.filter(|at| told.contains(at));
-        translation.estimated_ready =
-            told.filter(|_| !translation.has(TranslationProblem::Stalled));
+        let pace = history.pace(as_of, is_ready)?;
+        let left = target.ratio * self.settings.scale.finished - history.completion.get();
+        // Without a gain, this is no duration.
+        let left = Duration::try_from_secs_f64(left / pace * DAY.as_secs_f64());
+        Some((pace, as_of.saturating_add(left.unwrap_or(Duration::MAX))))
     }
 
-    /// Returns the date of an unready translation, if it is past. One whose completion is not known
-    /// has missed it unless it was ready when it was last known.
-    fn missed(&self, record: &Record, target: Target) -> Option<Timestamp> {
-        let was_ready = |history: &History| {
-            let is_known = record.reported == Some(history.completion);
-            history.unready_since.is_none() && !is_known
-        };
-        let is_missed = |due: &Timestamp| {
-            *due < self.now
-                && !self.is_scale_suspect
-                && !record.history.as_ref().is_some_and(was_ready)
-        };
-        target.due.filter(is_missed)
+    /// Returns whether a translation misses its date once that is past. One whose completion is not
+    /// known misses it unless it was ready when it was last known.
+    fn may_be_missed(&self, record: &Record, readiness: Readiness) -> bool {
+        let history = record.history.as_ref();
+        match readiness {
+            Readiness::Ready | Readiness::Resting => false,
+            Readiness::Behind => true,
+            Readiness::Unknown => {
+                let was_unready = |history: &History| history.unready_since.is_some();
+                !self.is_scale_suspect && history.is_none_or(was_unready)
+            }
+        }
     }
 
     /// Returns the ratio of a completion that is known.

@@ -1,11 +1,11 @@
 use super::*;
 use crate::{
     domain::{
-        record::{Languages, Record},
+        record::Record,
         targets::{Targets, tests::entry},
     },
     support::glob::glob,
-    testing::{self, Condition, Snapshot},
+    testing::{self, Condition, Languages, Snapshot},
 };
 use std::time::Duration;
 

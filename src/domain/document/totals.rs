@@ -70,7 +70,7 @@ impl Totals {
             self.due = self.due.into_iter().chain(translation.target().due).min();
         }
         self.last_expected = self.last_expected.max(translation.estimated_ready);
-        self.idle += usize::from(translation.does_not_move());
+        self.idle += usize::from(translation.does_not_move);
     }
 
     /// Counts the translations in a state.

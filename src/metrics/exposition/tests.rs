@@ -6,12 +6,12 @@ mod golden;
 mod tables;
 
 use super::*;
-use crate::testing::{Condition, Failed, Shown, Snapshot};
+use crate::testing::{Condition, Failed, Languages, Shown, Snapshot};
 use crate::{
     domain::{
         Defects, Repository, RepositoryId,
         polling::{PollOutcome, PollStatus},
-        record::{Languages, Record},
+        record::Record,
     },
     support::clock::Timestamp,
     testing,

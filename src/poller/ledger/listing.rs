@@ -1,18 +1,24 @@
 //! The changes that a listing makes: it adds, renames and removes repositories.
 
-use super::{super::log::PollLog, Ledger, MOST_REPOSITORIES, Polled};
+use super::{Ledger, MOST_REPOSITORIES};
 use crate::{
     domain::{
         Defect, Defects, Listing, Repository, RepositoryId, filter::Filter, history::DAYS,
-        record::SavedRepository,
+        record::KeptRepository,
     },
     support::clock::{DAY, Timestamp},
 };
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeMap, BTreeSet, HashSet},
     mem::take,
     sync::Arc,
 };
+
+/// The maximum number of names in a line of the log.
+const MOST_NAMES: usize = 50;
+
+/// Repositories by their ids, which no two entries share.
+type Repositories = BTreeMap<RepositoryId, Arc<Repository>>;
 
 impl Ledger {
     /// Applies a listing, and returns its defects.
@@ -30,82 +36,97 @@ impl Ledger {
         is_complete: bool,
         filter: &Filter,
         now: Timestamp,
-        log: &mut PollLog,
     ) -> Defects {
-        let Listing {
-            mut repositories,
-            nameless,
-            mut bad,
-            ..
-        } = listing;
-        let known = self.polled.iter();
-        let known = known.map(|(id, known)| (*id, Arc::clone(&known.kept.repository)));
-        let mut stay: BTreeMap<_, _> = known.collect();
+        let (mut listed, mut bad) = (listing.repositories, listing.bad);
+        let known = self.saved.repositories.iter();
+        let known = known.map(|(id, kept)| (*id, Arc::clone(&kept.repository)));
+        let mut stay: Repositories = known.collect();
         if is_complete {
-            stay.retain(|id, _| !repositories.contains_key(id));
-            let names: BTreeSet<_> = repositories.values().map(|listed| &listed.name).collect();
-            let missing = stay.iter().filter(|(id, _)| !nameless.contains(id));
-            let missed_before = take(&mut self.missed);
-            if missing.clone().count() * 2 > self.polled.len() {
-                let is_kept = |id, name| !missed_before.contains(id) && !names.contains(name);
-                let missed = missing.filter(|(id, known)| is_kept(*id, &known.name));
-                self.missed = missed.map(|(id, _)| *id).collect();
-            }
-            stay.retain(|id, _| nameless.contains(id) || self.missed.contains(id));
-            self.gone
-                .retain(|_, kept| kept.records().iter().any(|record| record.is_kept(now)));
+            stay.retain(|id, _| !listed.contains_key(id));
+            self.confirm(&mut stay, &listed, &listing.nameless);
             self.filtered.clear();
         } else {
             let names: BTreeSet<_> = stay.values().map(|known| &known.name).collect();
-            repositories.retain(|id, new| !stay.contains_key(id) && !names.contains(&new.name));
+            listed.retain(|id, new| !stay.contains_key(id) && !names.contains(&new.name));
         }
         // Incomplete listings could show other repositories each time.
         let room = MOST_REPOSITORIES.saturating_sub(stay.len());
-        let repositories = repositories.into_iter().take(room).chain(stay).collect();
-        self.select(&repositories, filter, &mut bad, now, log);
-        self.translations = self.kept().map(|kept| kept.records().len()).sum();
+        let listed = listed.into_iter().take(room).chain(stay).collect();
+        self.select(&listed, filter, &mut bad, now);
+        self.translations = self.saved.all().map(|kept| kept.records.len()).sum();
         if is_complete {
-            log.defects("the listing", &self.defects, &bad);
+            let is_kept = |kept: &KeptRepository| kept.records.iter().any(|it| it.is_kept(now));
+            self.saved.gone.retain(|_, kept| is_kept(kept));
             self.defects = bad.clone();
         }
         bad
     }
 
+    /// Keeps those of the repositories which a complete listing lacks that stay: an entry without a
+    /// name has the id, or their removal waits for its confirmation.
+    fn confirm(
+        &mut self,
+        missing: &mut Repositories,
+        listed: &Repositories,
+        nameless: &HashSet<RepositoryId>,
+    ) {
+        let missed_before = take(&mut self.saved.missed);
+        let names: BTreeSet<_> = listed.values().map(|listed| &listed.name).collect();
+        let unlisted = missing.iter().filter(|(id, _)| !nameless.contains(id));
+        if unlisted.clone().count() * 2 > self.saved.repositories.len() {
+            let waiting = unlisted
+                .filter(|(id, known)| !missed_before.contains(id) && !names.contains(&known.name));
+            self.saved.missed = waiting.map(|(id, _)| *id).collect();
+        }
+        missing.retain(|id, _| nameless.contains(id) || self.saved.missed.contains(id));
+    }
+
     /// Polls the repositories that pass the filters, and keeps the records of those that leave.
     fn select(
         &mut self,
-        repositories: &BTreeMap<RepositoryId, Arc<Repository>>,
+        listed: &Repositories,
         filter: &Filter,
         bad: &mut Defects,
         now: Timestamp,
-        log: &mut PollLog,
     ) {
-        let (polled, left_out) = filter.apply(repositories);
+        let (polled, left_out) = filter.apply(listed);
         for left_out in left_out {
             if left_out.by.is_none() {
                 bad.add_duplicate(Defect::DuplicateName, &left_out.repository);
             }
             self.filtered.insert(left_out.repository.id, left_out);
         }
-        let mut before = take(&mut self.polled);
+        let mut before = take(&mut self.saved.repositories);
+        let (mut added, mut removed) = (Vec::new(), Vec::new());
         for (id, repository) in polled {
-            let mut known = before.remove(&id).unwrap_or_else(|| {
-                log.good("repositories added", &repository.name);
-                Polled::new(SavedRepository::new(Arc::clone(&repository)))
+            let mut kept = before.remove(&id).unwrap_or_else(|| {
+                added.push(Arc::clone(&repository.name));
+                let gone = self.saved.gone.remove(&id);
+                gone.unwrap_or_else(|| KeptRepository::new(Arc::clone(&repository)))
             });
-            known.kept.repository = repository;
-            self.polled.insert(id, known);
+            kept.repository = repository;
+            self.saved.repositories.insert(id, kept);
         }
-        for (id, Polled { mut kept, .. }) in before {
-            log.removed.push(Arc::clone(&kept.repository.name));
+        for (id, kept) in before {
+            removed.push(Arc::clone(&kept.repository.name));
             // The filters leave out what the API still lists: it has not left lately.
-            let is_listed = repositories.contains_key(&id);
-            let left_ago = if is_listed { DAYS + 1 } else { 0 };
-            let left_at = now.saturating_sub(DAY * left_ago);
-            if let Some(languages) = &mut kept.languages {
-                *languages = languages.departed(left_at);
-                self.gone.insert(id, kept);
-            }
+            let left_ago = if listed.contains_key(&id) {
+                DAYS + 1
+            } else {
+                0
+            };
+            let gone = KeptRepository {
+                records: kept.departed(now.saturating_sub(DAY * left_ago)),
+                ..KeptRepository::new(kept.repository)
+            };
+            self.saved.gone.insert(id, gone);
+        }
+        if let Some(first) = added.first() {
+            tracing::info!(count = added.len(), first = &**first, "repositories added");
+        }
+        for names in removed.chunks(MOST_NAMES) {
+            let names = names.join(", ");
+            tracing::warn!(names, "repositories removed");
         }
     }
 }
@@ -124,10 +145,9 @@ mod tests {
             for id in ids {
                 listing.add(testing::repository(id, &format!("o/{id}")));
             }
-            let log = &mut PollLog::default();
-            ledger.apply(listing, false, &filter, testing::NOW, log);
+            ledger.apply(listing, false, &filter, testing::NOW);
         }
-        assert_eq!(ledger.polled.len(), MOST_REPOSITORIES);
+        assert_eq!(ledger.saved.repositories.len(), MOST_REPOSITORIES);
     }
 
     #[test]
@@ -140,13 +160,10 @@ mod tests {
                 listing.nameless.insert(repository.id);
             }
             listing.add(repository);
-            let log = &mut PollLog::default();
-            ledger.apply(listing, true, &filter, testing::NOW, log);
+            ledger.apply(listing, true, &filter, testing::NOW);
         }
-        let names = ledger
-            .polled
-            .values()
-            .map(|known| &*known.kept.repository.name);
+        let kept = ledger.saved.repositories.values();
+        let names = kept.map(|kept| &*kept.repository.name);
         assert_eq!(names.collect::<Vec<_>>(), ["o/new"]);
     }
 }

@@ -2,10 +2,7 @@
 
 use super::*;
 use crate::domain::targets::tests::globs;
-use crate::{
-    domain::{LanguageList, RepositoryId},
-    poller::log::PollLog,
-};
+use crate::domain::{LanguageList, RepositoryId};
 
 #[tokio::test(start_paused = true)]
 async fn one_empty_listing_removes_nothing_and_a_second_does() {
@@ -233,8 +230,8 @@ async fn a_restored_zero_shows_that_zeros_are_spelled_out() {
             ..LanguageList::default()
         };
         let id = RepositoryId::new(2).unwrap();
-        let (ledger, log) = (&mut bench.poller.ledger, &mut PollLog::default());
-        ledger.succeeded(id, list, &crate::testing::settings(), START, log);
+        let ledger = &mut bench.poller.ledger;
+        ledger.succeeded(id, list, &crate::testing::settings(), START);
         assert_eq!(bench.poller.document().omitted_zeros, omitted);
     }
 }

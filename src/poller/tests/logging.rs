@@ -4,74 +4,11 @@ use super::*;
 use crate::testing::Log;
 use crate::{
     diagnosis::{ProblemLog, findings},
-    domain::{Defect, Defects, document::Document},
+    domain::document::Document,
 };
-
-fn bad(defects: &[Defect]) -> Defects {
-    let mut bad = Defects::default();
-    for (place, defect) in (1..).zip(defects) {
-        bad.add(*defect, Some(place), "\"de\"");
-    }
-    bad
-}
 
 fn count(lines: &[String], text: &str) -> usize {
     lines.iter().filter(|line| line.contains(text)).count()
-}
-
-#[tokio::test(start_paused = true)]
-async fn bad_entries_are_logged_when_their_kinds_change() {
-    let mut bench = Bench::of(1, |_| true);
-    let log = Log::collect();
-    let mut logged = async |defects: &[Defect]| {
-        bench.change(|api| api.bad = vec![(1, bad(defects))]);
-        bench.poll().await;
-        let lines = log.take();
-        let of_entries = lines
-            .into_iter()
-            .filter(|line| line.contains("bad entries"));
-        of_entries.collect::<Vec<_>>()
-    };
-    let two = [Defect::Completion, Defect::Completion];
-    assert_eq!(
-        logged(&two).await,
-        [
-            "the response has bad entries or fields; the rest is used count=1 \
-             first=\"o/001: bad completion in 2 entries, first in entry 1 (\\\"de\\\")\""
-        ]
-    );
-    assert_eq!(logged(&two[..1]).await, [""; 0], "another count");
-    assert_eq!(logged(&[Defect::Completion, Defect::Code]).await.len(), 1);
-    assert_eq!(
-        logged(&[]).await,
-        ["the response no longer has bad entries count=1 first=\"o/001\""]
-    );
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_poll_logs_one_line_of_each_kind() {
-    let mut bench = Bench::of(40, |_| true);
-    bench.poll().await;
-    let log = Log::collect();
-    bench.change(|api| {
-        let bad = bad(&[Defect::Completion]);
-        api.bad = (1..=20).map(|id| (id, bad.clone())).collect();
-        api.completions.truncate(20);
-    });
-    bench.poll().await;
-    let lines = log.take();
-    let begin = "the response has bad entries or fields; the rest is used count=20 ";
-    assert_eq!(count(&lines, begin), 1, "{lines:#?}");
-    assert_eq!(lines.len(), 2, "{lines:#?}");
-    bench.change(|api| {
-        api.bad.clear();
-        api.completions = (1..=40).map(|id| (id, 50.0)).collect();
-    });
-    bench.poll().await;
-    let lines = log.take();
-    let end = "the response no longer has bad entries count=20 first=\"o/001\"";
-    assert_eq!(count(&lines, end), 1, "{lines:#?}");
-    assert_eq!(lines.len(), 2, "{lines:#?}");
 }
 
 #[tokio::test(start_paused = true)]

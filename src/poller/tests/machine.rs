@@ -286,7 +286,7 @@ impl Exporter {
         let ended = self.runtime.block_on(process.task);
         assert_eq!(ended.is_err(), is_killed);
         self.world().end_listing();
-        SavedState::clone(&process.state.borrow())
+        as_file(&process.state.borrow())
     }
 
     fn pass(&self, seconds: u64) {
@@ -379,12 +379,11 @@ impl Exporter {
             }
             Event::Kill => {
                 let saved = self.end(true);
-                let kept = saved.repositories.iter().map(|kept| {
+                let kept = saved.repositories.iter().map(|(id, kept)| {
                     let name = kept.repository.name.to_string();
-                    let languages = kept.languages.as_ref();
-                    let languages =
-                        languages.map(|it| (it.read_at, invariants::completions(it.listed())));
-                    (kept.repository.id.get(), (name, languages))
+                    let languages = || invariants::completions(kept.listed());
+                    let languages = kept.read_at.map(|read_at| (read_at, languages()));
+                    (id.get(), (name, languages))
                 });
                 self.world().model.lose(&kept.collect());
                 self.start(saved);

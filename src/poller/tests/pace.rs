@@ -337,7 +337,7 @@ async fn a_poll_that_read_nothing_is_an_outage_unless_it_was_told_why() {
             for _ in 0..3 {
                 let outcome = poller.poll(pending()).await;
                 assert_eq!(outcome.failure(), Some(failure), "{outcome:?}");
-                let status = poller.status();
+                let status = &poller.document().status;
                 assert!(!outcome.is_up() && !status.has_data, "{status:?}");
             }
         }
@@ -408,7 +408,7 @@ async fn a_503_of_a_repository_sets_its_own_backoff_alone() {
         let mut poller = api.poller();
         let outcome = poller.poll(pending()).await;
         assert_eq!((outcome.read, outcome.failed), (39, 1), "{outcome:?}");
-        assert_eq!(poller.status().held_until, None);
+        assert_eq!(poller.document().status.held_until, None);
         let mut requests = std::mem::take(&mut api.responses().scripted);
         requests.retain(|(_, id, _)| *id == Some(3));
         assert_eq!(requests.len(), attempts, "{seconds}");

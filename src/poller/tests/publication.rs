@@ -1,7 +1,7 @@
 //! The times at which polls begin and the poller publishes.
 
 use super::*;
-use std::{collections::BTreeSet, sync::Mutex};
+use std::collections::BTreeSet;
 
 #[tokio::test(start_paused = true)]
 async fn an_overrun_poll_is_followed_at_once_and_a_broken_one_is_not() {
@@ -131,29 +131,4 @@ async fn publications_share_the_records_of_a_repository_that_a_language_left() {
     assert_eq!(shown(&bench).len(), 0);
     bench.poller.publish();
     assert!(Arc::ptr_eq(&shown(&bench), &shown(&bench)));
-}
-
-#[tokio::test(start_paused = true)]
-async fn no_fall_is_told_while_a_poll_meets_another_scale() {
-    let mut bench = Bench::of(5, |_| true);
-    bench.poll().await;
-    pass(24 * 60).await;
-    bench.change(|api| {
-        api.completions = (1..=5).map(|id| (id, 0.5)).collect();
-        api.takes = Duration::from_secs(10);
-    });
-    let falls = Arc::new(Mutex::new(Vec::new()));
-    let seen = Arc::clone(&falls);
-    bench.poller.seen = Box::new(move |document| {
-        let known = document.rows.iter().flat_map(|row| &*row.known);
-        let fallen = known.filter(|translation| translation.fall.is_some());
-        seen.lock().unwrap().push(fallen.count());
-    });
-    bench.poll().await;
-    let falls = falls.lock().unwrap();
-    assert!(
-        falls.len() > 5 && falls.iter().all(|fallen| *fallen == 0),
-        "{falls:?}"
-    );
-    assert!(bench.poller.document().is_scale_suspect);
 }

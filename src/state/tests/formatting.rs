@@ -14,8 +14,8 @@ fn decode(bytes: &[u8]) -> Result<SavedState, FormatError> {
 #[test]
 fn the_format_and_the_seed_of_the_fuzzer_are_generated_from_the_types_of_the_ledger() {
     let mut saved = small();
-    let repository = &mut saved.repositories[0];
-    repository.failing_since = Some(time(16));
+    let mut repositories = saved.repositories.values_mut();
+    repositories.next().unwrap().failing_since = Some(time(16));
     let path = "tests/fuzz/corpus/state_file/whole";
     testing::assert_generated(path, &String::from_utf8(encoded(&saved)).unwrap());
     assert_eq!(decode(&encoded(&saved)).unwrap(), saved);
@@ -24,7 +24,7 @@ fn the_format_and_the_seed_of_the_fuzzer_are_generated_from_the_types_of_the_led
 /// From its release on, the stored file of a version is read for ever, and never changes.
 #[test]
 fn the_stored_file_of_each_version_is_read() {
-    let stored = include_bytes!("version_7.json");
+    let stored = include_bytes!("version_8.json");
     assert_eq!(decode(stored).unwrap(), small());
     assert_eq!(encoded(&small()), stored.trim_ascii_end());
 }
@@ -36,7 +36,7 @@ fn a_repository_may_have_150_000_languages() {
         .map(|n| unknown(&format!("{n:06}"), name))
         .collect();
     let saved = SavedState {
-        repositories: vec![saved_repository(7, "owner/repo", Some(languages))],
+        repositories: [kept(7, "owner/repo", Some(languages))].into(),
         ..SavedState::default()
     };
     assert_eq!(decode(&encoded(&saved)).unwrap(), saved);
@@ -113,19 +113,17 @@ fn any_time() -> impl Strategy<Value = Timestamp> {
 fn any_past() -> impl Strategy<Value = Past> {
     let seen = (any_completion(), any_time());
     let seen = seen.prop_map(|(completion, until)| Seen { completion, until });
-    let ends = prop::array::uniform16(any_completion());
-    let seen = collection::vec(seen, 0..4);
-    (seen, any_time(), any_time(), ends).prop_map(|(seen, first_date, date, ends)| Past {
-        seen,
-        first_date,
-        date,
-        ends,
-        gains: ends.map(Completion::get),
-    })
+    let day = (any_completion(), 0.0..1000.0).prop_map(|(end, gained)| Day { end, gained });
+    let past = (
+        prop::array::uniform4(seen),
+        any_time(),
+        collection::vec(day, 0..4),
+    );
+    past.prop_map(|(seen, date, days)| Past { seen, date, days })
 }
 
 fn any_history() -> impl Strategy<Value = History> {
-    let past = option::of(any_past().prop_map(Arc::new));
+    let past = option::of(any_past().prop_map(Arc::new).boxed());
     (any_completion(), any_time(), option::of(any_time()), past).prop_map(
         |(completion, progress_at, unready_since, past)| History {
             completion,
@@ -160,14 +158,11 @@ fn coded(code: &str, record: Record) -> Record {
     }
 }
 
-fn any_languages() -> impl Strategy<Value = Languages> {
-    let records = collection::btree_map(any_text(), any_record(), 0..6);
-    (any_time(), records).prop_map(|(read_at, records)| {
+fn any_records() -> impl Strategy<Value = Arc<[Record]>> {
+    let records = collection::btree_map(any_text(), any_record().boxed(), 0..6);
+    records.prop_map(|records| {
         let records = records.into_iter();
-        Languages {
-            read_at,
-            records: records.map(|(code, record)| coded(&code, record)).collect(),
-        }
+        records.map(|(code, record)| coded(&code, record)).collect()
     })
 }
 
@@ -175,7 +170,7 @@ fn any_id() -> impl Strategy<Value = RepositoryId> {
     (1..=RepositoryId::MAX).prop_map(|id| RepositoryId::new(id).unwrap())
 }
 
-fn any_repository() -> impl Strategy<Value = SavedRepository> {
+fn any_repository() -> impl Strategy<Value = KeptRepository> {
     let private = prop_oneof![Just(Some(false)), Just(Some(true)), Just(None)];
     let repository = (any_id(), any_text(), private, option::of(any_time())).prop_map(
         |(id, name, private, created_at)| Repository {
@@ -185,28 +180,30 @@ fn any_repository() -> impl Strategy<Value = SavedRepository> {
             created_at,
         },
     );
-    let languages = option::of(any_languages());
-    let failing_since = option::of(any_time());
-    (repository, any::<u64>(), failing_since, languages).prop_map(
-        |(repository, last_attempt, failing_since, languages)| SavedRepository {
-            repository: Arc::new(repository),
+    let times = [(); 2].map(|()| option::of(any_time()));
+    (repository, any::<u64>(), times, any_records()).prop_map(
+        |(repository, last_attempt, [failing_since, read_at], records)| KeptRepository {
             last_attempt,
             failing_since,
-            languages,
+            read_at,
+            records,
+            ..KeptRepository::new(Arc::new(repository))
         },
     )
 }
 
 fn any_state() -> impl Strategy<Value = SavedState> {
-    let repositories = collection::vec(any_repository(), 0..5);
+    let any_repositories = || collection::btree_map(any_id(), any_repository().boxed(), 0..5);
     let missed = collection::btree_set(any_id(), 0..5);
-    let gone = collection::btree_map(any_id(), any_repository(), 0..5);
-    (option::of(any_time()), repositories, missed, gone).prop_map(
-        |(last_success_at, repositories, missed, gone)| SavedState {
+    let times = (option::of(any_time()), any::<bool>());
+    (times, any_repositories(), missed, any_repositories()).prop_map(
+        |((last_success_at, has_zeros), repositories, missed, gone)| SavedState {
             last_success_at,
             repositories,
             missed,
             gone,
+            has_zeros,
+            attempts: 7,
         },
     )
 }

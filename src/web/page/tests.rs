@@ -1,10 +1,10 @@
 use crate::support::parsed::Parsed;
-use crate::testing::{Condition, Failed, Shown, Snapshot};
+use crate::testing::{Condition, Failed, Languages, Shown, Snapshot};
 use crate::{
     domain::{
         links::Links,
         polling::PollOutcome,
-        record::{Languages, Record},
+        record::Record,
         targets::{Targets, tests::entry},
     },
     report::{Query, Report, a_week_ago, html},

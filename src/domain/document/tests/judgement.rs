@@ -215,7 +215,7 @@ fn the_pace_is_unknown_before_a_day_has_ended_unready() {
         let not_judged = (!is_known).then_some(NotJudged::TooEarly);
         assert_eq!(judged.not_judged, not_judged);
         let stands = readings.len() == 1;
-        assert_eq!(judged.does_not_move(), is_known && stands);
+        assert_eq!(judged.does_not_move, is_known && stands);
         let is_at_risk = judged.has(TranslationProblem::AtRisk);
         assert_eq!(is_at_risk, is_known, "{readings:?}");
     }

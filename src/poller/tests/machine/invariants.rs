@@ -19,7 +19,7 @@ const SHOWN_WITHIN: Duration = Duration::from_secs(61);
 /// Returns the languages of a repository with their completions.
 pub fn completions<'a>(records: impl Iterator<Item = &'a Record>) -> Languages {
     let completion = |record: &Record| {
-        let completion = record.completion().map(Completion::get);
+        let completion = record.reported.map(Completion::get);
         (code(&record.language.code), completion)
     };
     records.map(completion).collect()
