@@ -10,9 +10,8 @@ use crate::{
         instruments::Instruments,
     },
     report::{self, Report},
-    support::{clock::Timestamp, escape::printable, files::replace_file},
+    support::{clock::Timestamp, escape::printable, files::replace_file, hint::Failure},
 };
-use anyhow::Context as _;
 use console::{Term, colors_enabled};
 use std::{
     io::{self, IsTerminal as _},
@@ -69,8 +68,14 @@ impl Results {
             }
             return print(&text);
         };
-        replace_file(path, text.as_bytes())
-            .with_context(|| format!("cannot write the result to {}", path.display()))
+        replace_file(path, text.as_bytes()).map_err(|error| {
+            let what = format!("cannot write the result to {}: {error}", path.display());
+            Failure::new(
+                what,
+                "give a file that can be replaced, and mount its folder, not it alone",
+            )
+            .into()
+        })
     }
 
     fn render(&self, format: Output, is_for_stdout: bool) -> String {

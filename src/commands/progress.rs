@@ -19,9 +19,10 @@ pub fn draw(mut documents: watch::Receiver<Arc<Document>>) -> anyhow::Result<Joi
     let drawing = async move {
         // Elsewhere than on a terminal each step would wake a thread for nothing.
         while !bar.is_hidden() && documents.changed().await.is_ok() {
-            // A bar of 0 would be full.
-            let document = documents.borrow_and_update();
+            // A borrow would lock out the poller while a stalled terminal blocks drawing.
+            let document = Arc::clone(&documents.borrow_and_update());
             let running = document.status.running.as_ref();
+            // A bar of 0 would be full.
             if let Some(poll) = running.filter(|poll| poll.total > 0) {
                 // One update for both draws the bar once.
                 bar.update(|state| {

@@ -17,7 +17,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     fmt::Display,
     mem,
-    path::{Path, PathBuf},
+    path::PathBuf,
 };
 
 /// The place of a value that no layer sets.
@@ -36,6 +36,9 @@ pub struct Layer {
     pub file: PathBuf,
     /// The mistakes in names.
     pub mistakes: Vec<String>,
+    /// Texts that no message shows: the API key, and a path of its file that may be the key, pasted
+    /// there by mistake.
+    pub secrets: Vec<String>,
 }
 
 impl Layer {
@@ -54,12 +57,16 @@ impl Layer {
     }
 
     /// Returns the value of a text.
-    pub fn value(&self, path: &str, text: &str) -> Value {
-        let text = text.trim();
-        let file = self.file.with_file_name(text);
-        // A path of no file may be the key, pasted there by mistake.
-        let is_path = path != "api.key_file" || file.exists();
-        if path.ends_with("file") && is_path && !text.is_empty() {
+    pub fn value(&mut self, path: &str, text: &str) -> Value {
+        let (text, file) = (text.trim(), self.file.with_file_name(text.trim()));
+        if text.is_empty() {
+            return text.into();
+        }
+        let is_path = text.starts_with('/') || file.exists();
+        if path == "api.key" || path == "api.key_file" && !is_path {
+            self.secrets.push(text.to_owned());
+        }
+        if path.ends_with("file") {
             return file.display().to_string().into();
         }
         text.into()
@@ -72,8 +79,15 @@ impl Layer {
             "" => String::new(),
             section => format!("{section}."),
         };
-        let near = nearest(name, &known).filter(|_| !name.contains('.'));
-        let elsewhere = keys().find(|key| [key.path, key.names()[1]].contains(&name));
+        let (near, elsewhere) = if name.contains('.') {
+            (None, nearest(name, keys()))
+        } else {
+            let mut keys = keys();
+            (
+                nearest(name, &known),
+                keys.find(|key| key.names()[1] == name),
+            )
+        };
         let hint = match (near, elsewhere.map(Key::names)) {
             (Some(near), _) => format!("did you mean \"{prefix}{near}\"?"),
             (None, Some([section, key])) => {
@@ -109,8 +123,7 @@ pub struct ConfigError(pub String);
 #[derive(Debug, Default)]
 pub struct Layers {
     figment: Figment,
-    /// The text that no message shows: the API key, or a path of its file that may be the key.
-    secret: String,
+    secrets: Vec<String>,
     pub mistakes: Vec<String>,
     /// The paths of the values with a mistake.
     mistaken: BTreeSet<String>,
@@ -120,17 +133,12 @@ impl Layers {
     /// Adds a layer, which wins over those before it.
     pub fn merge(&mut self, mut layer: Layer) {
         self.mistakes.append(&mut layer.mistakes);
+        self.secrets.append(&mut layer.secrets);
         self.figment = mem::take(&mut self.figment).merge(layer);
     }
 
     /// Reads the sections from the values. A default takes the place of a value with a mistake.
     pub fn extract(&mut self) -> Sections {
-        self.secret = self.text("api.key");
-        if self.secret.is_empty() {
-            let file = self.text("api.key_file");
-            let is_path = file.starts_with('/') || Path::new(&file).exists();
-            self.secret = if is_path { String::new() } else { file };
-        }
         loop {
             let error = match self.figment.extract() {
                 Ok(extracted) => return extracted,
@@ -155,8 +163,9 @@ impl Layers {
             return;
         }
         let (text, mut problem) = (self.text(path), problem.to_string());
-        let is_secret = text == self.secret && !text.is_empty()
-            || self.secret.len() >= 8 && text.contains(&self.secret);
+        let mut secrets = self.secrets.iter();
+        let is_secret =
+            secrets.any(|secret| text == *secret || secret.len() >= 8 && text.contains(secret));
         if is_secret && path != "api.key" {
             let (_, hint) = problem.rsplit_once("; ").unwrap_or_default();
             problem = format!("is not shown, since it may hold the API key; {hint}");

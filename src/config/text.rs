@@ -45,8 +45,8 @@ parse! {
         |text| {
             let mut url = Url::parse(text).ok()?;
             url.set_path(&format!("{}/", url.path().trim_end_matches('/')));
-            let is_root = ["http", "https"].contains(&url.scheme()) && !text.contains(['@', '?', '#']);
-            is_root.then_some(url)
+            let is_root = !url.authority().contains('@') && !text.contains(['?', '#']);
+            (is_root && ["http", "https"].contains(&url.scheme())).then_some(url)
         };
     PathBuf: "the path of a file in quotes", |text: &str| Some(text.into());
     Level: "one of error, warn, info, debug, trace", |text: &str| text.parse().ok();

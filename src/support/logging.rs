@@ -17,7 +17,8 @@ use std::{
     fmt,
     io::{self, Write},
     panic::PanicHookInfo,
-    sync::{LazyLock, Mutex},
+    sync::{LazyLock, Mutex, mpsc},
+    thread,
     time::Duration,
 };
 use tracing::{Event, Level, Subscriber};
@@ -32,8 +33,8 @@ use tracing_subscriber::{
     layer::SubscriberExt as _,
 };
 
-/// The longest time that the end of the program waits for stderr: two timeouts of the guard.
-pub const FLUSH: Duration = Duration::from_millis(1100);
+/// The longest time that the end of the program waits for stderr.
+pub const FLUSH: Duration = Duration::from_secs(1);
 
 /// The capacity of the queue in lines, of which few exceed 300 bytes: about 1 MiB.
 const CAPACITY: usize = 4096;
@@ -65,7 +66,11 @@ pub fn print(message: &str) {
 
 /// Ends the log: waits until stderr has all lines, but no longer than [`FLUSH`].
 pub fn end() {
-    drop(lock(&STDERR.1).take());
+    let guard = lock(&STDERR.1).take();
+    let (ended, end) = mpsc::channel::<()>();
+    // The guard prints on stdout if the queue is full, and stdout may stall as well.
+    thread::spawn(move || drop((guard, ended)));
+    let _ = end.recv_timeout(FLUSH);
 }
 
 /// Returns the number of lines that were dropped because stderr stalled.

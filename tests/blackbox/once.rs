@@ -104,7 +104,8 @@ fn an_output_that_cannot_be_written_keeps_no_other_back() {
     let to_csv = format!("--output=csv={csv}");
     let setup = setup.arguments(&["--output=languages", &to_csv]);
     let output = setup.run();
-    output.assert_failed(1, &["cannot write the result to /dev/full"]);
+    let words = "cannot write the result to /dev/full: No space left on device (os error 28); ";
+    output.assert_failed(1, &[words, "mount its folder"]);
     assert_eq!(output.stdout, "de\n");
     assert!(fs::read_to_string(csv).unwrap().contains("owner/one"));
 }

@@ -41,14 +41,14 @@ fn systemd_is_notified_and_its_watchdog_is_fed_only_where_there_is_one() {
     }
 }
 
-/// Imitates a hung log driver, `less` or Ctrl-S.
+/// Imitates a hung log driver, `less` or Ctrl-S. Stdout stalls together with stderr.
 #[test]
 fn a_stderr_that_nobody_reads_stops_neither_polls_nor_the_end() {
     const DROPPED: &str = "translation_exporter_log_lines_dropped_total";
     let api = Api::of(500);
     // Reads the first lines, and holds the pipe open while the exporter runs.
     let stalled = "mkfifo pipe; \
-        { sed -u /listening/q >&2; exec tail --pid=$$ -f /dev/null; } < pipe & exec 2> pipe";
+        { sed -u /listening/q >&2; exec tail --pid=$$ -f /dev/null; } < pipe & exec > pipe 2>&1";
     let mut exporter = Setup::for_api(&api)
         .set("log.level", "debug")
         .after(stalled)

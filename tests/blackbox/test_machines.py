@@ -8,6 +8,8 @@ import signal
 import socket
 import struct
 import subprocess
+import termios
+import time
 
 from harness import FakeApi, address, get, running, wait_for
 
@@ -76,3 +78,26 @@ def test_a_key_file_that_hangs_does_not_delay_the_end(api, exporter, tmp_path):
         signal.signal(signal.SIGIO, before)
     wait_for("the last line", lambda: "level=info" in started.log())
     assert "not everything ended in time" not in started.log(), "everything ended by itself"
+
+
+def test_a_stopped_terminal_holds_up_neither_once_nor_its_end(start_api, program):
+    for stop, repositories, code in ((False, 20, 0), (True, 200, 1)):
+        api = start_api()
+        api.put(*((number, f"owner/{number}", {"de": 40}) for number in range(1, repositories + 1)))
+        keys = {"API__BASE_URL": api.url, "API__KEY": FakeApi.KEY, "API__REQUESTS_PER_SECOND": "10"}
+        variables = {f"TRANSLATION_EXPORTER_{name}": value for name, value in keys.items()}
+        screen, terminal = os.openpty()
+        # As after Ctrl-S: a write blocks.
+        termios.tcflow(terminal, termios.TCOOFF)
+        environment = os.environ | variables | {"TERM": "xterm"}
+        once = subprocess.Popen([program, "once"], env=environment, stdout=subprocess.DEVNULL, stderr=terminal)
+        try:
+            wait_for("the poll", api.keys)
+            time.sleep(2)
+            if stop:
+                once.terminate()
+            assert once.wait(15) == code
+        finally:
+            once.kill()
+            os.close(screen)
+            os.close(terminal)

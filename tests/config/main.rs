@@ -195,19 +195,24 @@ fn null_sections_without_entries_and_empty_files_leave_the_defaults() {
 fn a_relative_path_in_the_file_starts_at_the_folder_of_the_file() {
     let folder = tempfile::tempdir().unwrap();
     fs::create_dir(folder.path().join("etc")).unwrap();
-    fs::write(folder.path().join("etc/key"), "s3cret\n").unwrap();
     fs::write(
         folder.path().join("etc/exporter.yml"),
         "api: {base_url: https://a, key_file: key}\n",
     )
     .unwrap();
-    let output = Command::new(env!("CARGO_BIN_EXE_translation-exporter"))
-        .current_dir(folder.path())
-        .env_clear()
-        .args(["check-config", "--config.file", "etc/exporter.yml"])
-        .output()
-        .unwrap();
-    let text = String::from_utf8(output.stdout).unwrap();
+    let check = || {
+        Command::new(env!("CARGO_BIN_EXE_translation-exporter"))
+            .current_dir(folder.path())
+            .env_clear()
+            .args(["check-config", "--config.file", "etc/exporter.yml"])
+            .output()
+            .unwrap()
+    };
+    // A file of the same name in the working directory is another one.
+    fs::write(folder.path().join("key"), "s3cret\n").unwrap();
+    assert_eq!(check().status.code(), Some(2));
+    fs::write(folder.path().join("etc/key"), "s3cret\n").unwrap();
+    let text = String::from_utf8(check().stdout).unwrap();
     assert_eq!(row(&text, "key_file"), "\"etc/key\"  # etc/exporter.yml:1");
 }
 
