@@ -44,7 +44,7 @@ use std::{
 pub struct Document {
     /// The time of the judgement.
     pub taken_at: Timestamp,
-    /// The choice that the rows, and what left, are of; everything at first.
+    /// The choice by which the rows and the departed translations were selected; at first all.
     pub selection: Selection,
     /// The chosen repositories, sorted by name, each name once.
     pub rows: Vec<Row>,
@@ -141,7 +141,7 @@ pub struct Reading {
     pub at: Timestamp,
 }
 
-/// The relation of a translation to its target, or of all translations of a view to theirs.
+/// The relation of a translation to its target, or of all of a document to theirs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Readiness {

@@ -53,7 +53,7 @@ pub struct Past {
     pub seen: [Seen; MOST_SEEN],
     /// The beginning of the day of the last change.
     pub date: Timestamp,
-    /// That day and those before it, the latest first; the last one ended before the first reading,
+    /// The days up to that one, the latest first; the oldest one ended before the first reading,
     /// unless that is too long ago.
     pub days: Vec<Day>,
 }

@@ -8,7 +8,7 @@ pub struct Key {
     pub path: &'static str,
     /// The default as a user would write it; empty if there is none.
     pub default: &'static str,
-    /// Whether the file may have a list of texts, and commas separate them.
+    /// True if the file may have a list of texts, which commas separate elsewhere.
     pub is_list: bool,
     /// The meaning, in Markdown: the doc comment of the field.
     pub meaning: &'static str,

@@ -17,7 +17,7 @@ pub trait Parse: Sized {
     /// The texts that are taken, before their bounds.
     const TAKES: &'static str;
 
-    /// Whether the file may have a list of texts.
+    /// True if the file may have a list of texts.
     const IS_LIST: bool = false;
 
     /// Parses a text, or returns the problem with it: a predicate.

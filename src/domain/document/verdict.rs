@@ -1,4 +1,4 @@
-//! The verdict: the readiness of a view as a whole, its tone, and the doubts about it. Gate,
+//! The verdict: the readiness of a document as a whole, its tone, and the doubts about it. Gate,
 //! headline, `languages`, badge, JSON and the CI action read it here.
 
 use super::{Document, Readiness, Row, Tone, Translation, row_of};

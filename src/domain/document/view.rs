@@ -1,4 +1,4 @@
-//! The part of a document that is chosen, and its figures.
+//! Selections of a document, and the figures of its rows.
 
 use super::{Departed, Document, Row, Selection, Totals, Translation};
 use crate::{

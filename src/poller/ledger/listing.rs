@@ -62,8 +62,8 @@ impl Ledger {
         bad
     }
 
-    /// Keeps those of the repositories which a complete listing lacks that stay: an entry without a
-    /// name has the id, or their removal waits for its confirmation.
+    /// Drops the repositories that a complete listing removes. Of those that it lacks, a repository
+    /// stays if an entry without a name has its id, or if its removal waits for confirmation.
     fn confirm(
         &mut self,
         missing: &mut Repositories,
