@@ -81,22 +81,23 @@ def test_a_key_file_that_hangs_does_not_delay_the_end(api, exporter, tmp_path):
 
 
 def test_a_stopped_terminal_holds_up_neither_once_nor_its_end(start_api, program):
-    for stop, repositories, code in ((False, 20, 0), (True, 200, 1)):
+    for stop, repositories, code in ((False, 60, 0), (True, 200, 1)):
         api = start_api()
         api.put(*((number, f"owner/{number}", {"de": 40}) for number in range(1, repositories + 1)))
         keys = {"API__BASE_URL": api.url, "API__KEY": FakeApi.KEY, "API__REQUESTS_PER_SECOND": "10"}
         variables = {f"TRANSLATION_EXPORTER_{name}": value for name, value in keys.items()}
         screen, terminal = os.openpty()
+        termios.tcsetwinsize(terminal, (24, 80))
         # As after Ctrl-S: a write blocks.
         termios.tcflow(terminal, termios.TCOOFF)
         environment = os.environ | variables | {"TERM": "xterm"}
         once = subprocess.Popen([program, "once"], env=environment, stdout=subprocess.DEVNULL, stderr=terminal)
         try:
-            wait_for("the poll", api.keys)
-            time.sleep(2)
+            # The poller publishes every five seconds; the first draw blocks.
+            time.sleep(6)
             if stop:
                 once.terminate()
-            assert once.wait(15) == code
+            assert once.wait(20) == code
         finally:
             once.kill()
             os.close(screen)
