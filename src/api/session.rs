@@ -82,7 +82,7 @@ impl PollSession {
             .get_or_create(&OfOperation { operation })
             .observe(duration);
         let failure = result.as_ref().err().map(|failure| &*failure.what);
-        tracing::debug!(parent: span, duration, failure, "request");
+        span.in_scope(|| tracing::debug!(duration, failure, "request"));
         result.map_err(|mut failure| {
             let reason = failure.reason.label();
             let failures = &client.instruments.api_request_failures;
