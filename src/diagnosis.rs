@@ -2,8 +2,7 @@
 //!
 //! [`findings`] is a pure function of the document, the exporter's own facts and the time. It
 //! remembers nothing: the state file keeps the times of reads, so that the findings about an
-//! outage are the same after a restart in its middle, once the first poll has failed or, for stale
-//! data, lasted for minutes. The findings are published with the document, and the status page,
+//! outage are the same after a restart in its middle, once the first poll has ended. The findings are published with the document, and the status page,
 //! readiness, the log and `translation_exporter_problem` read them there. No other module decides
 //! what is wrong.
 
@@ -88,7 +87,8 @@ pub fn findings(document: &Document, facts: &Facts, now: Timestamp) -> Vec<Findi
         data::omitted_zeros(document),
         data::languages_gone(document),
         data::nothing_selected(document).filter(is_polled),
-        data::unused(document).filter(is_polled),
+        data::unused_targets(document).filter(is_polled),
+        data::unused_globs(document).filter(is_polled),
         polling::overrun(document, now),
         certificate(facts, now),
     ]

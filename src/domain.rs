@@ -171,9 +171,9 @@ labels! {
         NotFound = "not_found",
         /// Status 429.
         RateLimited = "rate_limited",
-        /// Any other status 4xx.
+        /// Any other status 4xx, apart from 408, 409, 425 and 499.
         ClientError = "client_error",
-        /// Any status 5xx.
+        /// Status 5xx, and 408, 409, 425 and 499, which may not come again.
         ServerError = "server_error",
         /// The body exceeds 16 MiB, or the limit on repositories or languages.
         TooLarge = "too_large",

@@ -15,7 +15,9 @@ const HOUR: Duration = Duration::from_secs(3600);
 /// the clocks of both sides may differ. Returns `None` for anything else.
 pub fn wait(headers: &HeaderMap) -> Option<Duration> {
     let wait = text(headers, RETRY_AFTER)?;
-    if let Ok(seconds) = wait.parse::<f64>() {
+    // `NaN` and `inf` are numbers, too.
+    let is_number = wait.chars().all(|c| c.is_ascii_digit() || c == '.');
+    if is_number && let Ok(seconds) = wait.parse::<f64>() {
         return Duration::try_from_secs_f64(seconds.min(HOUR.as_secs_f64())).ok();
     }
     let sent_at = parse_date(text(headers, DATE)?)?;
@@ -68,7 +70,7 @@ mod tests {
         assert_eq!(seconds(" 0 ", None), Some(0));
         assert_eq!(seconds("99999999999999999999999", None), Some(3600));
         assert_eq!(seconds("3.0", None), Some(3));
-        for nonsense in ["", "-1", ".", "1.5.1", "soon"] {
+        for nonsense in ["", "-1", "+3", ".", "1.5.1", "soon", "NaN", "inf"] {
             assert_eq!(seconds(nonsense, None), None, "{nonsense}");
         }
         // The API's clock is far behind, or this machine's far ahead.

@@ -22,9 +22,12 @@ use crate::{
     },
     support::clock::Timestamp,
 };
-use serde::de::{DeserializeOwned, IgnoredAny};
+use serde::{
+    Deserialize, Deserializer,
+    de::{DeserializeOwned, IgnoredAny},
+};
 use serde_json::value::RawValue;
-use std::{collections::HashMap, sync::Arc};
+use std::sync::Arc;
 
 /// The maximum length of a name or code, in bytes. A longer one is bad.
 const MAX_TEXT: usize = 1000;
@@ -33,22 +36,46 @@ const MAX_REPOSITORIES: usize = 100_000;
 /// The maximum number of languages of a repository.
 const MAX_LANGUAGES: usize = 1000;
 
-/// The fields of an entry, each with any JSON.
-type Fields<'a> = HashMap<String, &'a RawValue>;
+/// The fields of an entry of either list. Others are skipped, whatever bytes they have.
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Fields<'a> {
+    #[serde(borrow)]
+    id: Field<'a>,
+    name: Field<'a>,
+    private: Field<'a>,
+    created_at: Field<'a>,
+    code: Field<'a>,
+    completion: Field<'a>,
+}
+
+/// The JSON of a field, which may be null; `None` if the field is absent.
+#[derive(Clone, Copy, Default)]
+struct Field<'a>(Option<&'a RawValue>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for Field<'a> {
+    fn deserialize<D: Deserializer<'de>>(json: D) -> Result<Self, D::Error> {
+        Ok(Self(Some(<&RawValue>::deserialize(json)?)))
+    }
+}
+
+/// Parses an object. serde would take an array for one.
+fn parse(entry: &[u8]) -> Option<Fields<'_>> {
+    let object = entry.starts_with(b"{").then_some(entry)?;
+    serde_json::from_slice(object).ok()
+}
 
 /// Reads a field, with the value of an absent one. A null is `None`.
-fn field<T: DeserializeOwned>(
-    fields: &Fields,
-    name: &str,
+fn value<T: DeserializeOwned>(
+    Field(json): Field<'_>,
     absent: Option<T>,
 ) -> serde_json::Result<Option<T>> {
-    let field = fields.get(name);
-    field.map_or(Ok(absent), |json| serde_json::from_str(json.get()))
+    json.map_or(Ok(absent), |json| serde_json::from_str(json.get()))
 }
 
 /// Reads a text, which is empty if it is absent; `None` if it is bad or too long.
-fn text(fields: &Fields, name: &str) -> Option<String> {
-    let text = field::<String>(fields, name, None).ok()?;
+fn text(field: Field<'_>) -> Option<String> {
+    let text = value::<String>(field, None).ok()?;
     Some(text.unwrap_or_default()).filter(|text| text.len() <= MAX_TEXT)
 }
 
@@ -61,16 +88,16 @@ pub fn decode_page(body: &[u8], omits_zeros: bool) -> Result<Listing, RequestFai
     let mut page = Listing::default();
     for (place, entry) in (1..).zip(entries(body, MAX_REPOSITORIES)?) {
         page.next = Next::Unreadable;
-        let Ok(fields) = serde_json::from_slice::<Fields>(entry) else {
+        let Some(fields) = parse(entry) else {
             page.bad.add(Defect::NotAnObject, Some(place), "");
             continue;
         };
-        let written = fields.get("id").map_or("none", |id| id.get());
+        let written = fields.id.0.map_or("none", RawValue::get);
         let id = parse_id(written);
         // Globs on owner/repo could not name any other.
-        let name = text(&fields, "name").filter(|name| name.contains('/'));
-        let private = field(&fields, "private", omits_zeros.then_some(false));
-        let created = text(&fields, "created_at");
+        let name = text(fields.name).filter(|name| name.contains('/'));
+        let private = value(fields.private, omits_zeros.then_some(false));
+        let created = text(fields.created_at);
         let created_at = created.as_deref().and_then(Timestamp::parse);
         for (defect, is_found) in [
             (Defect::Private, private.is_err()),
@@ -117,11 +144,11 @@ pub fn decode_languages(body: &[u8], omits_zeros: bool) -> Result<LanguageList, 
     } = &mut list;
     for (place, entry) in (1..).zip(entries(body, MAX_LANGUAGES)?) {
         let place = Some(place);
-        let Ok(fields) = serde_json::from_slice::<Fields>(entry) else {
+        let Some(fields) = parse(entry) else {
             bad.add(Defect::NotAnObject, place, "");
             continue;
         };
-        let Some(code) = text(&fields, "code").filter(|code| !code.is_empty()) else {
+        let Some(code) = text(fields.code).filter(|code| !code.is_empty()) else {
             bad.add(Defect::Code, place, "");
             continue;
         };
@@ -130,16 +157,17 @@ pub fn decode_languages(body: &[u8], omits_zeros: bool) -> Result<LanguageList, 
             bad.add(Defect::DuplicateCode, place, identity);
             continue;
         };
-        let name = text(&fields, "name");
+        let name = text(fields.name);
         if name.is_none() {
             bad.add(Defect::Name, place, identity);
         }
-        let completion = field(&fields, "completion", omits_zeros.then_some(0.0));
+        let completion = value(fields.completion, omits_zeros.then_some(0.0));
+        let written = fields.completion.0.map(RawValue::get);
         if completion.is_err() {
-            let identity = format_args!("{code:?}: {:.20}", fields["completion"].get());
+            let identity = format_args!("{code:?}: {:.20}", written.unwrap_or_default());
             bad.add(Defect::Completion, place, identity);
         }
-        *absent += usize::from(!omits_zeros && !fields.contains_key("completion"));
+        *absent += usize::from(!omits_zeros && written.is_none());
         let reported = ReportedLanguage {
             completion: completion.unwrap_or_default().and_then(Completion::new),
             language: Arc::new(Language {
@@ -148,10 +176,6 @@ pub fn decode_languages(body: &[u8], omits_zeros: bool) -> Result<LanguageList, 
             }),
         };
         languages.insert(at, reported);
-    }
-    if languages.is_empty() && !bad.0.is_empty() {
-        let what = format!("none of the languages could be used: {bad}");
-        return Err(RequestFailure::new(Reason::Decode, what));
     }
     Ok(list)
 }

@@ -151,6 +151,11 @@ fn check(results: &Results, signal: Option<&str>) -> anyhow::Result<()> {
     if let Some(failure) = &results.instruments.facts().state_not_saved {
         bail!("the result was printed, but the state was not saved: {failure}");
     }
+    let document = &results.document;
+    ensure!(
+        document.totals.with_resting() > 0 || document.unreadable() == 0,
+        "no language could be read: each entry is bad"
+    );
     let unmatched = unmatched(results).join(", ");
     ensure!(
         unmatched.is_empty(),

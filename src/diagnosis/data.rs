@@ -235,23 +235,31 @@ pub(super) fn scale(document: &Document) -> Option<Finding> {
     Some(Finding::new(ProblemKind::CompletionScale, what, hint))
 }
 
-/// Returns a finding if entries of `targets` or globs of `filter` apply to nothing. A rename would
-/// otherwise lose a target, or publish a private repository, silently.
-pub(super) fn unused(document: &Document) -> Option<Finding> {
-    let unused = document.unused();
-    if unused.is_empty() {
-        return None;
-    }
+/// Returns a finding if entries of `targets` apply to no language. A rename would otherwise lose a
+/// target silently.
+pub(super) fn unused_targets(document: &Document) -> Option<Finding> {
+    let unused = document.unused_targets();
     let what = format!(
-        "{} to nothing: {}",
+        "{} to no language: {}",
         counted(
             unused.len(),
-            "entry of targets or filter applies",
-            "entries of targets or filter apply",
+            "entry of targets applies",
+            "entries of targets apply",
         ),
         unused.join("; ")
     );
-    let hint = "correct it in the configuration; in targets, perhaps move it above the entry that \
-                matches first";
-    Some(Finding::new(ProblemKind::TargetUnused, what, hint))
+    let hint = "correct its repositories and languages in the configuration file, or move it above \
+                the entry that matches first";
+    (!unused.is_empty()).then(|| Finding::new(ProblemKind::TargetUnused, what, hint))
+}
+
+/// Returns a finding if excluding globs of `filter` match nothing. A misspelt one would publish a
+/// private repository silently.
+pub(super) fn unused_globs(document: &Document) -> Option<Finding> {
+    let what = format!(
+        "The excluding filters match nothing with {}",
+        named(document.unused_globs(), SOME)?
+    );
+    let hint = "correct the glob in the configuration file, unless it excludes in advance";
+    Some(Finding::new(ProblemKind::FilterUnused, what, hint))
 }

@@ -83,7 +83,9 @@ problem_kinds! {
     PollsOverrun: "polls_overrun", None,
         "the poll under way, or the last one, takes longer than `poll.interval`";
     TargetUnused: "target_unused", Some("TranslationTargetUnused"),
-        "an entry of `targets` or a glob of `filter` applies to nothing";
+        "an entry of `targets` applies to no language";
+    FilterUnused: "filter_unused", None,
+        "a glob of `filter.exclude` or `filter.exclude_languages` matches nothing";
     RemovalUnconfirmed: "removal_unconfirmed", None,
         "the last listing lacks more than half of the repositories; the next one confirms their \
          removal";

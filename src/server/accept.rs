@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::{
     net::TcpListener,
     task::yield_now,
-    time::{sleep, timeout},
+    time::{Instant, sleep, timeout},
 };
 use tokio_util::task::TaskTracker;
 
@@ -15,6 +15,9 @@ const DRAIN_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// The pause after a failed accept. Its cause, such as too many open files, may last.
 const RETRY_DELAY: Duration = Duration::from_secs(1);
+
+/// The shortest time between two log lines about failed accepts.
+const LOG_EVERY: Duration = Duration::from_secs(60);
 
 /// Accepts connections until `server.stop` is cancelled, then drains for up to 3 seconds.
 /// Connections that are still open after that end with the runtime.
@@ -34,7 +37,7 @@ pub async fn run(listeners: Vec<TcpListener>, server: Server) {
 }
 
 async fn accept(listener: TcpListener, server: Server, tasks: TaskTracker) {
-    let mut failures = 0;
+    let mut logged: Option<Instant> = None;
     loop {
         // A crowd is let in at once: others would wait behind it. Evicted connections close before
         // the next crowd.
@@ -45,11 +48,10 @@ async fn accept(listener: TcpListener, server: Server, tasks: TaskTracker) {
                     tasks.spawn(connection::handle(stream, server.clone(), connection));
                 }
                 Err(error) => {
-                    // Once a minute at most.
-                    if failures % 60 == 0 {
+                    if logged.is_none_or(|at| at.elapsed() >= LOG_EVERY) {
+                        logged = Some(Instant::now());
                         tracing::warn!(%error, "cannot accept connections; trying again each second");
                     }
-                    failures += 1;
                     sleep(RETRY_DELAY).await;
                 }
             }

@@ -45,7 +45,13 @@ pub async fn show(
         let current = state.current();
         let document = current.document.select(&selection);
         let facts = state.instruments.facts().clone();
-        let findings = diagnosis::findings(&document, &facts, now);
+        let mut findings = diagnosis::findings(&document, &facts, now);
+        // The log of problems has dated those of the exporter itself.
+        for finding in &mut findings {
+            let mut known = current.findings.iter();
+            let same = known.find(|known| known.kind == finding.kind);
+            finding.since = finding.since.or(same.and_then(|same| same.since));
+        }
         let page = Page {
             now,
             telemetry_path: Some(&state.telemetry_path),

@@ -203,7 +203,7 @@ fn an_entry_that_matches_nothing_is_reported_by_page_log_and_once() {
     let api = shop();
     let text = "targets:\n  - {languages: [xx], ratio: 0.5}\n";
     let exporter = configured(&api, text);
-    let what = "1 entry of targets or filter applies to nothing: xx";
+    let what = "1 entry of targets applies to no language: xx";
     exporter.wait_for_line(&["level=info", what]);
     until("the page says it", || {
         exporter.get("/").text().contains(what)

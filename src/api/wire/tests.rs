@@ -285,22 +285,6 @@ fn defects_are_counted_and_the_first_is_described() {
     }
 }
 
-/// Such an API may call the code otherwise.
-#[test]
-fn languages_of_which_none_can_be_used_are_a_failure() {
-    let failed = decode_languages(
-        br#"[{"locale":"de","completion":1},{"locale":"fr"}]"#,
-        false,
-    );
-    let failure = failed.unwrap_err();
-    assert_eq!(failure.reason, Reason::Decode);
-    assert_eq!(
-        failure.what,
-        "none of the languages could be used: bad code in 2 entries, first in entry 1"
-    );
-    assert!(languages("[]").languages.is_empty());
-}
-
 /// Returns an array of `count` entries.
 fn array(count: usize, entry: impl Fn(usize) -> String) -> String {
     let entries: Vec<_> = (1..=count).map(entry).collect();
@@ -399,4 +383,13 @@ proptest! {
         let expected = languages.into_iter().map(|(code, (name, value))| (code, (name, bits(value))));
         prop_assert_eq!(decoded.collect::<BTreeMap<_, _>>(), expected.collect());
     }
+}
+
+/// Their names would take more memory than the body, and their bytes may be anything.
+#[test]
+fn unknown_fields_of_any_bytes_are_skipped() {
+    let entry = b"[{\"id\":7,\"name\":\"o/a\",\"description\":\"caf\xe9\"}]";
+    let listing = decode_page(entry, false).unwrap();
+    assert_eq!((listing.count(), listing.bad.0.len()), (1, 0));
+    assert_eq!(listing.next, Next::After(RepositoryId::new(7).unwrap()));
 }

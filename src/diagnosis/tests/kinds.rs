@@ -182,15 +182,18 @@ pub fn each_kind() -> Vec<Case> {
                     entry(&[], &["de"], 0.9, ""),
                 ];
                 known.snapshot.settings.targets = Targets(entries);
+            }),
+            &["2 entries of targets apply to no language: no-such; de; correct its"],
+        ),
+        (
+            ProblemKind::FilterUnused,
+            Known::with(|known| {
                 known.snapshot.leave_out(1);
                 let filter = &mut known.snapshot.settings.filter;
                 filter.exclude = globs(&["O/*", "left/*"]);
                 filter.exclude_languages = globs(&["e?", "pseudo"]);
             }),
-            &[
-                "4 entries of targets or filter apply to nothing: no-such; de; excluded O/*; \
-                 excluded pseudo; correct it",
-            ],
+            &["match nothing with O/*, pseudo; correct the glob"],
         ),
         (
             ProblemKind::RemovalUnconfirmed,

@@ -100,6 +100,16 @@ fn a_restart_in_the_middle_of_an_outage_changes_neither_problem_nor_date() {
     assert_eq!(judged.after(1), [""; 0], "the outage is over");
 }
 
+#[test]
+fn stale_data_wait_for_the_end_of_the_first_poll() {
+    let mut judged = Judged::new(Known::new());
+    judged.restart();
+    judged.known.snapshot.repositories[0].condition = testing::stale(ago(5), None);
+    assert_eq!(judged.after(5), [""; 0]);
+    judged.polled(ended_early(PollFailure::Unavailable));
+    assert_eq!(judged.after(1), ["polls_failing", "data_stale"]);
+}
+
 /// Judges 20 repositories, some of which always fail.
 fn judged_of_20(failing: u64) -> Judged {
     Judged::new(Known::with(|known| {

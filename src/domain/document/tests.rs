@@ -99,17 +99,17 @@ fn a_required_translation_that_is_missing_uses_its_entry() {
         entry(&["acme/app"], &["de"], 0.9, ""),
         entry(&["acme/app"], &["x*"], 0.9, ""),
     ]);
-    let unread = judged(&snapshot).unused();
+    let unread = judged(&snapshot).unused_targets();
     assert_eq!(
         unread, [""; 0],
         "the languages of one repository are unknown"
     );
     snapshot.repositories.pop();
     let document = judged(&snapshot);
-    assert_eq!(document.unused(), ["x* of acme/app"]);
+    assert_eq!(document.unused_targets(), ["x* of acme/app"]);
     snapshot.repositories.clear();
     snapshot.settings.targets = Targets::everything_at(0.95);
-    let unused = judged(&snapshot).unused();
+    let unused = judged(&snapshot).unused_targets();
     assert_eq!(unused, [""; 0], "the target of --require");
 }
 

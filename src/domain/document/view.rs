@@ -142,13 +142,14 @@ impl Document {
         names
     }
 
-    /// Returns the entries of `targets` that apply to no language, and the excluding globs of
-    /// `filter` that match nothing; none of a part, or while languages of a repository are unknown,
-    /// because others may use them.
-    pub fn unused(&self) -> Vec<String> {
-        if !self.selection.is_everything() || self.unread() > 0 {
-            return Vec::new();
-        }
+    /// Returns whether what nothing matches is known: not of a part, nor while languages of a
+    /// repository are unknown, because others may match.
+    fn is_all_known(&self) -> bool {
+        self.selection.is_everything() && self.unread() == 0
+    }
+
+    /// Returns the entries of `targets` that apply to no language.
+    pub fn unused_targets(&self) -> Vec<String> {
         let entries = self.settings.targets.0.iter();
         let unused = entries.filter(|entry| {
             // The target of `--require` is nobody's typo.
@@ -156,17 +157,19 @@ impl Document {
             let mut used = self
                 .translations()
                 .filter_map(|(_, known)| known.entry.as_ref());
-            !is_of_all && !used.any(|used| used == *entry)
+            self.is_all_known() && !is_of_all && !used.any(|used| used == *entry)
         });
-        let filter = &self.settings.filter;
+        unused.map(|entry| entry.globs()).collect()
+    }
+
+    /// Returns the excluding globs of `filter` that match nothing.
+    pub fn unused_globs(&self) -> impl Iterator<Item = &str> {
         let left_out = self.filtered.iter();
         let left_out = left_out.map(|left_out| &*left_out.repository.name);
         let codes = self.excluded.iter().map(|code| &**code);
-        let globs = filter.exclude.unused(left_out);
-        let globs = globs.chain(filter.exclude_languages.unused(codes));
-        unused
-            .map(|entry| entry.globs())
-            .chain(globs.map(|glob| format!("excluded {glob}")))
-            .collect()
+        let filter = &self.settings.filter;
+        let unused = filter.exclude.unused(left_out);
+        let unused = unused.chain(filter.exclude_languages.unused(codes));
+        unused.filter(|_| self.is_all_known())
     }
 }

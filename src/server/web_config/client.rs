@@ -64,6 +64,10 @@ impl ClientVerifier {
             .iter()
             .filter(|authority| is_authority(authority));
         roots.add_parsable_certificates(issuers.cloned());
+        ensure!(
+            !policy.verifies() || !authorities.is_empty(),
+            "tls_server_config has no authority for clients; set client_ca_file"
+        );
         // Without an authority, only the certificates of the file themselves are trusted.
         let chain = (policy.verifies() && !roots.is_empty())
             .then(|| WebPkiClientVerifier::builder(roots.into()).build())

@@ -41,14 +41,18 @@ fn message(error: &Error) -> String {
             expected.join(", ")
         ),
         Error::SerdeMissingField { field, .. } => format!("{field} is missing; add it"),
-        error @ (Error::ExternalMessage { .. }
-        | Error::DuplicateMappingKey { .. }
-        | Error::MultipleDocuments { .. }) => {
+        Error::NullIntoString { .. }
+        | Error::Unexpected { .. }
+        | Error::ExternallyTaggedEnumExpectedScalarOrMapping { .. }
+        | Error::InvalidScalar { .. }
+        | Error::SerdeInvalidValue { .. }
+        | Error::InvalidBooleanStrict { .. } => "this is not a value of the kind that the key \
+                                                 takes; see the exporter-toolkit's documentation \
+                                                 of the file"
+            .to_owned(),
+        error => {
             let (what, hint) = yaml::explain(error);
             format!("the file {what}; {hint}")
         }
-        _ => "this is not a value of the kind that the key takes; \
-              see the exporter-toolkit's documentation of the file"
-            .to_owned(),
     }
 }
