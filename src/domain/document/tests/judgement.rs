@@ -163,45 +163,6 @@ fn a_raised_target_counts_from_the_next_read() {
     assert!(!raised.has(TranslationProblem::Stalled));
 }
 
-/// Rounds the days from now to hundredths.
-fn days_ahead(at: Timestamp) -> f64 {
-    (at.since(NOW).as_secs_f64() / 864.0).round() / 100.0
-}
-
-#[test]
-fn it_is_expected_when_the_rest_is_done_at_its_pace() {
-    // The present day has 22.22 hours behind it.
-    for (readings, target, expected) in [
-        // 0.2 in 4.93 days, and 0.3 are left.
-        (&[(-4.0, 0.5), (-2.0, 0.7)][..], 1.0, Some(7.39)),
-        (&[(-4.0, 0.5), (-2.0, 0.7)], 0.9, Some(4.93)),
-        (&[(-0.9, 0.5), (0.0, 0.7)], 1.0, None),
-        (&[(-4.0, 0.7), (-2.0, 0.5)], 1.0, None),
-        // 0.2 in each of two weeks of three days: 0.4 in 6.93 days.
-        (
-            &[
-                (-10.0, 1.0),
-                (-9.0, 0.8),
-                (-8.0, 0.9),
-                (-6.0, 1.0),
-                (-3.0, 0.8),
-                (-1.0, 0.9),
-                (0.0, 0.95),
-            ],
-            1.0,
-            Some(0.99),
-        ),
-        // After the next two years, and stalled.
-        (&[(-4.0, 0.1), (-2.0, 0.1005)], 1.0, None),
-        (&[(-12.0, 0.1), (-9.0, 0.9)], 1.0, None),
-    ] {
-        let given = Given::of(readings);
-        let judged = Given { target, ..given }.judged();
-        let days = judged.estimated_ready.map(days_ahead);
-        assert_eq!(days, expected, "{readings:?}");
-    }
-}
-
 #[test]
 fn the_pace_is_unknown_before_a_day_has_ended_unready() {
     for (readings, is_known) in [
@@ -222,61 +183,6 @@ fn the_pace_is_unknown_before_a_day_has_ended_unready() {
     let overdue = Given::of(&[(-0.9, 0.5)]).due(Some(-1.0));
     assert_eq!(overdue.judged().not_judged, Some(NotJudged::TooEarly));
     assert_eq!(overdue.problems(), ["overdue"]);
-}
-
-#[test]
-fn it_is_at_risk_if_its_near_date_comes_before_the_expected_day_or_it_does_not_move() {
-    let moves = &[(-4.0, 0.5), (-2.0, 0.7)][..];
-    let stands = &[(-4.0, 0.5)][..];
-    for (readings, due, expected) in [
-        (moves, 7.3, true),
-        (moves, 7.4, false),
-        (stands, 14.0, true),
-        (stands, 14.001, false),
-        (&[(-4.0, 0.9), (-2.0, 0.5)], 13.0, true),
-    ] {
-        let due = Some(due);
-        let at_risk = Given::of(readings).due(due).at(TranslationProblem::AtRisk);
-        let expected = due.map(day).filter(|_| expected);
-        assert_eq!(at_risk, expected, "{readings:?} {due:?}");
-    }
-}
-
-#[test]
-fn it_has_regressed_if_the_highest_of_7_days_was_so_much_above() {
-    for (readings, expected) in [
-        (&[(-9.0, 0.7), (-2.0, 0.5)][..], true),
-        (&[(-9.0, 0.69), (-2.0, 0.5)], false),
-        (&[(-9.0, 0.9), (-2.0, 0.7)], true),
-        (&[(-9.0, 0.9), (-7.0, 0.5)], false),
-        (&[(-9.0, 0.9), (-6.0, 0.5)], true),
-        (&[(-9.0, 0.9), (-4.0, 0.5), (-1.0, 0.71)], false),
-    ] {
-        let on = day(readings[1].0).day_start();
-        let regressed = Given::of(readings).at(TranslationProblem::Regressed);
-        assert_eq!(regressed, expected.then_some(on), "{readings:?}");
-    }
-}
-
-#[test]
-fn it_is_overdue_once_its_date_is_past_unless_it_was_last_known_as_ready() {
-    let ready = &[(-2.0, 1.0)][..];
-    for (readings, is_lost, days, expected) in [
-        (GIVEN.readings, false, -0.01, true),
-        (GIVEN.readings, false, 0.0, false),
-        (GIVEN.readings, true, -1.0, true),
-        (&[], true, -1.0, true),
-        (ready, true, -1.0, false),
-    ] {
-        let due = Some(days);
-        let given = Given::of(readings).due(due);
-        let given = Given { is_lost, ..given };
-        let overdue = given.at(TranslationProblem::Overdue);
-        let expected = due.map(day).filter(|_| expected);
-        assert_eq!(overdue, expected, "{readings:?} {days}");
-        let unknown = is_lost.then_some(NotJudged::Unknown);
-        assert_eq!(given.judged().not_judged, unknown);
-    }
 }
 
 #[test]
