@@ -79,9 +79,10 @@ impl Record {
         }
     }
 
-    /// Returns whether the record is kept, also once its language has left.
+    /// Returns whether the record is worth its memory, also once its language has left.
     pub fn is_kept(&self, now: Timestamp) -> bool {
-        self.left_at.is_none_or(|at| now.since(at) < KEPT_FOR)
+        let has_left = |at| self.history.is_some() && now.since(at) < KEPT_FOR;
+        self.left_at.is_none_or(has_left)
     }
 
     /// Returns the record of a language that a response of `now` lacks. It has left, unless a bad
@@ -188,7 +189,8 @@ impl KeptRepository {
             records.push(record);
         }
         let lacked = kept.into_values();
-        records.extend(lacked.map(|record| record.lacked(has_hidden, now)));
+        let lacked = lacked.map(|record| record.lacked(has_hidden, now));
+        records.extend(lacked.filter(|record| record.is_kept(now)));
         records.sort_unstable_by(|one, other| one.language.code.cmp(&other.language.code));
         // Unchanged records stay shared with the published snapshots.
         if *self.records != *records {
