@@ -20,8 +20,9 @@ use secrecy::{ExposeSecret, SecretString};
 use std::{
     io::{ErrorKind, Read as _},
     sync::Mutex,
+    time::Duration,
 };
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 use tracing::{Instrument as _, debug_span};
 
 /// The maximum size in bytes of a page of the listing.
@@ -30,6 +31,10 @@ const LARGEST_PAGE: usize = 16 << 20;
 /// The maximum size in bytes of the languages of a repository: thousands of languages. The requests
 /// for them run concurrently, so that the memory is bounded by `api.concurrency` times this.
 const LARGEST_LANGUAGES: usize = 1 << 20;
+
+/// The maximum size in bytes of the body of a refusal, and the time to wait for it.
+const LARGEST_REFUSAL: usize = 64 << 10;
+const LONGEST_REFUSAL: Duration = Duration::from_millis(200);
 
 /// A session of a [`Client`]: the requests of one poll.
 #[derive(Debug)]
@@ -132,25 +137,21 @@ impl PollSession {
             instruments.facts().clock_wrong = compared.err();
         }
         let status = response.status();
+        if !status.is_success() {
+            let body = timeout(LONGEST_REFUSAL, body_of(&mut response, LARGEST_REFUSAL)).await;
+            let body = body.ok().and_then(Result::ok).unwrap_or_default();
+            let (headers, key) = (response.headers(), self.key.expose_secret());
+            return Err(refused(url, status, headers, &body, key));
+        }
         let limit = match operation {
             Operation::ListRepositories => LARGEST_PAGE,
             Operation::ListLanguages => LARGEST_LANGUAGES,
         };
-        let body = body_of(&mut response, limit).await;
-        let headers = response.headers();
-        if !status.is_success() {
-            let key = self.key.expose_secret();
-            return Err(refused(
-                url,
-                status,
-                headers,
-                &body.unwrap_or_default(),
-                key,
-            ));
-        }
+        let body = body_of(&mut response, limit).await?;
+        let encoding = response.headers().get(CONTENT_ENCODING);
         let json = match status {
             StatusCode::NO_CONTENT => b"[]".to_vec(),
-            _ => inflated(headers.get(CONTENT_ENCODING), body?, limit)?,
+            _ => inflated(encoding, body, limit)?,
         };
         decode(&json, *config.omits_zeros)
     }

@@ -159,6 +159,11 @@ mod tests {
                 assert!(!asked, "{user} {password}");
             }
         }
+    }
+
+    #[tokio::test]
+    async fn malformed_credentials_are_refused() {
+        let users = users(&[("alice", hash_of("correct"))]);
         assert!(!users.admit(&HeaderMap::new()).await);
         for value in [
             "Basic",

@@ -180,16 +180,6 @@ mod tests {
         BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair, SanType,
     };
 
-    fn verifier(client_ca: String, allowed_sans: &[&str]) -> ClientVerifier {
-        let section = TlsSection {
-            client_ca,
-            client_auth_type: Policy::RequireAndVerifyClientCert,
-            client_allowed_sans: allowed_sans.iter().map(ToString::to_string).collect(),
-            ..TlsSection::default()
-        };
-        ClientVerifier::new(&section, &mut Files::beside("web.yml".as_ref())).unwrap()
-    }
-
     /// Verifies a client certificate that is itself listed in `client_ca_file`.
     fn verified(
         allowed_sans: &[&str],
@@ -205,9 +195,16 @@ mod tests {
         let certificate = parameters
             .self_signed(&KeyPair::generate().unwrap())
             .unwrap();
-        verifier(certificate.pem(), allowed_sans)
-            .verify_client_cert(certificate.der(), &[], UnixTime::now())
-            .map(drop)
+        let section = TlsSection {
+            client_ca: certificate.pem(),
+            client_auth_type: Policy::RequireAndVerifyClientCert,
+            client_allowed_sans: allowed_sans.iter().map(ToString::to_string).collect(),
+            ..TlsSection::default()
+        };
+        let clients =
+            ClientVerifier::new(&section, &mut Files::beside("web.yml".as_ref())).unwrap();
+        let verified = clients.verify_client_cert(certificate.der(), &[], UnixTime::now());
+        verified.map(drop)
     }
 
     #[test]
@@ -234,14 +231,17 @@ mod tests {
             parameters.is_ca = is_ca;
             let issuer = CertifiedIssuer::self_signed(parameters, KeyPair::generate().unwrap());
             let issuer = issuer.unwrap();
+            let section = TlsSection {
+                client_ca: issuer.pem(),
+                client_auth_type: Policy::RequireAndVerifyClientCert,
+                ..TlsSection::default()
+            };
+            let clients =
+                ClientVerifier::new(&section, &mut Files::beside("web.yml".as_ref())).unwrap();
             let mut parameters = CertificateParams::new(Vec::new()).unwrap();
             parameters.distinguished_name = rcgen::DistinguishedName::new();
             let signed = parameters.signed_by(&KeyPair::generate().unwrap(), &issuer);
-            let verified = verifier(issuer.pem(), &[]).verify_client_cert(
-                signed.unwrap().der(),
-                &[],
-                UnixTime::now(),
-            );
+            let verified = clients.verify_client_cert(signed.unwrap().der(), &[], UnixTime::now());
             assert_eq!(verified.is_ok(), is_accepted);
         }
     }
