@@ -4,7 +4,7 @@ use crate::server::{Server, connection, follower::follow};
 use std::time::Duration;
 use tokio::{
     net::TcpListener,
-    task::yield_now,
+    task::{JoinSet, yield_now},
     time::{Instant, sleep, timeout},
 };
 use tokio_util::task::TaskTracker;
@@ -22,21 +22,18 @@ const LOG_EVERY: Duration = Duration::from_secs(60);
 /// Accepts connections until `server.stop` is cancelled, then drains for up to 3 seconds.
 /// Connections that are still open after that end with the runtime.
 pub async fn run(listeners: Vec<TcpListener>, server: Server) {
-    let tasks = TaskTracker::new();
-    if let Some(path) = server.file().paths.first().cloned() {
-        let following = follow(path, server.clone());
-        tasks.spawn(server.stop.clone().run_until_cancelled_owned(following));
-    }
+    let (connections, mut until_stop) = (TaskTracker::new(), JoinSet::new());
     for listener in listeners {
-        let accepting = accept(listener, server.clone(), tasks.clone());
-        tasks.spawn(server.stop.clone().run_until_cancelled_owned(accepting));
+        until_stop.spawn(accept(listener, server.clone(), connections.clone()));
     }
+    until_stop.spawn(follow(server.clone()));
     server.stop.cancelled().await;
-    tasks.close();
-    timeout(DRAIN_TIMEOUT, tasks.wait()).await.ok();
+    drop(until_stop);
+    connections.close();
+    timeout(DRAIN_TIMEOUT, connections.wait()).await.ok();
 }
 
-async fn accept(listener: TcpListener, server: Server, tasks: TaskTracker) {
+async fn accept(listener: TcpListener, server: Server, connections: TaskTracker) {
     let mut logged: Option<Instant> = None;
     loop {
         // A crowd is let in at once: others would wait behind it. Evicted connections close before
@@ -45,7 +42,7 @@ async fn accept(listener: TcpListener, server: Server, tasks: TaskTracker) {
             match listener.accept().await {
                 Ok((stream, peer)) => {
                     let connection = server.supervisor.open(peer);
-                    tasks.spawn(connection::handle(stream, server.clone(), connection));
+                    connections.spawn(connection::handle(stream, server.clone(), connection));
                 }
                 Err(error) => {
                     if logged.is_none_or(|at| at.elapsed() >= LOG_EVERY) {

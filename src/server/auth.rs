@@ -69,8 +69,9 @@ impl Users {
         };
         let known = self.hashes.get(&user);
         let PasswordHash(hash) = known.unwrap_or(first).clone();
-        let secret = digest(&SHA256, format!("{hash}{user}:{password}").as_bytes());
-        let secret = secret.as_ref().to_vec();
+        let secret = digest(&SHA256, format!("{hash}{user}:{password}").as_bytes())
+            .as_ref()
+            .to_vec();
         if lock(&self.verified).contains(&secret) {
             return true;
         }

@@ -45,7 +45,7 @@ const PIECE: usize = 128 * 1024;
 pub async fn handle(stream: TcpStream, server: Server, connection: Arc<Connection>) {
     let _ended = connection.ended.clone().drop_guard();
     let serving = async {
-        if let Err(error) = shake_hands_and_serve(stream, server, Arc::clone(&connection)).await {
+        if let Err(error) = shake_hands_and_serve(stream, &server, &connection).await {
             tracing::debug!(error = &*error, "connection ended with an error");
         }
     };
@@ -57,8 +57,8 @@ pub async fn handle(stream: TcpStream, server: Server, connection: Arc<Connectio
 
 async fn shake_hands_and_serve(
     stream: TcpStream,
-    server: Server,
-    connection: Arc<Connection>,
+    server: &Server,
+    connection: &Arc<Connection>,
 ) -> Result<(), BoxError> {
     // A response is written at once, so Nagle's algorithm would only add latency.
     stream.set_nodelay(true)?;
@@ -73,7 +73,12 @@ async fn shake_hands_and_serve(
             None => Either::Left(stream),
             Some(tls) => {
                 let shaken = tls.accept(stream).await;
-                Either::Right(shaken.inspect_err(|error| report(error, &server))?)
+                Either::Right(shaken.inspect_err(|error| {
+                    // A client that leaves, as TCP probes do, is no failure of TLS.
+                    if error.kind() == ErrorKind::InvalidData {
+                        (server.observe)(Event::HandshakeFailed);
+                    }
+                })?)
             }
         })
     };
@@ -81,14 +86,7 @@ async fn shake_hands_and_serve(
         shaken = shaking => shaken?,
         _ = drain.as_mut() => return Ok(()),
     };
-    serve_requests(stream, &server, &connection, &file, drain).await
-}
-
-/// Reports a failed handshake. A client that leaves, as TCP probes do, is no failure of TLS.
-fn report(error: &io::Error, server: &Server) {
-    if error.kind() == ErrorKind::InvalidData {
-        (server.observe)(Event::HandshakeFailed);
-    }
+    serve_requests(stream, server, connection, &file, drain).await
 }
 
 /// Serves requests under a web configuration file, until the connection ends or has to drain. A
@@ -100,7 +98,7 @@ async fn serve_requests(
     file: &Arc<WebConfigFile>,
     drain: impl Future,
 ) -> Result<(), BoxError> {
-    let service = service_fn(|request| respond(server, connection, file, request));
+    let service = service_fn(|request| respond(server, Arc::clone(connection), file, request));
     // Without a timer, hyper sets no timeout for heads, which would end idle connections too.
     let serving = http1::Builder::new()
         .max_buf_size(BUFFER)
@@ -116,11 +114,11 @@ async fn serve_requests(
 
 async fn respond(
     server: &Server,
-    connection: &Arc<Connection>,
+    connection: Arc<Connection>,
     file: &Arc<WebConfigFile>,
     mut request: Request<Incoming>,
 ) -> Result<Response, Infallible> {
-    let under_way = server.supervisor.begin(connection);
+    let request_ends = server.supervisor.begin(&connection);
     request.extensions_mut().insert(Arc::clone(file));
     let (method, uri) = (request.method().clone(), request.uri().clone());
     // No handler takes a body. hyper closes a connection whose body was not read.
@@ -129,11 +127,11 @@ async fn respond(
         .await?;
     let status = response.status().as_u16();
     tracing::debug!(%method, path = uri.path(), status, "request");
-    under_way.progressed();
+    connection.progressed(request_ends);
     Ok(response.map(|body| {
         let pieces = body.into_data_stream().map_ok(in_pieces).try_flatten();
         Body::from_stream(pieces.and_then(move |piece| {
-            under_way.progressed();
+            connection.progressed(request_ends);
             async {
                 // Other connections get a turn.
                 yield_now().await;

@@ -2,16 +2,19 @@
 //! active, so that a file that somebody is writing does not.
 
 use crate::server::{Event, Server, web_config::WebConfigFile};
-use std::{mem, path::PathBuf, sync::Arc, time::Duration};
+use std::{mem, sync::Arc, time::Duration};
 use tokio::{task::spawn_blocking, time::sleep};
 
 /// The interval at which the file is read, with the files that it names.
 const CHECK_EVERY: Duration = Duration::from_secs(30);
 
-/// Follows the file at `path` forever, and activates a changed one from the next request on. A
-/// content that is refused changes nothing. If it is taken back, the active file stays, with its
+/// Follows the file forever, if there is one, and activates a changed one from the next request on.
+/// A content that is refused changes nothing. If it is taken back, the active file stays, with its
 /// verified passwords and the rest of its burst.
-pub async fn follow(path: PathBuf, server: Server) {
+pub async fn follow(server: Server) {
+    let Some(path) = server.file().paths.first().cloned() else {
+        return;
+    };
     let mut seen = server.file().digest;
     let mut settled = seen;
     loop {
@@ -52,8 +55,7 @@ mod tests {
     /// A server that follows its file, which sets a limit of 1000.
     fn followed() -> Fixture {
         let fixture = Fixture::with(&limit(1000));
-        let path = fixture.server.file().paths[0].clone();
-        tokio::spawn(follow(path, fixture.server.clone()));
+        tokio::spawn(follow(fixture.server.clone()));
         fixture
     }
 

@@ -15,11 +15,9 @@ use tokio::net::TcpListener;
 /// # Panics
 /// Panics outside a tokio runtime.
 pub fn bind(addresses: &[String]) -> Result<Vec<TcpListener>, Failure> {
-    let bound = addresses.iter().map(|address| {
-        resolve(address)
-            .and_then(|resolved| listen(&resolved))
-            .map_err(|error| cannot_listen(address, &error))
-    });
+    let bound = addresses
+        .iter()
+        .map(|address| listen(address).map_err(|error| cannot_listen(address, &error)));
     bound.collect()
 }
 
@@ -40,8 +38,8 @@ fn resolve(address: &str) -> io::Result<Vec<SocketAddr>> {
     Ok(address.to_socket_addrs()?.collect())
 }
 
-fn listen(addresses: &[SocketAddr]) -> io::Result<TcpListener> {
-    let listener = net::TcpListener::bind(addresses)?;
+fn listen(address: &str) -> io::Result<TcpListener> {
+    let listener = net::TcpListener::bind(&*resolve(address)?)?;
     tracing::info!(address = %listener.local_addr()?, "listening");
     listener.set_nonblocking(true)?;
     TcpListener::from_std(listener)

@@ -52,13 +52,7 @@ async fn set_headers(
         // Responses may be private.
         (header::CACHE_CONTROL, "no-store"),
     ];
-    let mut given = file.headers.clone();
-    // A page with its own policy depends on it: another policy would strip its styles.
-    if response
-        .headers()
-        .contains_key(header::CONTENT_SECURITY_POLICY)
-    {
-        given.remove(header::CONTENT_SECURITY_POLICY);
-    }
-    (headers, given, response).into_response()
+    // A page depends on its own policy: another one would strip its styles.
+    let own = response.headers().clone();
+    (headers, file.headers.clone(), own, response).into_response()
 }

@@ -97,19 +97,16 @@ impl Supervisor {
         connection
     }
 
-    /// Begins a request, which lasts until the returned [`UnderWay`] is dropped. HTTP/1.1 has one
-    /// at a time. The first one may evict another connection.
-    pub fn begin(&self, connection: &Arc<Connection>) -> UnderWay {
-        let deadline = Instant::now() + REQUEST_TIMEOUT;
+    /// Begins a request, and returns the end of its time. HTTP/1.1 has one request at a time. The
+    /// first one may evict another connection.
+    pub fn begin(&self, connection: &Connection) -> Instant {
+        let request_ends = Instant::now() + REQUEST_TIMEOUT;
         if !connection.has_asked.load(Relaxed) {
             make_room(&lock(&self.connections), true, self.max_connections);
             connection.has_asked.store(true, Relaxed);
         }
-        *lock(&connection.deadline) = deadline;
-        UnderWay {
-            connection: Arc::clone(connection),
-            deadline,
-        }
+        *lock(&connection.deadline) = request_ends;
+        request_ends
     }
 }
 
@@ -147,6 +144,12 @@ impl Connection {
         }
     }
 
+    /// Moves the deadline, because the response to a request has begun or made progress: the client
+    /// has some time for the next piece, or for the next request.
+    pub fn progressed(&self, request_ends: Instant) {
+        *lock(&self.deadline) = request_ends.min(Instant::now() + CLIENT_TIMEOUT);
+    }
+
     /// Waits until the connection's deadline has passed, or it is evicted.
     pub async fn end(&self) {
         let expired = async {
@@ -163,27 +166,6 @@ impl Connection {
     }
 }
 
-/// A guard for a request under way. Dropping it leaves the connection idle.
-pub struct UnderWay {
-    connection: Arc<Connection>,
-    /// The end of the request, which no progress moves.
-    deadline: Instant,
-}
-
-impl UnderWay {
-    /// Moves the deadline, because the response has begun or made progress.
-    pub fn progressed(&self) {
-        let deadline = self.deadline.min(Instant::now() + CLIENT_TIMEOUT);
-        *lock(&self.connection.deadline) = deadline;
-    }
-}
-
-impl Drop for UnderWay {
-    fn drop(&mut self) {
-        *lock(&self.connection.deadline) = Instant::now() + CLIENT_TIMEOUT;
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -196,7 +178,7 @@ mod tests {
     /// Opens a connection that has sent its first request.
     fn open(supervisor: &Supervisor) -> Arc<Connection> {
         let connection = supervisor.open(([192, 0, 2, 1], 1).into());
-        drop(supervisor.begin(&connection));
+        connection.progressed(supervisor.begin(&connection));
         connection
     }
 
@@ -216,9 +198,8 @@ mod tests {
         }
         let all: Vec<_> = opened.iter().collect();
         // The first has made progress last, and the answer of the second is being made.
-        let _answering = supervisor.begin(&opened[1]);
-        let sending = supervisor.begin(&opened[0]);
-        sending.progressed();
+        supervisor.begin(&opened[1]);
+        opened[0].progressed(supervisor.begin(&opened[0]));
         let mut more = Vec::new();
         for end in [
             [false, false, true, false],
@@ -238,14 +219,13 @@ mod tests {
         // The server waits for these longest.
         let quiet = [from(2, 1), from(3, 1)];
         for one in &quiet {
-            drop(supervisor.begin(one));
+            one.progressed(supervisor.begin(one));
         }
         let mut flood = Vec::new();
-        let mut answers = Vec::new();
         for port in 1..100 {
             tokio::time::advance(Duration::from_millis(1)).await;
             flood.push(from(1, port));
-            answers.push(supervisor.begin(flood.last().unwrap()));
+            supervisor.begin(flood.last().unwrap());
         }
         assert!(quiet.iter().all(|one| !one.ended.is_cancelled()));
         let ended = flood.iter().map(|one| one.ended.is_cancelled());
@@ -275,10 +255,10 @@ mod tests {
         for (pause, end) in [(10, 300), (34, 300), (36, 35)] {
             let (supervisor, connection) = single();
             let begin = Instant::now();
-            let under_way = supervisor.begin(&connection);
+            let request_ends = supervisor.begin(&connection);
             let progress = async {
                 loop {
-                    under_way.progressed();
+                    connection.progressed(request_ends);
                     tokio::time::sleep(Duration::from_secs(pause)).await;
                 }
             };
@@ -294,11 +274,10 @@ mod tests {
     async fn a_connection_is_idle_only_without_a_request() {
         let (supervisor, connection) = single();
         let begin = Instant::now();
-        let under_way = supervisor.begin(&connection);
+        let request_ends = supervisor.begin(&connection);
         // The request waits, for example until its password is verified.
         tokio::time::sleep(Duration::from_secs(100)).await;
-        under_way.progressed();
-        drop(under_way);
+        connection.progressed(request_ends);
         connection.end().await;
         assert_eq!(begin.elapsed().as_secs(), 135);
     }

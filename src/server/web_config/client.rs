@@ -60,9 +60,11 @@ impl ClientVerifier {
             Vec::new()
         };
         let mut roots = RootCertStore::empty();
-        let issuers = authorities
-            .iter()
-            .filter(|authority| is_authority(authority));
+        // As in Go, a certificate of version 3 has to say that it may issue others.
+        let issuers = authorities.iter().filter(|authority| {
+            X509Certificate::from_der(authority)
+                .is_ok_and(|(_, issuer)| issuer.is_ca() || issuer.version() != X509Version::V3)
+        });
         roots.add_parsable_certificates(issuers.cloned());
         ensure!(
             !policy.verifies() || !authorities.is_empty(),
@@ -99,13 +101,6 @@ impl ClientVerifier {
             _ => false,
         })
     }
-}
-
-/// Returns whether a certificate may issue others. As in Go, one of version 3 has to say so.
-fn is_authority(certificate: &CertificateDer<'_>) -> bool {
-    X509Certificate::from_der(certificate).is_ok_and(|(_, certificate)| {
-        certificate.is_ca() || certificate.version() != X509Version::V3
-    })
 }
 
 impl ClientCertVerifier for ClientVerifier {

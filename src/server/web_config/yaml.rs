@@ -12,16 +12,14 @@ use serde_saphyr::{Error, from_slice};
 pub fn parse<T: DeserializeOwned>(text: &[u8]) -> anyhow::Result<T> {
     from_slice(text).map_err(|error| {
         let (text, number) = (String::from_utf8_lossy(text), yaml::line(&error));
-        let line = (1..).zip(text.lines()).find(|(at, _)| *at == number);
-        let key = line.and_then(|(_, line)| Some(line.split_once(':')?.0.trim()));
-        let key = key
+        let mut lines = (1..).zip(text.lines());
+        let key = lines
+            .find(|(at, _)| *at == number)
+            .and_then(|(_, line)| line.split_once(':'))
+            .map(|(key, _)| key.trim())
             .filter(|key| is_plain(key))
-            .map(|key| format!(", {key}"));
-        anyhow!(
-            "line {number}{}: {}",
-            key.unwrap_or_default(),
-            message(&error)
-        )
+            .map_or_else(String::new, |key| format!(", {key}"));
+        anyhow!("line {number}{key}: {}", message(&error))
     })
 }
 
