@@ -23,10 +23,10 @@ pub use connect::causes;
 pub use error::{CURSOR_HINT, RequestFailure};
 pub use pace::Pace;
 pub use session::PollSession;
-pub use tls::check_ca_file;
+pub use tls::read_roots;
 
 use crate::{
-    config::{ApiConfig, read_key},
+    config::ApiConfig,
     domain::{LanguageList, Listing, PollFailure, RepositoryId, Stop},
     metrics::instruments::Instruments,
     support::{blocking::off_the_runtime, clock::Clock, hint::Failure},
@@ -39,7 +39,7 @@ use tokio::{sync::Mutex, time::timeout};
 pub trait Api: Send + Sync + 'static {
     type Session: Session;
 
-    /// Opens a poll, at `now`.
+    /// Opens a poll.
     ///
     /// # Errors
     ///
@@ -80,11 +80,11 @@ pub struct Client {
 }
 
 impl Client {
-    /// Creates a client, and checks that its certificates can be used.
+    /// Creates a client.
     ///
     /// # Errors
     ///
-    /// Fails if the certificates cannot be used.
+    /// Fails if the environment names a proxy that cannot be used.
     pub fn new(
         config: &ApiConfig,
         instruments: Arc<Instruments>,
@@ -99,7 +99,6 @@ impl Client {
         if let Some(proxy) = &proxy {
             tracing::info!(proxy, "the API is reached through a proxy");
         }
-        tls::read_roots(config)?;
         Ok(Self {
             repositories,
             config: config.clone(),
@@ -116,22 +115,12 @@ impl Api for Client {
     type Session = PollSession;
 
     async fn begin(&self) -> Result<PollSession, Stop> {
-        let stop = |reason| {
-            move |failure| Stop {
-                reason,
-                failure,
-                request: None,
-            }
-        };
         let client = self.clone();
         let opened = async {
             let guard = Arc::clone(&self.reading).lock_owned().await;
             off_the_runtime(move || {
                 let _guard = guard;
-                let key = read_key(&client.config).map_err(stop(PollFailure::KeyFile))?;
-                tls::read_roots(&client.config)
-                    .and_then(|roots| PollSession::new(client, key, roots))
-                    .map_err(stop(PollFailure::CaFile))
+                PollSession::open(client)
             })
             .await
         };
@@ -139,8 +128,11 @@ impl Api for Client {
         opened.unwrap_or_else(|_| {
             let what =
                 "the key file, or the trusted certificates, could not be read within api.timeout";
-            let failure = Failure::new(what, "check why the disk does not respond");
-            Err(stop(PollFailure::KeyFile)(failure))
+            Err(Stop {
+                reason: PollFailure::KeyFile,
+                failure: Failure::new(what, "check why the disk does not respond"),
+                request: None,
+            })
         })
     }
 

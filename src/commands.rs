@@ -14,7 +14,7 @@ mod stdio;
 mod stop;
 
 use crate::{
-    api::{Client, check_ca_file},
+    api::{Client, read_roots},
     cli::{Cli, Command, Once},
     config::{self, CONFIG_FILE, Config, ConfigError, Draft, Options},
     metrics::instruments::Instruments,
@@ -120,9 +120,7 @@ fn load(options: &Options, once: Option<&Once>) -> Result<(Config, WebConfigFile
     let mut draft = read_config(options)?;
     let Draft { sections, layers } = &mut draft;
     let (mut web_file, mut used) = (WebConfigFile::default(), UsedFiles::new());
-    if let Some(path) = sections.api.ca_file.as_deref() {
-        layers.check("api.ca_file", check_ca_file(path));
-    }
+    layers.check("api.ca_file", read_roots(&sections.api));
     if once.is_none() {
         let read = WebConfigFile::load(sections.web.config_file.as_deref());
         web_file = layers.check("web.config_file", read).unwrap_or_default();

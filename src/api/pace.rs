@@ -122,29 +122,17 @@ impl Pace {
         held_until.filter(|until| *until > Instant::now())
     }
 
-    /// Runs a request for the languages of `repository`, or for a page of the listing, that has its
-    /// permit. Its response counts for the rate, and may hold all requests.
-    pub async fn run<T>(
-        &self,
-        repository: Option<RepositoryId>,
-        request: impl Future<Output = Result<T, RequestFailure>>,
-    ) -> Result<T, RequestFailure> {
-        let result = request.await;
+    /// Takes the end of a request for the languages of `repository`, or for a page of the listing: a
+    /// response counts for the rate, and a failure may hold all requests.
+    pub fn answered(&self, repository: Option<RepositoryId>, failure: Option<&RequestFailure>) {
         let mut state = self.state();
-        match &result {
-            Ok(_) => state.answered(repository, false),
-            Err(failure) => {
-                if failure.status.is_some() {
-                    state.answered(repository, failure.is_refusal());
-                }
-                let hold = failure.hold(repository.is_none());
-                let hold = hold.map(|hold| Instant::now() + hold);
-                // A hold can be extended, not shortened.
-                state.held_until = state.held_until.max(hold);
-            }
+        if failure.is_none_or(|failure| failure.status.is_some()) {
+            state.answered(repository, failure.is_some_and(RequestFailure::is_refusal));
         }
-        drop(state);
-        result
+        let hold = failure.and_then(|failure| failure.hold(repository.is_none()));
+        let until = hold.map(|hold| Instant::now() + hold);
+        // A hold can be extended, not shortened.
+        state.held_until = state.held_until.max(until);
     }
 
     /// Waits until earlier requests have their permits, the spacing has passed, and no hold is

@@ -6,9 +6,10 @@ use super::{
     proxy, retry_after, tls, wire,
 };
 use crate::{
-    domain::{LanguageList, Listing, Operation, Reason, RepositoryId},
+    config::read_key,
+    domain::{LanguageList, Listing, Operation, PollFailure, Reason, RepositoryId, Stop},
     metrics::instruments::{OfOperation, OfReason, OfStatus},
-    support::{hint::Failure, lock::lock},
+    support::lock::lock,
 };
 use flate2::read::MultiGzDecoder;
 use reqwest::{
@@ -17,11 +18,7 @@ use reqwest::{
 };
 use rustls::ClientConfig;
 use secrecy::{ExposeSecret, SecretString};
-use std::{
-    io::{ErrorKind, Read as _},
-    sync::Mutex,
-    time::Duration,
-};
+use std::{io::Read as _, sync::Mutex, time::Duration};
 use tokio::time::{Instant, timeout};
 use tracing::{Instrument as _, debug_span};
 
@@ -47,8 +44,18 @@ pub struct PollSession {
 }
 
 impl PollSession {
-    pub fn new(client: Client, key: SecretString, tls: ClientConfig) -> Result<Self, Failure> {
-        let http = Mutex::new(tls::http_client(&client.config, &tls)?);
+    /// Reads the key and the certificates. Blocks on disk reads.
+    pub fn open(client: Client) -> Result<Self, Stop> {
+        let stop = |reason| {
+            move |failure| Stop {
+                reason,
+                failure,
+                request: None,
+            }
+        };
+        let key = read_key(&client.config).map_err(stop(PollFailure::KeyFile))?;
+        let tls = tls::read_roots(&client.config).map_err(stop(PollFailure::CaFile))?;
+        let http = Mutex::new(tls::http_client(&client.config, &tls));
         Ok(Self {
             client,
             key,
@@ -66,22 +73,22 @@ impl PollSession {
         decode: fn(&[u8], bool) -> Result<T, RequestFailure>,
     ) -> Result<T, RequestFailure> {
         let (client, started) = (&self.client, Instant::now());
-        let operation = match repository {
-            None => Operation::ListRepositories,
-            Some(_) => Operation::ListLanguages,
+        let (operation, limit) = match repository {
+            None => (Operation::ListRepositories, LARGEST_PAGE),
+            Some(_) => (Operation::ListLanguages, LARGEST_LANGUAGES),
         };
         let span = debug_span!("request", operation = operation.label(), path = url.path());
-        let request = client
-            .pace
-            .run(repository, self.send(operation, &url, decode));
+        let request = self.send(operation, &url, limit, decode);
         let result = request.instrument(span.clone()).await;
+        let failure = result.as_ref().err();
+        client.pace.answered(repository, failure);
         let duration = started.elapsed().as_secs_f64();
         client
             .instruments
             .api_request_duration
             .get_or_create(&OfOperation { operation })
             .observe(duration);
-        let failure = result.as_ref().err().map(|failure| &*failure.what);
+        let failure = failure.map(|failure| &*failure.what);
         span.in_scope(|| tracing::debug!(duration, failure, "request"));
         result.map_err(|mut failure| {
             let reason = failure.reason.label();
@@ -89,12 +96,9 @@ impl PollSession {
             failures
                 .get_or_create(&OfReason { operation, reason })
                 .inc();
-            // Other idle connections may be as dead as the one that timed out. If no new client can
-            // be built, the next request uses the old one.
-            if failure.reason == Reason::Timeout
-                && let Ok(http) = tls::http_client(&client.config, &self.tls)
-            {
-                *lock(&self.http) = http;
+            if failure.reason == Reason::Timeout {
+                // Other idle connections may be as dead as the one that timed out.
+                *lock(&self.http) = tls::http_client(&client.config, &self.tls);
             }
             if let Some(proxy) = &client.proxy {
                 proxy::blame(proxy, &mut failure);
@@ -112,6 +116,7 @@ impl PollSession {
         &self,
         operation: Operation,
         url: &Url,
+        limit: usize,
         decode: fn(&[u8], bool) -> Result<T, RequestFailure>,
     ) -> Result<T, RequestFailure> {
         let config = &self.client.config;
@@ -143,10 +148,6 @@ impl PollSession {
             let (headers, key) = (response.headers(), self.key.expose_secret());
             return Err(refused(url, status, headers, &body, key));
         }
-        let limit = match operation {
-            Operation::ListRepositories => LARGEST_PAGE,
-            Operation::ListLanguages => LARGEST_LANGUAGES,
-        };
         let body = body_of(&mut response, limit).await?;
         let encoding = response.headers().get(CONTENT_ENCODING);
         let json = match status {
@@ -195,13 +196,9 @@ fn inflated(
     match gzip.take(limit as u64 + 1).read_to_end(&mut inflated) {
         Ok(size) if size > limit => Err(too_large(limit)),
         Ok(_) => Ok(inflated),
-        Err(error) => {
-            let reason = match error.kind() {
-                ErrorKind::UnexpectedEof => Reason::Truncated,
-                _ => Reason::NotJson,
-            };
+        Err(_) => {
             let what = "the body breaks off, or is not the gzip that its Content-Encoding says";
-            Err(RequestFailure::new(reason, what))
+            Err(RequestFailure::new(Reason::Truncated, what))
         }
     }
 }
@@ -213,11 +210,8 @@ impl Session for PollSession {
     ) -> Result<Listing, RequestFailure> {
         let mut url = self.client.repositories.clone();
         url.query_pairs_mut()
-            .append_pair("limit", &self.client.config.page_size.to_string());
-        if let Some(after) = after {
-            url.query_pairs_mut()
-                .append_pair("after", &after.to_string());
-        }
+            .append_pair("limit", &self.client.config.page_size.to_string())
+            .extend_pairs(after.map(|after| ("after", after.to_string())));
         self.get(None, url, wire::decode_page).await
     }
 
@@ -257,7 +251,7 @@ mod tests {
         assert_eq!(inflate("br", b"[]"), Err(Reason::Decode));
         let cut = &members[..members.len() - 3];
         assert_eq!(inflate("gzip", cut), Err(Reason::Truncated));
-        assert_eq!(inflate("gzip", b"no gzip at all"), Err(Reason::NotJson));
+        assert_eq!(inflate("gzip", b"no gzip at all"), Err(Reason::Truncated));
         assert_eq!(inflate("gzip", &gzip(&[0; 1000])), Err(Reason::TooLarge));
     }
 }

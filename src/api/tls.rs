@@ -24,7 +24,7 @@ const MAX_HEADERS: usize = 256;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Creates an HTTP client without open connections.
-pub fn http_client(config: &ApiConfig, tls: &ClientConfig) -> Result<reqwest::Client, Failure> {
+pub fn http_client(config: &ApiConfig, tls: &ClientConfig) -> reqwest::Client {
     let mut builder = reqwest::Client::builder()
         .tls_backend_preconfigured(tls.clone())
         .http1_only()
@@ -43,45 +43,32 @@ pub fn http_client(config: &ApiConfig, tls: &ClientConfig) -> Result<reqwest::Cl
         // A proxy for plain HTTP would see the key.
         builder = builder.no_proxy();
     }
-    builder.build().map_err(|error| {
-        let what = format!("the HTTP client cannot be set up: {error:?}");
-        Failure::new(what, "report this: it is a bug")
-    })
+    builder
+        .build()
+        .expect("all but TLS, which is set up already, are constants and numbers")
 }
 
+/// Returns whether requests use TLS. A configuration that lacks a base URL has another mistake.
 fn is_https(config: &ApiConfig) -> bool {
-    config.base_url().scheme() == "https"
-}
-
-/// Checks that `api.ca_file` holds certificates that can be trusted.
-pub fn check_ca_file(path: &Path) -> Result<(), Failure> {
-    trust(path, &mut RootCertStore::empty())
+    let url = config.base_url.as_ref();
+    url.is_some_and(|url| url.scheme() == "https")
 }
 
 /// Adds the certificates of a file to `roots`.
-fn trust(path: &Path, roots: &mut RootCertStore) -> Result<(), Failure> {
-    let before = roots.len();
-    let mut read = || -> Result<(), Box<dyn Error>> {
-        let text = read_file(path, 16)?;
-        let mut rest = &text[..];
-        let added = ReadIter::new(&mut rest).try_for_each(|certificate| {
-            // The parser's error quotes the text, which may be a private key.
-            let certificate = certificate.map_err(|_| "the PEM text that ends here is damaged")?;
-            Ok::<_, Box<dyn Error>>(roots.add(certificate)?)
-        });
-        let line = text[..text.len() - rest.len()].lines().count();
-        added.map_err(|problem| format!("line {line}: {problem}"))?;
-        if roots.len() == before {
-            return Err("it holds none".into());
-        }
-        Ok(())
-    };
-    read().map_err(|why| {
-        Failure::new(
-            format!("cannot read certificates from {}: {why}", path.display()),
-            "set api.ca_file to a file of PEM certificates",
-        )
-    })
+fn trust(path: &Path, roots: &mut RootCertStore) -> Result<(), Box<dyn Error>> {
+    let (before, text) = (roots.len(), read_file(path, 16)?);
+    let mut rest = &text[..];
+    let added = ReadIter::new(&mut rest).try_for_each(|certificate| {
+        // The parser's error quotes the text, which may be a private key.
+        let certificate = certificate.map_err(|_| "the PEM text that ends here is damaged")?;
+        Ok::<_, Box<dyn Error>>(roots.add(certificate)?)
+    });
+    let line = text[..text.len() - rest.len()].lines().count();
+    added.map_err(|problem| format!("line {line}: {problem}"))?;
+    if roots.len() == before {
+        return Err("it holds none".into());
+    }
+    Ok(())
 }
 
 /// Reads the certificates to trust, from the system and `api.ca_file`.
@@ -89,7 +76,12 @@ pub fn read_roots(config: &ApiConfig) -> Result<ClientConfig, Failure> {
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
     if let Some(path) = config.ca_file.as_deref() {
-        trust(path, &mut roots)?;
+        trust(path, &mut roots).map_err(|why| {
+            Failure::new(
+                format!("cannot read certificates from {}: {why}", path.display()),
+                "set api.ca_file to a file of PEM certificates",
+            )
+        })?;
     }
     if roots.is_empty() && is_https(config) {
         let [file, folders] = ["SSL_CERT_FILE", "SSL_CERT_DIR"].map(env::var_os);

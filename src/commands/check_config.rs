@@ -14,7 +14,7 @@ pub fn check(options: &Options, clock: Clock) -> Result<(), RunError> {
     if let Some(path) = &config.state_file {
         StateFile::check_content(path, config.api.base_url().as_str())?;
     }
-    // This checks the certificates and the proxy.
+    // This checks the proxy.
     Client::new(&config.api, Instruments::new(None), clock)?;
     Ok(print(&printable(&config.yaml))?)
 }

@@ -2,12 +2,9 @@ use super::*;
 
 const LISTING: Option<RepositoryId> = None;
 
-fn status(status: u16, hold: Option<u64>) -> Result<(), RequestFailure> {
+fn status(status: u16, hold: Option<u64>) -> RequestFailure {
     let status = reqwest::StatusCode::from_u16(status).unwrap();
-    Err(RequestFailure::status(
-        status,
-        hold.map(Duration::from_secs),
-    ))
+    RequestFailure::status(status, hold.map(Duration::from_secs))
 }
 
 fn id(id: usize) -> Option<RepositoryId> {
@@ -18,22 +15,16 @@ fn id(id: usize) -> Option<RepositoryId> {
 /// Returns the rate after it.
 async fn window(pace: &Pace, refused: usize, repositories: usize, refusal: u16) -> String {
     for number in 0..WINDOW {
-        let response = if number < refused {
-            status(refusal, None)
-        } else {
-            Ok(())
-        };
+        let failure = (number < refused).then(|| status(refusal, None));
         pace.permit().await;
-        let _ = pace
-            .run(id(1 + number % repositories), async { response })
-            .await;
+        pace.answered(id(1 + number % repositories), failure.as_ref());
     }
     pace.state().rate.to_string()
 }
 
 async fn send(pace: &Pace) {
     pace.permit().await;
-    pace.run(LISTING, async { Ok(()) }).await.unwrap();
+    pace.answered(LISTING, None);
 }
 
 #[tokio::test(start_paused = true)]
@@ -45,7 +36,7 @@ async fn requests_are_spaced_and_held() {
     }
     assert_eq!(start.elapsed().as_millis(), 200);
     pace.permit().await;
-    let _ = pace.run(LISTING, async { status(503, Some(10)) }).await;
+    pace.answered(LISTING, Some(&status(503, Some(10))));
     assert_eq!(start.elapsed().as_millis(), 300);
     send(&pace).await;
     assert_eq!(start.elapsed().as_millis(), 10_300);
@@ -56,16 +47,16 @@ async fn requests_are_spaced_and_held() {
 async fn a_new_hold_also_holds_requests_that_wait() {
     let pace = Pace::new(Some(10.0));
     let start = Instant::now();
-    let hold = || async { status(429, Some(10)) };
+    let held = status(429, Some(10));
     pace.permit().await;
-    let _ = pace.run(LISTING, hold()).await;
+    pace.answered(LISTING, Some(&held));
     let second = async {
         send(&pace).await;
         start.elapsed().as_millis()
     };
     let first = async {
         pace.permit().await;
-        pace.run(LISTING, hold()).await
+        pace.answered(LISTING, Some(&held));
     };
     assert_eq!(tokio::join!(first, second).1, 20_000);
 }
@@ -79,8 +70,7 @@ async fn a_shorter_hold_shortens_no_longer_one() {
         (id(1), 429, 20, Some(60)),
         (id(2), 429, 90, Some(90)),
     ] {
-        let refused = async { status(code, Some(seconds)) };
-        let _ = pace.run(repository, refused).await;
+        pace.answered(repository, Some(&status(code, Some(seconds))));
         let held_until = pace.held_until().map(|until| (until - start).as_secs());
         assert_eq!(held_until, held, "{repository:?} {code} {seconds}");
     }

@@ -144,9 +144,8 @@ impl FakeApi {
     }
 
     /// Holds all requests, as a Retry-After does.
-    pub async fn hold(&self, hold: Duration) {
-        let refused = async { Err::<(), _>(refusal(hold)) };
-        let _ = self.pace.run(None, refused).await;
+    pub fn hold(&self, hold: Duration) {
+        self.pace.answered(None, Some(&refusal(hold)));
     }
 }
 
@@ -182,11 +181,15 @@ impl Session for FakeSession {
         &self,
         after: Option<RepositoryId>,
     ) -> Result<Listing, RequestFailure> {
-        self.api.pace.run(None, self.page(after)).await
+        let page = self.page(after).await;
+        self.api.pace.answered(None, page.as_ref().err());
+        page
     }
 
     async fn list_languages(&self, id: RepositoryId) -> Result<LanguageList, RequestFailure> {
-        self.api.pace.run(Some(id), self.languages(id)).await
+        let languages = self.languages(id).await;
+        self.api.pace.answered(Some(id), languages.as_ref().err());
+        languages
     }
 }
 

@@ -109,7 +109,7 @@ async fn a_hold_is_published_until_it_ends() {
         // The hold begins while no poll is under way.
         pass(4).await;
         api.responses().takes = Duration::from_secs(60);
-        api.hold(Duration::from_secs(120)).await;
+        api.hold(Duration::from_secs(120));
     };
     let (mut published, ()) = tokio::join!(polling, hold);
     published.dedup_by_key(|(_, held_until)| *held_until);

@@ -9,7 +9,7 @@ async fn data_that_become_stale_one_by_one_are_published_together() {
     bench.poll().await;
     // The first poll of the next process reads nothing, and all requests after it are held.
     bench.change(|api| api.has_no_key = true);
-    bench.api.hold(24 * HOUR).await;
+    bench.api.hold(24 * HOUR);
     let stale = |document: &Document| {
         let stale = document.count(|row| row.state.label() == "stale");
         (stale > 0).then(|| (document.taken_at.since(START).as_secs(), stale))

@@ -386,6 +386,8 @@ impl Seen {
         if answer.is_ok() {
             world.answered.push(Instant::now());
         }
+        let repository = repository.and_then(RepositoryId::new);
+        self.pace.answered(repository, answer.as_ref().err());
         answer
     }
 }
@@ -417,12 +419,12 @@ impl Session for Seen {
         &self,
         after: Option<RepositoryId>,
     ) -> Result<Listing, RequestFailure> {
-        let page = self.request(None, after.is_some(), |world| Ok(world.page(after)));
-        self.pace.run(None, page).await
+        self.request(None, after.is_some(), |world| Ok(world.page(after)))
+            .await
     }
 
     async fn list_languages(&self, id: RepositoryId) -> Result<LanguageList, RequestFailure> {
-        let languages = self.request(Some(id.get()), false, |world| world.languages(id));
-        self.pace.run(Some(id), languages).await
+        self.request(Some(id.get()), false, |world| world.languages(id))
+            .await
     }
 }
