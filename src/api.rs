@@ -27,13 +27,12 @@ pub use tls::read_roots;
 
 use crate::{
     config::ApiConfig,
-    domain::{LanguageList, Listing, PollFailure, RepositoryId, Stop},
+    domain::{LanguageList, Listing, RepositoryId, Stop},
     metrics::instruments::Instruments,
     support::{blocking::off_the_runtime, clock::Clock, hint::Failure},
 };
 use reqwest::Url;
 use std::sync::Arc;
-use tokio::{sync::Mutex, time::timeout};
 
 /// The poller's view of [`Client`], which its tests replace.
 pub trait Api: Send + Sync + 'static {
@@ -75,8 +74,6 @@ pub struct Client {
     pace: Arc<Pace>,
     clock: Clock,
     instruments: Arc<Instruments>,
-    /// Locked while files are read, so that polls pile up no threads if their disk hangs.
-    reading: Arc<Mutex<()>>,
 }
 
 impl Client {
@@ -106,7 +103,6 @@ impl Client {
             pace: Arc::new(Pace::new(config.requests_per_second())),
             clock,
             instruments,
-            reading: Arc::default(),
         })
     }
 }
@@ -116,24 +112,7 @@ impl Api for Client {
 
     async fn begin(&self) -> Result<PollSession, Stop> {
         let client = self.clone();
-        let opened = async {
-            let guard = Arc::clone(&self.reading).lock_owned().await;
-            off_the_runtime(move || {
-                let _guard = guard;
-                PollSession::open(client)
-            })
-            .await
-        };
-        let opened = timeout(*self.config.timeout, opened).await;
-        opened.unwrap_or_else(|_| {
-            let what =
-                "the key file, or the trusted certificates, could not be read within api.timeout";
-            Err(Stop {
-                reason: PollFailure::KeyFile,
-                failure: Failure::new(what, "check why the disk does not respond"),
-                request: None,
-            })
-        })
+        off_the_runtime(|| PollSession::open(client)).await
     }
 
     fn pace(&self) -> &Pace {
