@@ -35,7 +35,7 @@ use reqwest::Url;
 use std::sync::Arc;
 
 /// The poller's view of [`Client`], which its tests replace.
-pub trait Api: Send + Sync + 'static {
+pub(crate) trait Api {
     type Session: Session;
 
     /// Opens a poll.
@@ -43,7 +43,7 @@ pub trait Api: Send + Sync + 'static {
     /// # Errors
     ///
     /// Fails if the key or the certificates cannot be read, so that no request can be sent.
-    fn begin(&self) -> impl Future<Output = Result<Self::Session, Stop>> + Send;
+    async fn begin(&self) -> Result<Self::Session, Stop>;
 
     /// Returns the pace of all requests.
     fn pace(&self) -> &Pace;
@@ -51,18 +51,15 @@ pub trait Api: Send + Sync + 'static {
 
 /// The requests of one poll. Each method sends one request, for which the caller has a permit of
 /// [`Api::pace`].
-pub trait Session: Send + Sync {
+pub(crate) trait Session {
     /// Requests the first page of the listing, or the page after the repository `after`.
-    fn list_repositories(
+    async fn list_repositories(
         &self,
         after: Option<RepositoryId>,
-    ) -> impl Future<Output = Result<Listing, RequestFailure>> + Send;
+    ) -> Result<Listing, RequestFailure>;
 
     /// Requests the target languages of a repository.
-    fn list_languages(
-        &self,
-        id: RepositoryId,
-    ) -> impl Future<Output = Result<LanguageList, RequestFailure>> + Send;
+    async fn list_languages(&self, id: RepositoryId) -> Result<LanguageList, RequestFailure>;
 }
 
 /// A client of the API. Its pace, with the hold, outlives polls.
@@ -88,10 +85,7 @@ impl Client {
         clock: Clock,
     ) -> Result<Self, Failure> {
         let mut repositories = config.base_url().clone();
-        repositories.set_path(&format!(
-            "{}/v1/repositories",
-            config.base_url().path().trim_end_matches('/')
-        ));
+        repositories.set_path(&format!("{}v1/repositories", repositories.path()));
         let proxy = proxy::of_environment(config.base_url())?;
         if let Some(proxy) = &proxy {
             tracing::info!(proxy, "the API is reached through a proxy");

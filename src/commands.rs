@@ -124,8 +124,8 @@ fn load(options: &Options, once: Option<&Once>) -> Result<(Config, WebConfigFile
     if once.is_none() {
         let read = WebConfigFile::load(sections.web.config_file.as_deref());
         web_file = layers.check("web.config_file", read).unwrap_or_default();
-        let addresses = sections.web.listen_addresses.iter().map(String::as_str);
-        layers.check("web.listen_addresses", listen::check(addresses));
+        let resolved = listen::check(&sections.web.listen_addresses);
+        layers.check("web.listen_addresses", resolved);
     }
     let read = [
         options.get(CONFIG_FILE).map(Path::new),

@@ -27,8 +27,7 @@ impl From<reqwest::Error> for RequestFailure {
             _ => "no answer in time".to_owned(),
         };
         let failure = Self::new(reason, what);
-        let hyper = causes(&error).find_map(|cause| cause.downcast_ref::<hyper::Error>());
-        match hyper {
+        match causes(&error).find_map(<dyn Error>::downcast_ref::<hyper::Error>) {
             // The first number is MAX_HEADERS, the second a limit of hyper.
             Some(hyper) if hyper.is_parse_too_large() => {
                 failure.hint("let the API answer with at most 256 headers, of 400 kB in all")

@@ -55,14 +55,10 @@ impl RequestFailure {
             // Without a body, such as 101.
             _ => Reason::NotJson,
         };
-        let failure = Self {
-            status: Some(status),
-            ..Self::new(reason, format!("the API answered {status}"))
-        };
-        Self {
-            retry_after: retry_after.filter(|_| failure.is_refusal()),
-            ..failure
-        }
+        let mut failure = Self::new(reason, format!("the API answered {status}"));
+        failure.status = Some(status);
+        failure.retry_after = retry_after.filter(|_| failure.is_refusal());
+        failure
     }
 
     /// Returns whether the failure is transient: another attempt may succeed.

@@ -37,9 +37,9 @@ const CATCH_UP: Duration = Duration::from_millis(10);
 pub struct Pace {
     /// Guards the rate and the hold; never held across an await.
     state: Mutex<Pacing>,
-    /// The time at which the last request was due. Requests queue for this lock; a cancelled
-    /// request leaves the queue without a permit.
-    last_permit: tokio::sync::Mutex<Option<Instant>>,
+    /// The time at which the next request is due. Requests queue for this lock; a cancelled request
+    /// leaves the queue without a permit.
+    next_permit: tokio::sync::Mutex<Instant>,
 }
 
 #[derive(Debug)]
@@ -103,7 +103,7 @@ impl Pace {
                 refused: Vec::new(),
                 held_until: None,
             }),
-            last_permit: tokio::sync::Mutex::default(),
+            next_permit: tokio::sync::Mutex::new(Instant::now()),
         }
     }
 
@@ -118,8 +118,9 @@ impl Pace {
 
     /// Returns the end of the hold; `None` without one.
     pub fn held_until(&self) -> Option<Instant> {
-        let held_until = self.state().held_until;
-        held_until.filter(|until| *until > Instant::now())
+        self.state()
+            .held_until
+            .filter(|until| *until > Instant::now())
     }
 
     /// Takes the end of a request for the languages of `repository`, or for a page of the listing: a
@@ -138,16 +139,13 @@ impl Pace {
     /// Waits until earlier requests have their permits, the spacing has passed, and no hold is
     /// left. Cancel safe: a cancelled call takes no permit.
     pub async fn permit(&self) {
-        let mut last_permit = self.last_permit.lock().await;
+        let mut next = self.next_permit.lock().await;
         loop {
-            let spaced = last_permit.map(|last| last + self.state().spacing());
-            // The timer counts milliseconds, and would sleep for up to 1 ms even if the time has
-            // passed.
+            let due = self.held_until().map_or(*next, |until| until.max(*next));
             let now = Instant::now();
-            let Some(due) = spaced.max(self.held_until()).filter(|due| *due > now) else {
-                let due = spaced.map_or(now, |due| (due + CATCH_UP).max(now) - CATCH_UP);
-                break *last_permit = Some(due);
-            };
+            if due <= now {
+                break *next = (*next + CATCH_UP).max(now) - CATCH_UP + self.state().spacing();
+            }
             sleep_until(due).await;
         }
     }

@@ -4,11 +4,7 @@
 //! certificate is verified once, in the handshake.
 
 use crate::server::{Event, Server, supervisor::Connection, web_config::WebConfigFile};
-use axum::{
-    BoxError,
-    body::{Body, Bytes},
-    response::Response,
-};
+use axum::{BoxError, body::Body, response::Response};
 use futures_util::{TryStreamExt as _, stream};
 use hyper::{
     Request,
@@ -20,7 +16,6 @@ use hyper_util::{rt::TokioIo, service::TowerToHyperService};
 use std::{
     convert::Infallible,
     io::{self, ErrorKind},
-    iter,
     pin::pin,
     sync::Arc,
 };
@@ -129,8 +124,11 @@ async fn respond(
     tracing::debug!(%method, path = uri.path(), status, "request");
     connection.progressed(request_ends);
     Ok(response.map(|body| {
-        let pieces = body.into_data_stream().map_ok(in_pieces).try_flatten();
-        Body::from_stream(pieces.and_then(move |piece| {
+        let chunks = body.into_data_stream().map_ok(|chunk| {
+            let pieces = chunk.chunks(PIECE).map(|piece| Ok(chunk.slice_ref(piece)));
+            stream::iter(pieces.collect::<Vec<Result<_, axum::Error>>>())
+        });
+        Body::from_stream(chunks.try_flatten().and_then(move |piece| {
             connection.progressed(request_ends);
             async {
                 // Other connections get a turn.
@@ -138,13 +136,6 @@ async fn respond(
                 Ok(piece)
             }
         }))
-    }))
-}
-
-fn in_pieces(mut data: Bytes) -> impl stream::Stream<Item = Result<Bytes, axum::Error>> {
-    stream::iter(iter::from_fn(move || {
-        let size = data.len().min(PIECE);
-        (size > 0).then(|| Ok(data.split_to(size)))
     }))
 }
 

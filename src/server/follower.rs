@@ -1,9 +1,12 @@
 //! The follower of the web configuration file: a content that two reads in a row agree on becomes
 //! active, so that a file that somebody is writing does not.
 
-use crate::server::{Event, Server, web_config::WebConfigFile};
+use crate::{
+    server::{Event, Server, web_config::WebConfigFile},
+    support::blocking::off_the_runtime,
+};
 use std::{mem, sync::Arc, time::Duration};
-use tokio::{task::spawn_blocking, time::sleep};
+use tokio::time::sleep;
 
 /// The interval at which the file is read, with the files that it names.
 const CHECK_EVERY: Duration = Duration::from_secs(30);
@@ -20,9 +23,7 @@ pub async fn follow(server: Server) {
     loop {
         sleep(CHECK_EVERY).await;
         let path = path.clone();
-        // The read fails only by a bug, of which the log has the panic.
-        let read = spawn_blocking(move || WebConfigFile::read(&path, false)).await;
-        let Ok((digest, read)) = read else { continue };
+        let (digest, read) = off_the_runtime(move || WebConfigFile::read(&path, false)).await;
         let is_settled = mem::replace(&mut seen, digest) == digest;
         if !is_settled || mem::replace(&mut settled, digest) == digest {
             continue;

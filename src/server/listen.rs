@@ -22,7 +22,7 @@ pub fn bind(addresses: &[String]) -> Result<Vec<TcpListener>, Failure> {
 }
 
 /// Checks that each of `addresses` resolves.
-pub fn check<'a>(addresses: impl IntoIterator<Item = &'a str>) -> Result<(), Failure> {
+pub fn check(addresses: &[String]) -> Result<(), Failure> {
     for address in addresses {
         resolve(address).map_err(|error| cannot_listen(address, &error))?;
     }

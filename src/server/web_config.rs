@@ -124,11 +124,11 @@ impl WebConfigFile {
             })?;
             headers.insert(*known, value);
         }
-        let section = sections.tls_server_config.as_ref();
-        let tls = section
-            .map(|section| tls::acceptor(section, files))
-            .transpose()?;
-        let (tls, expires) = tls.unzip();
+        let (tls, expires) = sections
+            .tls_server_config
+            .map(|section| tls::acceptor(&section, files))
+            .transpose()?
+            .unzip();
         Ok(Self {
             paths: mem::take(&mut files.paths),
             digest: files.contents.finish(),
