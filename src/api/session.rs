@@ -18,7 +18,11 @@ use reqwest::{
 };
 use rustls::ClientConfig;
 use secrecy::{ExposeSecret, SecretString};
-use std::{io::Read as _, sync::Mutex, time::Duration};
+use std::{
+    io::{ErrorKind, Read as _},
+    sync::Mutex,
+    time::Duration,
+};
 use tokio::time::{Instant, timeout};
 use tracing::{Instrument as _, debug_span};
 
@@ -196,9 +200,13 @@ fn inflated(
     match gzip.take(limit as u64 + 1).read_to_end(&mut inflated) {
         Ok(size) if size > limit => Err(too_large(limit)),
         Ok(_) => Ok(inflated),
-        Err(_) => {
+        Err(error) => {
+            let reason = match error.kind() {
+                ErrorKind::UnexpectedEof => Reason::Truncated,
+                _ => Reason::NotJson,
+            };
             let what = "the body breaks off, or is not the gzip that its Content-Encoding says";
-            Err(RequestFailure::new(Reason::Truncated, what))
+            Err(RequestFailure::new(reason, what))
         }
     }
 }
@@ -251,7 +259,7 @@ mod tests {
         assert_eq!(inflate("br", b"[]"), Err(Reason::Decode));
         let cut = &members[..members.len() - 3];
         assert_eq!(inflate("gzip", cut), Err(Reason::Truncated));
-        assert_eq!(inflate("gzip", b"no gzip at all"), Err(Reason::Truncated));
+        assert_eq!(inflate("gzip", b"no gzip at all"), Err(Reason::NotJson));
         assert_eq!(inflate("gzip", &gzip(&[0; 1000])), Err(Reason::TooLarge));
     }
 }
