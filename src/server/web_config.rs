@@ -92,9 +92,7 @@ impl WebConfigFile {
     }
 
     fn parsed(path: &Path, files: &mut Files, may_be_empty: bool) -> anyhow::Result<Self> {
-        let text = files
-            .read(path)
-            .map_err(|error| anyhow!("cannot read it: {error}; correct its path or its mode"))?;
+        let text = files.read("it", path)?;
         let mut sections = WebConfigSections::default();
         if !text.trim_ascii().is_empty() {
             sections = yaml::parse(&text)?;

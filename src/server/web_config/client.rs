@@ -31,7 +31,7 @@ pub struct ClientVerifier {
     policy: Policy,
     /// The accepted alternative names; if empty, any.
     allowed_sans: Vec<String>,
-    /// The verifier of the chain of trust, if the policy verifies it.
+    /// The verifier of the chain of trust, if there is an authority that issues certificates.
     chain: Option<Arc<dyn ClientCertVerifier>>,
     /// The certificates of `client_ca_file`. As in Go, a client may present one of them itself,
     /// and only authorities among them issue others.
@@ -71,7 +71,7 @@ impl ClientVerifier {
             "tls_server_config has no authority for clients; set client_ca_file"
         );
         // Without an authority, only the certificates of the file themselves are trusted.
-        let chain = (policy.verifies() && !roots.is_empty())
+        let chain = (!roots.is_empty())
             .then(|| WebPkiClientVerifier::builder(roots.into()).build())
             .transpose()?;
         Ok(Self {

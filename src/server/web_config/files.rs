@@ -5,7 +5,6 @@ use anyhow::{anyhow, ensure};
 use rustls::pki_types::pem::PemObject;
 use std::{
     hash::{DefaultHasher, Hash as _},
-    io,
     path::{Path, PathBuf},
 };
 
@@ -28,9 +27,12 @@ impl Files {
         }
     }
 
-    pub fn read(&mut self, path: &Path) -> io::Result<Vec<u8>> {
+    /// Reads a file, which an error calls `name`.
+    pub fn read(&mut self, name: &str, path: &Path) -> anyhow::Result<Vec<u8>> {
         self.paths.push(path.to_owned());
-        let content = read_file(path, 1)?;
+        let content = read_file(path, 1).map_err(|error| {
+            anyhow!("cannot read {name}: {error}; correct its path or its mode")
+        })?;
         content.hash(&mut self.contents);
         Ok(content)
     }
@@ -52,9 +54,7 @@ impl Files {
         if !file.is_empty() {
             let path = self.folder.join(file);
             name = format!("{name}_file {}", path.display());
-            text = self.read(&path).map_err(|error| {
-                anyhow!("cannot read {name}: {error}; correct the path or its mode")
-            })?;
+            text = self.read(&name, &path)?;
         }
         let found: Vec<T> = T::pem_slice_iter(&text)
             .collect::<Result<_, _>>()
