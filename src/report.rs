@@ -33,11 +33,9 @@ use answer::{answer, dates, scope};
 use since::{changed, gain};
 use words::{due, marks, moment, of_target, percent, way};
 
-/// The maximum number of translations to act on that are named.
+/// The number of translations to act on that are named. The dates share it, so that a slipped one
+/// hides no later one.
 const MOST_ACTIONS: usize = 20;
-
-/// The maximum number of them of one date, so that a slipped one hides no later one.
-const MOST_OF_DATE: usize = 5;
 
 /// The chosen part of a document, with the choices of the command line.
 #[derive(Debug)]
@@ -57,9 +55,9 @@ pub struct Report<'a> {
 impl Report<'_> {
     /// Says whether everything is ready, below the translations that are not.
     pub fn gate(&self) -> String {
-        let below = self.actions(Translation::is_unready, MOST_ACTIONS, marked);
-        let lines = below.iter().map(|line| format!("    {line}\n"));
-        lines.collect::<String>() + &answer(self.document)
+        let below = self.actions(Translation::is_unready, marked).into_iter();
+        let lines: String = below.map(|line| format!("    {line}\n")).collect();
+        lines + &answer(self.document)
     }
 
     /// Returns the answer to "may we ship?", the figures with their time, and the changes.
@@ -90,18 +88,16 @@ impl Report<'_> {
         format!("{}{problems}{gain}", percent(translation.ratio))
     }
 
-    /// Describes the first translations to act on among those that pass `accepts`, by date: at most
-    /// `of_each`. `whose` names them.
+    /// Describes the first translations to act on among those that pass `accepts`, by date. `whose`
+    /// names them.
     fn actions(
         &self,
         accepts: impl Fn(&Translation) -> bool,
-        of_each: usize,
         whose: impl Fn(&Row, &Translation) -> String,
     ) -> Vec<String> {
         let now = self.document.taken_at;
-        let accepts = |row: &Row, known: &Translation| row.is_read() && accepts(known);
         let mut lines = Vec::new();
-        for group in self.document.actions(accepts, of_each, MOST_ACTIONS) {
+        for group in self.document.actions(accepts, MOST_ACTIONS) {
             let due = self.due(", due ", group.day);
             lines.extend(group.actions.into_iter().map(|(row, translation)| {
                 let (ratio, way) = (of_target(translation), way(translation, now));

@@ -127,8 +127,6 @@ pub struct Translation {
     pub problems: BTreeMap<TranslationProblem, Timestamp>,
     /// The reason why it may have problems besides these.
     pub not_judged: Option<NotJudged>,
-    /// True if the translation is known to have gained nothing on the days on which it was unready.
-    pub does_not_move: bool,
     /// The time at which the translation is expected to be ready; `None` if it is ready, gains
     /// nothing, has stalled or cannot be judged, or if that time has passed or is years away.
     pub estimated_ready: Option<Timestamp>,

@@ -50,12 +50,10 @@ pub fn answer(document: &Document) -> String {
         clauses.clear();
     }
     clauses.extend(doubts.into_iter().map(|doubt| words_of(document, doubt)));
-    let left = document.left_unready();
-    let left = named(
-        left.map(|left| format!("{} of {}", left.language, left.repository)),
-        SOME,
-    );
-    clauses.extend(left.map(|names| format!("left unready within a day: {names}")));
+    let left = document
+        .left_unready()
+        .map(|left| format!("{} of {}", left.language, left.repository));
+    clauses.extend(named(left, SOME).map(|names| format!("left unready within a day: {names}")));
     format!("{verdict}: {}", clauses.join(", "))
 }
 
@@ -95,9 +93,11 @@ pub fn scope(document: &Document) -> String {
         let languages = counted(codes.len(), "language", "languages");
         scope.push(format!("{}, {languages}.", repositories(read)));
     }
-    let outdated = document.rows.iter().filter(|row| !row.is_current());
-    let outdated = named(outdated.map(Row::name), SOME);
-    scope.extend(outdated.map(|names| format!("Read earlier, or not yet: {names}.")));
+    // A document of what was last known says its time.
+    let is_outdated = |row: &&Row| !row.is_current() && document.as_of.is_none();
+    let outdated = document.rows.iter().filter(is_outdated);
+    let names = named(outdated.map(Row::name), SOME);
+    scope.extend(names.map(|names| format!("Read earlier, or not yet: {names}.")));
     let is_whole = document.selection.is_everything();
     let left_out = counts([
         (document.unread(), "not read"),
@@ -108,10 +108,9 @@ pub fn scope(document: &Document) -> String {
     if !left_out.is_empty() {
         scope.push(format!("Not counted: {}.", left_out.join(", ")));
     }
-    let not_judged = document.totals.not_judged.iter();
-    scope.extend(
-        not_judged.map(|(why, count)| format!("{} not judged: {}.", grouped(*count), why.words())),
-    );
+    for (why, count) in &document.totals.not_judged {
+        scope.push(format!("{} not judged: {}.", grouped(*count), why.words()));
+    }
     scope.join(" ")
 }
 
@@ -127,11 +126,28 @@ pub fn by_date(document: &Document) -> (Vec<(Option<Timestamp>, Totals)>, usize)
     (dates, others.sum())
 }
 
-/// Says by when all translations of a date are expected to be ready, and how many do not move.
+/// Returns the mean ratio that the translations of a date will have reached by then at their pace.
+pub fn mean_by_due(document: &Document, day: Option<Timestamp>) -> Option<f64> {
+    let mut reached = Totals::default();
+    for (_, known) in document
+        .translations()
+        .filter(|(_, known)| known.day() == day)
+    {
+        reached.add(&Translation {
+            ratio: words::by_due(known, document.taken_at),
+            ..known.clone()
+        });
+    }
+    reached.mean()
+}
+
+/// Says by when all translations of a date are expected to be ready, and of how many that cannot be
+/// told.
 pub fn last_expected(totals: &Totals, now: Timestamp) -> Vec<String> {
-    let last = totals.last_expected.into_iter();
+    let last = totals.last_expected;
     let last = last.map(|at| format!("the last on {}", date(at, now)));
-    last.chain(counts([(totals.idle, "without progress")]))
+    last.into_iter()
+        .chain(counts([(totals.without_forecast, "without a forecast")]))
         .collect()
 }
 

@@ -43,8 +43,8 @@ pub fn csv(
 ) -> impl Iterator<Item = String> + Send + use<> {
     let head = "\u{feff}".to_owned() + &encoded([COLUMNS.map(str::to_owned)]);
     let rows = by_row(document, selection, move |document, row| {
-        let translations = row.translations().iter();
-        encoded(translations.map(|translation| line(document, row, translation, since)))
+        let known = row.translations().iter();
+        encoded(known.map(|known| line(document, row, known, since)))
     });
     once(head).chain(rows)
 }
@@ -68,9 +68,8 @@ fn line(
 }
 
 fn encoded(lines: impl IntoIterator<Item = [String; 19]>) -> String {
-    let terminator = Terminator::CRLF;
     let mut writer = WriterBuilder::new()
-        .terminator(terminator)
+        .terminator(Terminator::CRLF)
         .from_writer(Vec::new());
     for line in lines {
         // A vector takes everything.

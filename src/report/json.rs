@@ -102,8 +102,8 @@ fn date(day: Option<Timestamp>, totals: &Totals) -> Value {
 }
 
 fn repository(document: &Document, row: &Row, since: Timestamp) -> Value {
-    let translations = row.translations().iter();
-    let languages = translations.map(|known| language(document, row, known, since));
+    let known = row.translations().iter();
+    let languages = known.map(|known| language(document, row, known, since));
     json!({
         "id": row.repository.id.to_string(),
         "name": row.name(),

@@ -1,7 +1,7 @@
 //! GitHub Flavored Markdown for a job summary, a pull request or a README.
 
 use super::{
-    MOST_OF_DATE, Report, cell,
+    Report, cell,
     words::{fraction, percent, problems},
 };
 use crate::{
@@ -13,13 +13,14 @@ use crate::{
 /// repositories, the most urgent first. Counts what does not fit into [`Report::max_size`].
 pub fn markdown(report: &Report<'_>) -> String {
     let answer: Vec<_> = report.answer().iter().map(|text| escaped(text)).collect();
-    let actions = report.actions(Translation::has_problem, MOST_OF_DATE, |row, problem| {
+    let actions = report.actions(Translation::has_problem, |row, problem| {
         let (problems, language) = (problems(problem), language(report, row, problem));
         format!("**{problems}**: {language} of {}", name(report, row))
     });
     let items = actions.iter().map(|action| format!("- {action}\n"));
-    let mut rows = report.document.by_urgency(Row::is_read);
-    rows.retain(|(_, totals)| totals.with_resting() > 0);
+    let rows = report
+        .document
+        .by_urgency(|row| !row.translations().is_empty());
     let lines = rows.iter().map(|(row, totals)| line(report, row, totals));
     let columns = "| Repository | Completion | Ready | Due | Not ready |\n|:--|--:|--:|:--|:--|";
     let mut text = format!("**{}**\n\n{}\n", answer[0], answer[1..].join("\n\n"));

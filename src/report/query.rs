@@ -1,6 +1,6 @@
 //! The query of a page: `repo`, `language` and `due` select the part of the document that the whole
 //! page is about; `q`, `only` and `page` choose what its lists show, and `since` the day to compare
-//! with. `print=1` opens all that is folded and shows all rows. JSON and CSV have the selection and
+//! with. `print=1` makes the page a file with all rows. JSON and CSV have the selection and
 //! `since` in common with the page, and ignore the others.
 
 use serde::Deserialize;
@@ -24,9 +24,8 @@ impl Query {
 
     /// Returns all values of a parameter.
     pub fn all(&self, name: &str) -> impl Iterator<Item = &str> + Clone {
-        let values = self.0.iter().filter(move |(key, _)| key == name);
-        let texts = values.map(|(_, value)| &**value);
-        texts.filter(|text| !text.is_empty())
+        let is_chosen = move |(key, text): &&(String, String)| key == name && !text.is_empty();
+        self.0.iter().filter(is_chosen).map(|(_, text)| &**text)
     }
 
     /// Returns the link to one repository or language, by the name of the parameter.
@@ -46,9 +45,11 @@ impl Query {
 
     /// Returns the parameters that links carry on, apart from those that change.
     pub fn without(&self, changed: &[(&str, &str)]) -> impl Iterator<Item = (&str, &str)> {
-        let carried = SELECTING.into_iter().chain(CARRIED);
-        let kept = carried.filter(|name| changed.iter().all(|(changed, _)| changed != name));
-        kept.flat_map(|name| self.all(name).map(move |value| (name, value)))
+        SELECTING
+            .into_iter()
+            .chain(CARRIED)
+            .filter(|name| changed.iter().all(|(changed, _)| changed != name))
+            .flat_map(|name| self.all(name).map(move |value| (name, value)))
     }
 }
 

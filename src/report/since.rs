@@ -25,10 +25,9 @@ pub fn parse_since(text: &str, now: Timestamp) -> Result<Timestamp, String> {
         Ok(ago) => Some(now.saturating_sub(ago)),
         Err(_) => Timestamp::parse(&format!("{text}T00:00:00Z")),
     };
-    let is_kept = |day: &Timestamp| (oldest..=now).contains(day);
     since
         .map(Timestamp::day_start)
-        .filter(is_kept)
+        .filter(|day| (oldest..=now).contains(day))
         .ok_or_else(|| {
             let [oldest, newest] = [oldest, now].map(|at| at.strftime("%F"));
             format!(

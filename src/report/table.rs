@@ -2,7 +2,7 @@
 //! answer, and what to act on first.
 
 use super::{
-    MOST_OF_DATE, Report, cell, marked,
+    Report, cell, marked,
     words::{fraction, marks, percent},
 };
 use crate::{
@@ -21,16 +21,20 @@ pub fn table(report: &Report<'_>, width: usize, has_color: bool) -> String {
     let mut text = String::new();
     if !rows.is_empty() {
         text += "COMPLETION       READY    REPOSITORY\n";
-        let lines = rows.iter();
-        text.extend(lines.map(|(row, totals)| line(report, row, totals, width, has_color)));
+        for (row, totals) in &rows {
+            text += &line(report, row, totals, width, has_color);
+        }
         text += "\n";
     }
     text.extend(report.answer().iter().map(|text| sentence(text, 2)));
-    let actions = report.actions(Translation::has_problem, MOST_OF_DATE, marked);
+    let actions = report.actions(Translation::has_problem, marked);
     if !actions.is_empty() {
         text += "\nAct first:\n";
-        let items = actions.iter();
-        text.extend(items.map(|item| format!("  {}", sentence(item, 4))));
+        text.extend(
+            actions
+                .iter()
+                .map(|item| format!("  {}", sentence(item, 4))),
+        );
     }
     let lines = text.lines().map(|line| inert(line.trim_end()) + "\n");
     lines.collect()

@@ -2,7 +2,7 @@
 
 use crate::{
     domain::{
-        NotJudged, TranslationProblem,
+        NotJudged, Standing,
         document::{Totals, Translation},
     },
     support::{
@@ -42,8 +42,9 @@ pub fn moment(at: Timestamp) -> String {
 /// Returns a clause for each count above 0.
 pub fn counts(counts: impl IntoIterator<Item = (usize, &'static str)>) -> Vec<String> {
     let counts = counts.into_iter().filter(|(count, _)| *count > 0);
-    let clauses = counts.map(|(count, words)| format!("{} {words}", grouped(count)));
-    clauses.collect()
+    counts
+        .map(|(count, words)| format!("{} {words}", grouped(count)))
+        .collect()
 }
 
 /// Counts the ready translations, and the resting ones apart, such as `2 of 2 translations ready,
@@ -97,50 +98,46 @@ pub fn percent(ratio: Option<f64>) -> String {
 }
 
 /// Says when an unready translation is expected to be ready, what it will have reached by its date,
-/// for how long it has made no progress, and how it fell.
+/// and how it fell.
 pub fn way(translation: &Translation, now: Timestamp) -> String {
-    let idle_since = translation.idle_since();
-    let idle = idle_since
-        .map(|at| now.since(at))
-        .filter(|idle| *idle >= DAY);
-    let says_all = idle.is_some() && translation.estimated_ready.is_none();
     let fell = translation.fall.as_deref().map(|fall| {
         let (from, at) = (percent(Some(fall.ratio)), date(fall.at, now));
         format!("fell from {from} on {at}")
     });
+    let by_due = by_due(translation, now);
+    let is_late = by_due > translation.ratio && translation.standing() != Standing::Expected;
     let clauses = [
-        (!says_all).then(|| expected(translation, now)),
-        by_then(translation, now),
-        idle.map(|idle| format!("no progress for {}", rough(idle))),
+        Some(expected(translation, now)),
+        is_late.then(|| format!("{} by its date", percent(by_due))),
         fell,
     ];
     clauses.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-/// Formats the ratio that an unready translation will have reached by its date at its pace, as `88
-/// by then`; `None` if the date is past, or it will be ready.
-fn by_then(translation: &Translation, now: Timestamp) -> Option<String> {
+/// Returns the ratio that a translation will have reached by its date at its pace; the present one
+/// if the date is past, or the pace not known.
+pub fn by_due(translation: &Translation, now: Timestamp) -> Option<f64> {
     let (ratio, target) = (translation.ratio?, translation.target());
-    let (at, due) = (translation.estimated_ready?, target.due?);
-    let share = due.since(now).as_secs_f64() / at.since(now).as_secs_f64();
-    let reached = ratio + (target.ratio - ratio) * share;
-    (due > now && due < at).then(|| format!("{} by then", whole(reached)))
+    let share = match (translation.estimated_ready, target.due) {
+        (Some(at), Some(due)) => due.since(now).as_secs_f64() / at.since(now).as_secs_f64(),
+        _ => 0.0,
+    };
+    Some(ratio + (target.ratio - ratio) * share.min(1.0))
 }
 
-/// Formats a ratio beside its target as `41 of 95`.
+/// Formats a ratio beside its target as `41% of 95%`.
 pub fn of_target(translation: &Translation) -> String {
-    let ratio = percent(translation.ratio);
-    format!(
-        "{} of {}",
-        ratio.trim_end_matches('%'),
-        translation.target().percent()
-    )
+    let (ratio, target) = (percent(translation.ratio), translation.target().percent());
+    format!("{ratio} of {target}%")
 }
 
 /// Names the problems, the worst first.
 pub fn problems(translation: &Translation) -> String {
-    let words = translation.problems.keys().rev().map(|kind| kind.words());
-    words.collect::<Vec<_>>().join(", ")
+    let kinds = translation.problems.keys().rev();
+    kinds
+        .map(|kind| kind.words())
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 /// Returns the marks of the problems, the worst first.
@@ -153,8 +150,10 @@ pub fn marks(translation: &Translation) -> String {
         .collect()
 }
 
-/// Formats the time at which an unready translation is expected to be ready, or its pace is known.
+/// Formats the time at which an unready translation is expected to be ready, or its pace is known,
+/// or for how long it has made no progress.
 fn expected(translation: &Translation, now: Timestamp) -> String {
+    let idle = translation.idle_since().map_or(DAY, |at| now.since(at));
     match (translation.estimated_ready, translation.not_judged) {
         (Some(at), _) => format!("expected {}", date(at, now)),
         (None, Some(NotJudged::TooEarly)) => {
@@ -164,9 +163,8 @@ fn expected(translation: &Translation, now: Timestamp) -> String {
             format!("pace known on {}", date(known_at, now))
         }
         (None, Some(_)) => "pace not known".to_owned(),
-        (None, None) if translation.does_not_move => "does not move".to_owned(),
-        (None, None) if translation.has(TranslationProblem::Stalled) => "stalled".to_owned(),
-        (None, None) => "in years".to_owned(),
+        (None, None) if idle < DAY => "no forecast".to_owned(),
+        (None, None) => format!("no progress for {}", rough(idle)),
     }
 }
 

@@ -9,7 +9,7 @@ use axum::http::{HeaderMap, HeaderName, header};
 /// first, and the value of `Content-Type`. No name of ours needs to be escaped.
 pub fn format(headers: &HeaderMap) -> (ExpositionFormat, &'static str) {
     let accepted = accepted(headers, header::ACCEPT);
-    let mut known = accepted.iter().filter_map(|range| {
+    let known = accepted.iter().find_map(|range| {
         let mut parts = range.split(';');
         let name = parts.next()?;
         match (name, parts.find_map(|part| part.strip_prefix("version="))) {
@@ -20,7 +20,7 @@ pub fn format(headers: &HeaderMap) -> (ExpositionFormat, &'static str) {
             _ => None,
         }
     });
-    let format = known.next().unwrap_or(ExpositionFormat::Text);
+    let format = known.unwrap_or(ExpositionFormat::Text);
     let content_type = match format {
         ExpositionFormat::OpenMetrics => {
             "application/openmetrics-text; version=1.0.0; charset=utf-8; escaping=underscores"
@@ -41,8 +41,8 @@ pub fn accepts_gzip(headers: &HeaderMap) -> bool {
 /// Returns the items of a header that are not refused, in lower case, without spaces and quotes.
 fn accepted(headers: &HeaderMap, name: HeaderName) -> Vec<String> {
     let lines = headers.get_all(name).iter().flat_map(|line| line.to_str());
-    let items = lines.flat_map(|line| line.split(','));
-    let mut items: Vec<_> = items
+    let mut items: Vec<_> = lines
+        .flat_map(|line| line.split(','))
         .map(|item| item.to_ascii_lowercase().replace([' ', '\t', '"'], ""))
         .collect();
     items.retain(|item| {

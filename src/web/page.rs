@@ -54,7 +54,7 @@ pub async fn show(
         }
         let page = Page {
             now,
-            telemetry_path: Some(&state.telemetry_path),
+            telemetry_path: (query.get("print") != "1").then_some(&state.telemetry_path),
             api: &state.api,
             document: &document,
             findings: if document.selection.is_everything() {

@@ -34,10 +34,10 @@ fn selection(query: &Query) -> Result<Selection, String> {
         ));
     }
     let globs = |name| {
-        let globs = query
+        query
             .all(name)
-            .map(|text| glob(text).map_err(|error| format!("{name} is not a glob: {error}\n")));
-        globs.collect::<Result<Vec<_>, _>>()
+            .map(|text| glob(text).map_err(|error| format!("{name} is not a glob: {error}\n")))
+            .collect::<Result<Vec<_>, _>>()
     };
     let dates = query.all("due").map(|text| match parse_due(text) {
         Some(due) => Ok(Some(due.day_start())),
@@ -58,8 +58,10 @@ pub(super) async fn render<T: Send + 'static>(
     now: Timestamp,
     work: impl FnOnce(&Query, Selection, Timestamp) -> T + Send + 'static,
 ) -> Result<T> {
-    let permit = RENDERERS.acquire().await;
-    let permit = permit.expect("nothing closes this semaphore");
+    let permit = RENDERERS
+        .acquire()
+        .await
+        .expect("nothing closes this semaphore");
     let rendering = off_the_runtime(move || {
         let _permit = permit;
         let since = match query.get("since") {

@@ -35,7 +35,7 @@ fn the_gate_ends_with_0_if_all_targets_are_met_and_otherwise_with_3() {
         "targets: [{languages: [fr], ratio: 0.8, due: 2020-02-29}, {languages: [eo], ratio: 0}]\n";
     let not_met = once(&api, missed);
     let expected = "translation-exporter: below their targets:
-    ✗ fr of acme/shop: 71 of 80, due 29 February 2020, ";
+    ✗ fr of acme/shop: 71% of 80%, due 29 February 2020, ";
     assert_eq!(not_met.code, Some(3), "{}", not_met.stderr);
     assert!(not_met.stderr.contains(expected), "{}", not_met.stderr);
     let verdict = "Not ready to ship: 1 of 3 translations ready, 1 paused, 1 overdue\n";

@@ -2,9 +2,10 @@
 
 use super::{Document, Row, Translation, furthest_first};
 use crate::support::clock::Timestamp;
-use std::collections::BTreeMap;
+use std::{cmp::Reverse, collections::BTreeMap};
 
-/// The translations of one date to act on, the furthest behind first.
+/// The translations of one date to act on, those that hold it back most first: without a day on
+/// which they are expected, and then by that day, the last one first.
 #[derive(Debug)]
 pub struct Group<'a> {
     /// The beginning of the day of their date.
@@ -15,28 +16,24 @@ pub struct Group<'a> {
 }
 
 impl Document {
-    /// Returns the translations that pass `accepts`, stale ones among them, by date; those without
-    /// one come last. A date has at most `of_each` of them, and all dates together `in_all`.
-    pub fn actions(
-        &self,
-        accepts: impl Fn(&Row, &Translation) -> bool,
-        of_each: usize,
-        in_all: usize,
-    ) -> Vec<Group<'_>> {
+    /// Returns the translations that pass `accepts` by date; those without one come last. The dates share `most` places; each has one at least.
+    pub fn actions(&self, accepts: impl Fn(&Translation) -> bool, most: usize) -> Vec<Group<'_>> {
         let mut by_day: BTreeMap<_, Vec<_>> = BTreeMap::new();
-        for row in &self.rows {
-            for translation in row.known.iter().filter(|known| accepts(row, known)) {
-                let day = translation.day();
-                let actions = by_day.entry((day.is_none(), day)).or_default();
-                actions.push((row, translation));
-            }
+        for (row, translation) in self.translations().filter(|(_, known)| accepts(known)) {
+            let day = translation.day();
+            let actions = by_day.entry((day.is_none(), day)).or_default();
+            actions.push((row, translation));
         }
-        let mut room = in_all;
+        let of_each = (most / by_day.len().max(1)).max(1);
         let groups = by_day.into_iter().map(|((_, day), mut actions)| {
             actions.sort_by(|(_, one), (_, other)| furthest_first(one.gap(), other.gap()));
-            let shown = actions.len().min(of_each).min(room);
-            room -= shown;
-            let left = actions.split_off(shown).len();
+            actions.sort_by_key(|(_, known)| {
+                (
+                    known.estimated_ready.is_some(),
+                    Reverse(known.estimated_ready),
+                )
+            });
+            let left = actions.split_off(of_each.min(actions.len())).len();
             Group { day, actions, left }
         });
         groups.collect()

@@ -5,7 +5,7 @@
 
 use super::{Document, Translation};
 use crate::{
-    domain::{Change, TranslationProblem, history::History, twelve_decimals},
+    domain::{Change, Standing, history::History, twelve_decimals},
     support::clock::Timestamp,
 };
 use std::collections::BTreeMap;
@@ -36,7 +36,7 @@ impl Document {
         let fall = self
             .change(translation, since)
             .filter(|_| !translation.rests());
-        let overdue = translation.problems.get(&TranslationProblem::Overdue);
+        let is_overdue = translation.standing() == Standing::Overdue;
         let regressed_by = *self.settings.thresholds.regressed_by;
         let is_unready = was_met == Some(true) && translation.is_unready();
         let is_ready = was_met == Some(false) && translation.is_ready();
@@ -44,9 +44,7 @@ impl Document {
             is_unready.then_some(Change::Unready),
             fall.filter(|change| -change >= regressed_by)
                 .map(|_| Change::Fell),
-            overdue
-                .filter(|due| **due >= since)
-                .map(|_| Change::Overdue),
+            (is_overdue && translation.target().due >= Some(since)).then_some(Change::Overdue),
             is_ready.then_some(Change::Ready),
         ];
         changes.into_iter().flatten()

@@ -180,7 +180,6 @@ impl<'a> Judge<'a> {
                 Readiness::Behind if pace.is_none() => Some(NotJudged::TooEarly),
                 _ => None,
             },
-            does_not_move: pace.is_some_and(|pace| pace <= 0.0),
             estimated_ready: expected_at.filter(is_shown),
         }
     }

@@ -34,8 +34,8 @@ pub struct Totals {
     pub due: Option<Timestamp>,
     /// The latest time at which a translation is expected to be ready.
     pub last_expected: Option<Timestamp>,
-    /// The translations that do not move.
-    pub idle: usize,
+    /// The number of translations that are judged not to become ready, or not within years.
+    pub without_forecast: usize,
 }
 
 impl Totals {
@@ -70,7 +70,8 @@ impl Totals {
             self.due = self.due.into_iter().chain(translation.target().due).min();
         }
         self.last_expected = self.last_expected.max(translation.estimated_ready);
-        self.idle += usize::from(translation.does_not_move);
+        let has_no_forecast = (translation.estimated_ready, translation.not_judged) == (None, None);
+        self.without_forecast += usize::from(translation.is_unready() && has_no_forecast);
     }
 
     /// Counts the translations in a state.

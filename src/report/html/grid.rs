@@ -12,7 +12,7 @@ pub struct Grid<'a> {
     /// The repositories with something unready, each with its totals, the most urgent first.
     pub rows: Vec<(&'a Row, Totals)>,
     /// The repositories that are ready in everything.
-    pub done: Vec<&'a Row>,
+    pub done: Vec<(&'a Row, Totals)>,
     /// The languages of all found repositories, sorted by code.
     pub languages: BTreeSet<&'a str>,
     /// The number of repositories that match the query.
@@ -40,14 +40,14 @@ impl Page<'_> {
             is_whole && totals.tone() == Tone::Ready
         };
         let (done, mut rows): (Vec<_>, Vec<_>) = found.into_iter().partition(is_done);
-        let size = if self.is_static() { usize::MAX } else { ROWS };
+        let size = if self.is_file() { usize::MAX } else { ROWS };
         let pages = rows.len().div_ceil(size).max(1);
         let page = self.query.get("page").parse().unwrap_or(1).clamp(1, pages);
         rows.drain(..(page - 1) * size);
         rows.truncate(size);
         Grid {
             rows,
-            done: done.into_iter().map(|(row, _)| row).collect(),
+            done,
             languages,
             found: count,
             page,

@@ -7,7 +7,7 @@ use crate::{
         document::{Document, Group, Row, Tone, Totals, Translation, furthest_first},
         polling::PollOutcome,
     },
-    report::{MOST_ACTIONS, MOST_OF_DATE, Query, SELECTING, answer, since, words},
+    report::{MOST_ACTIONS, Query, SELECTING, answer, since, words},
     support::{
         clock::{DAY, Timestamp},
         escape::printable,
@@ -15,7 +15,10 @@ use crate::{
     },
 };
 use askama::Template;
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, BTreeSet},
+};
 
 /// The stylesheet, which is part of the page.
 pub const STYLE: &str = include_str!("style.css");
@@ -29,6 +32,10 @@ const RUNBOOK: &str = "https://github.com/translation-exporter/translation-expor
 /// The maximum number of translations or names that a list shows.
 const MOST: usize = 1000;
 
+/// The problems that no state by date tells.
+const UNDATED: [TranslationProblem; 2] =
+    [TranslationProblem::Regressed, TranslationProblem::Stalled];
+
 /// The maximum number of languages that the list for a phone names of one repository.
 const MOST_SHORT: usize = 6;
 
@@ -37,8 +44,8 @@ const MOST_SHORT: usize = 6;
 #[template(path = "page.html", config = "src/report/html/askama.toml")]
 pub struct Page<'a> {
     pub now: Timestamp,
-    /// The path of the metrics; `None` in a file, which shows all rows and has no link or form that
-    /// needs a server.
+    /// The path of the metrics; `None` in a file and on paper, which show all rows and have no link or
+    /// form that needs a server.
     pub telemetry_path: Option<&'a str>,
     /// The host of the API.
     pub api: &'a str,
@@ -79,8 +86,7 @@ impl Page<'_> {
 
     /// Returns whether figures may be out of date: the last poll failed, or there was none yet.
     fn is_outdated(&self) -> bool {
-        let last = self.document.last_poll();
-        !last.is_some_and(PollOutcome::is_well)
+        !self.document.last_poll().is_some_and(PollOutcome::is_well)
     }
 
     /// Returns whether the data of a repository are what was last known, and no longer current.
@@ -88,32 +94,29 @@ impl Page<'_> {
         self.document.as_of.is_some() || row.state == State::Stale
     }
 
-    fn is_file(&self) -> bool {
-        self.telemetry_path.is_none()
-    }
-
     /// Returns whether the page is to be read as it is: nothing is folded, and there is no choice.
-    pub fn is_static(&self) -> bool {
-        self.is_file() || self.query.get("print") == "1"
+    pub fn is_file(&self) -> bool {
+        self.telemetry_path.is_none()
     }
 
     /// Returns the time of the last read of any chosen repository, or of the stale ones.
     fn read_at(&self, is_stale: bool) -> Option<Timestamp> {
-        let rows = self.document.rows.iter();
-        let chosen = rows.filter(|row| !is_stale || row.state == State::Stale);
+        let chosen = |row: &&Row| !is_stale || row.state == State::Stale;
+        let chosen = self.document.rows.iter().filter(chosen);
         chosen.filter_map(|row| row.read_at).max()
     }
 
     /// Names the chosen languages, repositories and dates.
     fn selection(&self, names: &BTreeMap<&str, &str>) -> String {
         let chosen = SELECTING.iter().flat_map(|parameter| {
-            let values = self.query.all(parameter);
-            values.map(|value| match (*parameter, language_name(names, value)) {
-                ("due", "none") => "no date".to_owned(),
-                ("due", day) => format!("due {day}"),
-                ("language", name) if name != value => format!("{name} ({value})"),
-                _ => value.to_owned(),
-            })
+            self.query
+                .all(parameter)
+                .map(|value| match (*parameter, language_name(names, value)) {
+                    ("due", "none") => "no date".to_owned(),
+                    ("due", day) => format!("due {day}"),
+                    ("language", name) if name != value => format!("{name} ({value})"),
+                    _ => value.to_owned(),
+                })
         });
         chosen.collect::<Vec<_>>().join(", ")
     }
@@ -133,14 +136,23 @@ impl Page<'_> {
         known.map(Translation::code).collect::<BTreeSet<_>>().len() == 1
     }
 
-    /// Returns whether the lists show a translation: by its state, a problem, any problem, or a
+    fn is_of_dates(&self) -> bool {
+        !self.document.selection.dates.is_empty()
+    }
+
+    /// Returns whether the list has all that is not ready, and not only what to act on first.
+    fn lists_all(&self) -> bool {
+        self.is_list() || self.is_of_dates()
+    }
+
+    /// Returns whether the lists show a translation: by its state, a problem without a date, or a
     /// change.
     pub fn shows(&self, translation: &Translation) -> bool {
         let only = self.query.get("only");
-        let problems = translation.problems.keys().map(|kind| kind.label());
+        let problems = UNDATED.iter().filter(|kind| translation.has(**kind));
         let changes = self.document.changes(translation, self.since);
         let mut labels = problems
-            .chain(translation.has_problem().then_some("problems"))
+            .map(|kind| kind.label())
             .chain([translation.standing().label()])
             .chain(changes.map(Change::words));
         only.is_empty() || labels.any(|label| label == only)
@@ -148,23 +160,29 @@ impl Page<'_> {
 
     /// Returns the translations to act on by date: of the whole, the first of each.
     fn groups(&self) -> Vec<Group<'_>> {
-        let (is_list, is_chosen) = (self.is_list(), !self.query.get("only").is_empty());
-        let is_wanted = |_: &Row, translation: &Translation| match () {
+        let (lists_all, is_chosen) = (self.lists_all(), !self.query.get("only").is_empty());
+        let is_wanted = |translation: &Translation| match () {
             () if is_chosen => self.shows(translation),
-            () if is_list => translation.is_unready(),
+            () if lists_all => translation.is_unready(),
             () => translation.has_problem(),
         };
-        if is_chosen || is_list || self.is_static() {
-            self.document.actions(is_wanted, MOST, MOST)
-        } else {
-            self.document.actions(is_wanted, MOST_OF_DATE, MOST_ACTIONS)
-        }
+        let is_whole = is_chosen || lists_all || self.is_file();
+        let most = if is_whole { MOST } else { MOST_ACTIONS };
+        self.document.actions(is_wanted, most)
     }
 
-    /// Returns the last Monday.
-    fn monday(&self) -> String {
-        let days = self.now.strftime("%u").parse().unwrap_or(1) - 1;
-        self.now.saturating_sub(DAY * days).strftime("%F")
+    /// Returns the days to compare with, and their names.
+    fn days(&self) -> [(Timestamp, &'static str); 3] {
+        let since_monday = self.now.strftime("%u").parse().unwrap_or(1) - 1;
+        [
+            (since_monday, "Monday"),
+            (7, "7 days ago"),
+            (14, "14 days ago"),
+        ]
+        .map(|(days, name)| {
+            let day = self.now.saturating_sub(DAY * days);
+            (day.day_start(), name)
+        })
     }
 
     /// Returns the link to the translations of a date, all or some of them.
@@ -175,22 +193,29 @@ impl Page<'_> {
 
     /// Returns the owner that all repositories of the account share, with its slash.
     fn owner(&self) -> &str {
-        let mut names = self.document.rows.iter().map(Row::name);
-        let first = names.clone().next().unwrap_or_default();
+        let rows = &self.document.rows;
+        let first = rows.first().map_or("", Row::name);
         let owner = first.split_inclusive('/').next().unwrap_or_default();
-        let is_shared = names.all(|name| name.len() > owner.len() && name.starts_with(owner));
+        let is_of_owner = |name: &str| name.len() > owner.len() && name.starts_with(owner);
+        let is_shared = rows.iter().map(Row::name).all(is_of_owner);
         if is_shared { owner } else { "" }
     }
 
-    /// Returns the languages that the search finds by code or name, the furthest behind first.
+    /// Returns the languages that the search finds by code or name, the furthest behind first; of
+    /// dates, those that hold them back most first.
     fn languages(&self, names: &BTreeMap<&str, &str>) -> Vec<(&str, Totals)> {
         let wanted = self.query.get("q").trim().to_lowercase();
         let mut languages = Vec::from_iter(self.document.totals_by(Translation::code));
         languages.retain(|(code, _)| {
-            let name = language_name(names, code).to_lowercase();
-            code.to_lowercase() == wanted || name.contains(&wanted)
+            let name = format!("{code} {}", language_name(names, code));
+            name.to_lowercase().contains(&wanted)
         });
         languages.sort_by(|(_, one), (_, other)| furthest_first(one.gap(), other.gap()));
+        if self.is_of_dates() {
+            languages.sort_by_key(|(_, totals)| {
+                Reverse((totals.without_forecast, totals.last_expected))
+            });
+        }
         languages
     }
 }
@@ -239,7 +264,8 @@ fn figure(translation: &Translation) -> String {
     if translation.is_ready() {
         return "\u{2713}".to_owned();
     }
+    let mut figure = words::percent(translation.ratio).replace('%', "");
     let worst = translation.problems.keys().next_back();
-    let ratio = words::percent(translation.ratio).replace('%', "");
-    ratio + &worst.map_or_else(String::new, |kind| kind.mark().to_string())
+    figure.extend(worst.map(|kind| kind.mark()));
+    figure
 }

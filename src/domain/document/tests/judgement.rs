@@ -175,8 +175,8 @@ fn the_pace_is_unknown_before_a_day_has_ended_unready() {
         let judged = Given::of(readings).due(Some(3.0)).judged();
         let not_judged = (!is_known).then_some(NotJudged::TooEarly);
         assert_eq!(judged.not_judged, not_judged);
-        let stands = readings.len() == 1;
-        assert_eq!(judged.does_not_move, is_known && stands);
+        let moves = judged.estimated_ready.is_some();
+        assert_eq!(moves, is_known && readings.len() > 1);
         let is_at_risk = judged.has(TranslationProblem::AtRisk);
         assert_eq!(is_at_risk, is_known, "{readings:?}");
     }
