@@ -55,9 +55,9 @@ pub struct Report<'a> {
 impl Report<'_> {
     /// Says whether everything is ready, below the translations that are not.
     pub fn gate(&self) -> String {
-        let below = self.actions(Translation::is_unready, marked).into_iter();
-        let lines: String = below.map(|line| format!("    {line}\n")).collect();
-        lines + &answer(self.document)
+        let below = self.actions(Translation::is_unready, marked);
+        let lines = below.iter().map(|line| format!("    {line}\n"));
+        lines.collect::<String>() + &answer(self.document)
     }
 
     /// Returns the answer to "may we ship?", the figures with their time, and the changes.
