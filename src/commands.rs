@@ -24,12 +24,12 @@ use crate::{
     support::{
         clock::Clock,
         files::{UsedFiles, check_replace, claim},
+        glob::Globs,
         hint::Failure,
         logging,
     },
 };
 use anyhow::Context as _;
-use globset::GlobSet;
 use std::{
     path::{Path, PathBuf},
     sync::Arc,
@@ -157,7 +157,7 @@ fn load(options: &Options, once: Option<&Once>) -> Result<(Config, WebConfigFile
 /// `state.file` is set. A demo begins with its `history` instead of nothing.
 fn poller(
     config: &Config,
-    only: GlobSet,
+    only: Globs<true>,
     history: Option<SavedState>,
     instruments: &Arc<Instruments>,
     clock: Clock,

@@ -28,9 +28,8 @@ use crate::{
     },
     metrics::instruments::Instruments,
     state::SavedState,
-    support::clock::Clock,
+    support::{clock::Clock, glob::Globs},
 };
-use globset::GlobSet;
 use ledger::Ledger;
 use std::{future::pending, sync::Arc, time::Duration};
 use tokio::{
@@ -52,8 +51,8 @@ const PUBLISH_EVERY: Duration = Duration::from_secs(60);
 pub struct Poller<A> {
     api: Arc<A>,
     settings: Arc<Settings>,
-    /// Globs on the names of the repositories to read; an empty set reads all repositories.
-    only: GlobSet,
+    /// The repositories to read; none of these globs reads all.
+    only: Globs<true>,
     clock: Clock,
     instruments: Arc<Instruments>,
     ledger: Ledger,
@@ -69,11 +68,11 @@ pub struct Poller<A> {
 
 impl<A: Api> Poller<A> {
     /// `state` is the content of the state file, if there is any. `only` chooses the repositories
-    /// to read by their names; an empty set chooses all.
+    /// to read by their names; without a glob it chooses all.
     pub fn new(
         api: A,
         settings: Arc<Settings>,
-        only: GlobSet,
+        only: Globs<true>,
         (state, saver): (Option<SavedState>, Option<Saver>),
         clock: Clock,
         instruments: Arc<Instruments>,

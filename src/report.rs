@@ -31,6 +31,7 @@ use crate::{
 };
 use answer::{answer, dates, scope};
 use since::{changed, gain};
+use std::sync::Arc;
 use words::{due, marks, moment, of_target, percent, way};
 
 /// The number of translations to act on that are named. The dates share it, so that a slipped one
@@ -39,12 +40,12 @@ const MOST_ACTIONS: usize = 20;
 
 /// The chosen part of a document, with the choices of the command line.
 #[derive(Debug)]
-pub struct Report<'a> {
-    pub document: &'a Document,
+pub struct Report {
+    pub document: Arc<Document>,
     /// The findings of the poll, sorted by kind.
-    pub findings: &'a [Finding],
+    pub findings: Vec<Finding>,
     /// The host of the API.
-    pub api: &'a str,
+    pub api: Arc<str>,
     /// The beginning of the day to compare with.
     pub since: Timestamp,
     /// The maximum size of the Markdown in bytes.
@@ -52,12 +53,12 @@ pub struct Report<'a> {
 }
 
 /// The sentences that the outputs share.
-impl Report<'_> {
+impl Report {
     /// Says whether everything is ready, below the translations that are not.
     pub fn gate(&self) -> String {
         let below = self.actions(Translation::is_unready, marked);
         let lines = below.iter().map(|line| format!("    {line}\n"));
-        lines.collect::<String>() + &answer(self.document)
+        lines.collect::<String>() + &answer(&self.document)
     }
 
     /// Returns the answer to "may we ship?", the figures with their time, and the changes.
@@ -84,7 +85,7 @@ impl Report<'_> {
 
     /// Returns the ratio of a translation, its `problems`, and its change.
     fn figures(&self, translation: &Translation, problems: &str) -> String {
-        let gain = gain(self.document, translation, self.since);
+        let gain = gain(&self.document, translation, self.since);
         format!("{}{problems}{gain}", percent(translation.ratio))
     }
 

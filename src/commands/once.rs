@@ -7,11 +7,11 @@ use crate::{
     config::{Config, Options, Parsed},
     diagnosis::{self, Finding, ProblemKind},
     domain::{
-        document::{Document, Selection},
+        document::{Document, Row, Selection},
         targets::Targets,
     },
     metrics::instruments::Instruments,
-    report::{a_week_ago, parse_since},
+    report::{Report, a_week_ago, parse_since},
     support::{
         blocking::off_the_runtime,
         clock::{Clock, Timestamp},
@@ -67,11 +67,14 @@ pub async fn once(options: &Options, arguments: Once, clock: Clock) -> Result<()
         None => diagnose(&document, &instruments),
     };
     let results = Results {
+        report: Report {
+            document,
+            findings,
+            api: api_host(&config),
+            since,
+            max_size: *arguments.max_size as usize,
+        },
         arguments,
-        document,
-        findings,
-        api: api_host(&config),
-        since,
         instruments,
     };
     let finished = async {
@@ -126,8 +129,8 @@ fn verdict(results: &Results, signal: Option<&str>) -> Result<(), RunError> {
     check(results, signal)?;
     let arguments = &results.arguments;
     if arguments.require_targets || arguments.require.is_some() {
-        let gate = results.report().gate();
-        match results.document.readiness().is_met() {
+        let gate = results.report.gate();
+        match results.report.document.readiness().is_met() {
             Some(false) => return Err(RunError::NotReady(gate)),
             None => return Err(anyhow!("not known to be ready:\n{gate}").into()),
             Some(true) => logging::print(&gate),
@@ -142,8 +145,9 @@ fn check(results: &Results, signal: Option<&str>) -> anyhow::Result<()> {
     if let Some(signal) = signal {
         bail!("stopped by {signal} before every repository was read; the result was printed");
     }
-    let mut lines = results.findings.iter().map(Finding::line);
-    let failure = (!results.document.is_complete()).then(|| lines.next());
+    let (document, findings) = (&results.report.document, &results.report.findings);
+    let mut lines = findings.iter().map(Finding::line);
+    let failure = (!document.is_complete()).then(|| lines.next());
     lines.for_each(|line| logging::print(&line));
     if let Some(worst) = failure {
         bail!(worst.unwrap_or_else(|| "not every repository was read".to_owned()));
@@ -151,35 +155,30 @@ fn check(results: &Results, signal: Option<&str>) -> anyhow::Result<()> {
     if let Some(failure) = &results.instruments.facts().state_not_saved {
         bail!("the result was printed, but the state was not saved: {failure}");
     }
-    let document = &results.document;
     ensure!(
         document.totals.with_resting() > 0 || document.unreadable() == 0,
         "no language could be read: each entry is bad"
     );
-    let unmatched = unmatched(results).join(", ");
+    let Selection {
+        repositories,
+        languages,
+        ..
+    } = &document.selection;
+    let codes = document
+        .translations()
+        .map(|(_, translation)| translation.code());
+    let languages = languages
+        .unused(codes)
+        .map(|glob| format!("--language {glob}"));
+    let unmatched: Vec<_> = repositories
+        .unused(document.rows.iter().map(Row::name))
+        .map(str::to_owned)
+        .chain(languages)
+        .collect();
+    let unmatched = unmatched.join(", ");
     ensure!(
         unmatched.is_empty(),
         "nothing matches {unmatched}; check the spelling and the filters"
     );
     Ok(())
-}
-
-/// Returns the globs of the command line without a match.
-fn unmatched(results: &Results) -> Vec<String> {
-    let document = &results.document;
-    let repositories = results.arguments.repositories.iter().filter(|glob| {
-        let glob = glob.compile_matcher();
-        let mut rows = document.rows.iter();
-        !rows.any(|row| glob.is_match(row.name()))
-    });
-    let languages = results.arguments.languages.iter().filter(|glob| {
-        let glob = glob.compile_matcher();
-        let mut translations = document.translations();
-        !translations.any(|(_, translation)| glob.is_match(translation.code()))
-    });
-    let languages = languages.map(|glob| format!("--language {glob}"));
-    repositories
-        .map(ToString::to_string)
-        .chain(languages)
-        .collect()
 }

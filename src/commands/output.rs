@@ -3,14 +3,12 @@
 use super::stdio::print;
 use crate::{
     cli::{Once, Output},
-    diagnosis::Finding,
-    domain::document::Document,
     metrics::{
         exposition::{Exposition, ExpositionFormat},
         instruments::Instruments,
     },
     report::{self, Report},
-    support::{clock::Timestamp, escape::printable, files::replace_file, hint::Failure},
+    support::{escape::printable, files::replace_file, hint::Failure},
 };
 use console::{Term, colors_enabled};
 use std::{
@@ -26,29 +24,11 @@ const NO_TERMINAL: usize = 80;
 #[derive(Debug)]
 pub struct Results {
     pub arguments: Once,
-    /// The chosen part of the document.
-    pub document: Arc<Document>,
-    /// The findings of the poll, sorted by kind.
-    pub findings: Vec<Finding>,
-    /// The host of the API.
-    pub api: Arc<str>,
-    /// The beginning of the day to compare with.
-    pub since: Timestamp,
+    pub report: Report,
     pub instruments: Arc<Instruments>,
 }
 
 impl Results {
-    /// Returns what was chosen.
-    pub fn report(&self) -> Report<'_> {
-        Report {
-            document: &self.document,
-            findings: &self.findings,
-            api: &self.api,
-            since: self.since,
-            max_size: *self.arguments.max_size as usize,
-        }
-    }
-
     /// Writes every output, even if another one cannot be written. Returns the first error.
     pub fn print(&self) -> anyhow::Result<()> {
         let outputs = self.arguments.outputs.iter();
@@ -79,9 +59,9 @@ impl Results {
     }
 
     fn render(&self, format: Output, is_for_stdout: bool) -> String {
-        let report = &self.report();
-        let (document, selection) = (Arc::clone(&self.document), self.document.selection.clone());
-        let since = self.since;
+        let (report, since) = (&self.report, self.report.since);
+        let document = Arc::clone(&report.document);
+        let selection = document.selection.clone();
         match format {
             Output::Text => self.exposition(ExpositionFormat::Text),
             Output::Openmetrics => self.exposition(ExpositionFormat::OpenMetrics),
@@ -102,7 +82,7 @@ impl Results {
     }
 
     fn exposition(&self, format: ExpositionFormat) -> String {
-        let exposition = Exposition::new(Arc::clone(&self.document));
+        let exposition = Exposition::new(Arc::clone(&self.report.document));
         let (_, parts) = exposition.uncompressed(format, &self.instruments);
         let bytes: Vec<_> = parts.flatten().collect();
         String::from_utf8_lossy(&bytes).into_owned()

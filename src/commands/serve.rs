@@ -7,11 +7,10 @@ use crate::{
     metrics::instruments::Instruments,
     server::{self, Event, Server, listen},
     state::SavedState,
-    support::{blocking::off_the_runtime, clock::Clock, hint::Failure, logging},
+    support::{blocking::off_the_runtime, clock::Clock, glob::Globs, hint::Failure, logging},
     web::{self, AppState},
 };
 use anyhow::{Context as _, anyhow};
-use globset::GlobSet;
 use std::{net::Ipv4Addr, sync::Arc, time::Duration};
 use tokio::{net::TcpListener, task::JoinSet, time::timeout};
 use tokio_util::sync::CancellationToken;
@@ -70,7 +69,7 @@ fn start(
     });
     // The state file comes before the listeners, so that a second process reports the file, not the
     // port.
-    let (poller, saving) = poller(&config, GlobSet::empty(), history, &instruments, clock)?;
+    let (poller, saving) = poller(&config, Globs::default(), history, &instruments, clock)?;
     let listeners = listen::bind(&config.web.listen_addresses).context("web.listen_addresses")?;
     if is_demo {
         announce(&listeners, web_file.tls.is_some());

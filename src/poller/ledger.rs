@@ -18,9 +18,8 @@ use crate::{
         record::{KeptRepository, Record},
     },
     state::SavedState,
-    support::{clock::Timestamp, glob::chooses},
+    support::{clock::Timestamp, glob::Globs},
 };
-use globset::GlobSet;
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 /// The maximum number of repositories in a listing, and in the ledger.
@@ -48,10 +47,10 @@ pub struct Ledger {
 impl Ledger {
     /// Returns the repositories to read, the oldest attempt first. `only` selects them by name,
     /// and an empty set selects all.
-    pub fn order(&self, only: &GlobSet) -> Vec<&KeptRepository> {
+    pub fn order(&self, only: &Globs<true>) -> Vec<&KeptRepository> {
         let polled = self.saved.repositories.values();
         let mut chosen: Vec<_> = polled
-            .filter(|kept| chooses(only, &kept.repository.name))
+            .filter(|kept| only.chooses(&kept.repository.name))
             .collect();
         chosen.sort_by_key(|kept| kept.last_attempt);
         chosen

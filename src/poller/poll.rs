@@ -100,7 +100,7 @@ impl<A: Api> Poll<'_, A> {
         }
         poller.ledger.polls += 1;
         // A poll of a few chosen repositories has not read everything.
-        if poller.only.is_empty() && outcome.is_well() {
+        if poller.only.items.is_empty() && outcome.is_well() {
             poller.ledger.saved.last_success_at = Some(now);
         }
         poller.status.has_data |= outcome.is_success();

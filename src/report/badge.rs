@@ -5,7 +5,7 @@ use crate::domain::document::Tone;
 use serde_json::json;
 
 /// Counts the ready translations, in the colour of the verdict: green if all is known to be ready.
-pub fn badge(report: &Report<'_>) -> String {
+pub fn badge(report: &Report) -> String {
     let document = &report.document;
     let color = match document.tone() {
         Tone::Overdue => "red",

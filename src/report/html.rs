@@ -9,13 +9,13 @@ use super::{Query, Report};
 
 /// Renders the page with all rows as one self-contained file, without links or forms that need a
 /// server.
-pub fn page(report: &Report<'_>) -> String {
+pub fn page(report: &Report) -> String {
     let page = Page {
         now: report.document.taken_at,
         telemetry_path: None,
-        api: report.api,
-        document: report.document,
-        findings: report.findings,
+        api: &report.api,
+        document: &report.document,
+        findings: &report.findings,
         since: report.since,
         query: &Query::default(),
     };

@@ -11,7 +11,7 @@ use crate::{
 
 /// Returns the answer with its time, what to act on first, and a table of the
 /// repositories, the most urgent first. Counts what does not fit into [`Report::max_size`].
-pub fn markdown(report: &Report<'_>) -> String {
+pub fn markdown(report: &Report) -> String {
     let answer: Vec<_> = report.answer().iter().map(|text| escaped(text)).collect();
     let actions = report.actions(Translation::has_problem, |row, problem| {
         let (problems, language) = (problems(problem), language(report, row, problem));
@@ -51,7 +51,7 @@ fn section(heading: &str, lines: &[String], size: usize) -> String {
     text
 }
 
-fn line(report: &Report<'_>, row: &Row, totals: &Totals) -> String {
+fn line(report: &Report, row: &Row, totals: &Totals) -> String {
     let unready = row.unready().into_iter().map(|translation| {
         let problems = match problems(translation) {
             problems if problems.is_empty() => problems,
@@ -71,13 +71,13 @@ fn line(report: &Report<'_>, row: &Row, totals: &Totals) -> String {
 }
 
 /// Returns the name of a repository, which leads to the work.
-fn name(report: &Report<'_>, row: &Row) -> String {
+fn name(report: &Report, row: &Row) -> String {
     linked(row.name(), report.document.repository_url(row))
 }
 
 /// Returns the name of a language, which leads to the work.
-fn language(report: &Report<'_>, row: &Row, translation: &Translation) -> String {
-    let document = report.document;
+fn language(report: &Report, row: &Row, translation: &Translation) -> String {
+    let document = &report.document;
     linked(
         translation.name(),
         document.language_url(row, translation.code()),

@@ -15,7 +15,7 @@ use console::{Color, measure_text_width, style};
 const INDENT: usize = 26;
 
 /// Lays out the repositories, the answer, and what to act on, in lines of at most `width` columns.
-pub fn table(report: &Report<'_>, width: usize, has_color: bool) -> String {
+pub fn table(report: &Report, width: usize, has_color: bool) -> String {
     let sentence = |text: &str, indent| wrapped(cell(text).split(' '), " ", indent, width) + "\n";
     let rows = report.document.by_urgency(Row::is_read);
     let mut text = String::new();
@@ -41,7 +41,7 @@ pub fn table(report: &Report<'_>, width: usize, has_color: bool) -> String {
 }
 
 /// Lays out a repository with its unready languages and their marks.
-fn line(report: &Report<'_>, row: &Row, totals: &Totals, width: usize, has_color: bool) -> String {
+fn line(report: &Report, row: &Row, totals: &Totals, width: usize, has_color: bool) -> String {
     let (completion, ready) = (completion(totals, has_color), fraction(totals));
     let (name, due) = (cell(row.name()), report.due("  due ", totals.due));
     let mut line = format!("{completion}  {ready:7}  {name}{due}\n");

@@ -5,7 +5,7 @@ use crate::testing::{Condition, Languages, Shown, Snapshot};
 use crate::{
     domain::{
         Defect, PollFailure, Standing, Stop,
-        document::{Departed, Document, Selection},
+        document::{Departed, Selection},
         links::Links,
         polling::{PollOutcome, PollStatus},
         targets::{Targets, tests::entry},
@@ -29,31 +29,38 @@ use std::{sync::Arc, time::Duration};
 mod since;
 mod verdict;
 
-fn report(snapshot: &Snapshot, poll: &PollOutcome) -> Report<'static> {
+fn report(snapshot: &Snapshot, poll: &PollOutcome) -> Report {
     let status = PollStatus {
         last: Some(poll.clone()),
         ..status()
     };
-    let document: &'static Document = Box::leak(Box::new(snapshot.judge(status, None)));
     Report {
-        document,
-        findings: &[],
-        api: "",
+        document: Arc::new(snapshot.judge(status, None)),
+        findings: Vec::new(),
+        api: "".into(),
         since: a_week_ago(NOW),
         max_size: 1_000_000,
     }
 }
 
 /// Returns the JSON of everything.
-fn json_of(report: &Report<'_>) -> String {
-    let document = Arc::new(report.document.clone());
-    json(document, Selection::default(), report.since).collect()
+fn json_of(report: &Report) -> String {
+    json(
+        Arc::clone(&report.document),
+        Selection::default(),
+        report.since,
+    )
+    .collect()
 }
 
 /// Returns the CSV of everything.
-fn csv_of(report: &Report<'_>) -> String {
-    let document = Arc::new(report.document.clone());
-    csv(document, Selection::default(), report.since).collect()
+fn csv_of(report: &Report) -> String {
+    csv(
+        Arc::clone(&report.document),
+        Selection::default(),
+        report.since,
+    )
+    .collect()
 }
 
 fn shown(repositories: Vec<Shown>, width: u16) -> String {
@@ -520,12 +527,11 @@ proptest! {
             entry(&[], &["el"], 0.9, &due(0)),
         ]);
         let report = report(&snapshot, &poll(0));
-        let (document, totals) = (report.document, &report.document.totals);
+        let (document, totals) = (&report.document, &report.document.totals);
         let json: Value = serde_json::from_str(&json_of(&report)).unwrap();
         let (dates, others) = by_date(document);
         let text = markdown(&report);
-        let shared = Arc::new(document.clone());
-        let (_, parts) = Exposition::new(shared).uncompressed(ExpositionFormat::Text, &Instruments::new(None));
+        let (_, parts) = Exposition::new(Arc::clone(document)).uncompressed(ExpositionFormat::Text, &Instruments::new(None));
         let metrics: Vec<_> = parts.flatten().collect();
         let metrics = String::from_utf8(metrics).unwrap();
         for standing in Standing::ALL {

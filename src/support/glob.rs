@@ -1,7 +1,7 @@
 //! Globs on names: `*` stays within a segment of `owner/repo`.
 
 use super::parsed::{Parse, items};
-use globset::{Glob, GlobBuilder, GlobSet, GlobSetBuilder};
+use globset::{Glob, GlobBuilder, GlobSet};
 use std::collections::BTreeSet;
 
 /// Parses a glob.
@@ -15,23 +15,6 @@ pub fn glob(text: &str) -> Result<Glob, String> {
         .map_err(|error| error.kind().to_string())
 }
 
-/// Compiles globs into a set. An empty set matches nothing.
-///
-/// # Errors
-/// Fails if the globs are too large together.
-pub fn glob_set<'a>(globs: impl IntoIterator<Item = &'a Glob>) -> Result<GlobSet, String> {
-    let mut set = GlobSetBuilder::new();
-    for glob in globs {
-        set.add(glob.clone());
-    }
-    set.build().map_err(|error| error.kind().to_string())
-}
-
-/// Returns whether one of the globs matches a name. An empty set chooses every name.
-pub fn chooses(globs: &GlobSet, name: &str) -> bool {
-    globs.is_empty() || globs.is_match(name)
-}
-
 /// Globs on owner/repo, or on codes of languages; perhaps none.
 #[derive(Debug, Clone, Default)]
 pub struct Globs<const OF_REPOSITORIES: bool> {
@@ -40,13 +23,25 @@ pub struct Globs<const OF_REPOSITORIES: bool> {
 }
 
 impl<const OF_REPOSITORIES: bool> Globs<OF_REPOSITORIES> {
+    /// Compiles globs.
+    ///
+    /// # Errors
+    /// Fails if the globs are too large together.
+    pub fn new(globs: &[Glob]) -> Result<Self, String> {
+        let set = GlobSet::new(globs).map_err(|error| error.kind().to_string())?;
+        Ok(Self {
+            items: globs.iter().map(ToString::to_string).collect(),
+            set,
+        })
+    }
+
     pub fn is_match(&self, name: &str) -> bool {
         self.set.is_match(name)
     }
 
     /// Returns whether one of the globs matches a name, or there are none.
     pub fn chooses(&self, name: &str) -> bool {
-        chooses(&self.set, name)
+        self.items.is_empty() || self.is_match(name)
     }
 
     /// Returns the globs that match none of the names.
@@ -81,17 +76,10 @@ impl<const OF_REPOSITORIES: bool> Parse for Globs<OF_REPOSITORIES> {
         } else {
             language_glob
         };
-        let items = items(text);
-        let globs = (1..)
-            .zip(&items)
-            .map(|(number, item)| {
-                glob(item).map_err(|problem| format!("item {number} ({item:?}) {problem}"))
-            })
-            .collect::<Result<Vec<_>, _>>()?;
-        Ok(Self {
-            set: glob_set(&globs)?,
-            items: items.into_iter().map(str::to_owned).collect(),
-        })
+        let globs = (1..).zip(items(text)).map(|(number, item)| {
+            glob(item).map_err(|problem| format!("item {number} ({item:?}) {problem}"))
+        });
+        Self::new(&globs.collect::<Result<Vec<_>, _>>()?)
     }
 }
 

@@ -86,7 +86,7 @@ impl Document {
     pub fn unlisted(&self) -> BTreeMap<&str, Option<&'static str>> {
         let required = self.settings.targets.required_repositories();
         let unlisted = required.filter(|name| {
-            row_of(&self.rows, name).is_none() && self.selection.has_repository(name)
+            row_of(&self.rows, name).is_none() && self.selection.repositories.chooses(name)
         });
         let with_filter = unlisted.map(|name| {
             let mut filtered = self.filtered.iter();
@@ -101,7 +101,11 @@ impl Document {
     pub fn unreadable(&self) -> usize {
         let of_rows = self.rows.iter().map(Row::unreadable);
         let doubled = self.filtered.iter().filter(|left_out| {
-            left_out.by.is_none() && self.selection.has_repository(&left_out.repository.name)
+            left_out.by.is_none()
+                && self
+                    .selection
+                    .repositories
+                    .chooses(&left_out.repository.name)
         });
         let of_listing = self.defects.unreadable(Operation::ListRepositories);
         of_listing + of_rows.sum::<usize>() + doubled.count()

@@ -14,8 +14,8 @@ impl Document {
         let rows = self.rows.iter().filter_map(|row| selection.of_row(row));
         let rows: Vec<_> = rows.collect();
         let is_chosen = |departed: &&Departed| {
-            selection.has_repository(&departed.repository)
-                && selection.has_language(&departed.language)
+            selection.repositories.chooses(&departed.repository)
+                && selection.languages.chooses(&departed.language)
         };
         let departed = self.departed.iter().filter(is_chosen);
         Self {

@@ -10,7 +10,6 @@ use crate::{
     },
     testing,
 };
-use globset::GlobSet;
 use reqwest::StatusCode;
 use std::sync::{Mutex, MutexGuard};
 use tokio::time::sleep;
@@ -271,7 +270,7 @@ pub struct Setup<A> {
     pub max_attempts: u32,
     pub interval: Duration,
     pub filter: Filter,
-    pub only: GlobSet,
+    pub only: Globs<true>,
     pub saved: Option<SavedState>,
     pub saver: Option<Saver>,
     /// The time of the wall clock at the start.
@@ -287,7 +286,7 @@ impl<A: Api> Setup<A> {
             max_attempts: 1,
             interval: Duration::from_secs(300),
             filter: Filter::default(),
-            only: GlobSet::empty(),
+            only: Globs::default(),
             saved: None,
             saver: None,
             start: START,

@@ -20,7 +20,6 @@ use crate::{
     },
     testing,
 };
-use globset::GlobSet;
 use model::Filters;
 use proptest::prelude::*;
 use std::{
@@ -256,7 +255,7 @@ impl Exporter {
         let mut poller = Poller::new(
             seen,
             Arc::new(self.settings()),
-            GlobSet::empty(),
+            Globs::default(),
             (Some(before), Some(saver)),
             Clock::ahead_by(self.begun, START, self.ahead_by),
             Instruments::new(Some("/metrics")),

@@ -3,7 +3,7 @@
 use super::*;
 use crate::domain::targets::tests::globs;
 use crate::state::StateFile;
-use globset::{Glob, GlobSet};
+use globset::Glob;
 use std::path::Path;
 
 /// Polls `api` for some minutes, with a state file at `path`.
@@ -59,7 +59,7 @@ async fn the_last_success_of_all_survives_a_restart_and_a_chosen_poll() {
     bench.poll().await;
     let setup = Setup {
         saved: Some(bench.saved()),
-        only: GlobSet::new([Glob::new("o/b").unwrap()]).unwrap(),
+        only: Globs::new(&[Glob::new("o/b").unwrap()]).unwrap(),
         start: START.saturating_add(HOUR),
         ..Setup::of(bench.api.clone())
     };

@@ -137,14 +137,14 @@ proptest! {
         };
         let selection = Selection::new(&globs(owner), &globs(code)).unwrap();
         let report = Report {
-            document: &document.select(&selection),
-            findings: &[],
-            api: "",
+            document: Arc::new(document.select(&selection)),
+            findings: Vec::new(),
+            api: "".into(),
             since: crate::testing::NOW,
             max_size: 0,
         };
         // The rules.
-        let is_chosen = |name: &str| selection.has_repository(name);
+        let is_chosen = |name: &str| selection.repositories.chooses(name);
         let all: Vec<_> = random.iter().enumerate().collect();
         let everything = all.iter().flat_map(|(index, one)| known(*index, one, None));
         let everything: Vec<_> = everything.filter_map(|(_, said)| said).collect();
@@ -152,7 +152,7 @@ proptest! {
         let chosen: Vec<_> = all.into_iter().filter(|(index, _)| is_chosen(NAMES[*index])).collect();
         let translations = chosen.iter().flat_map(|(index, one)| known(*index, one, required));
         let translations: Vec<_> = translations
-            .filter(|(of, _)| selection.has_language(of))
+            .filter(|(of, _)| selection.languages.chooses(of))
             .filter(|(of, _)| *of != "fr" || ratio_of_fr > 0.0)
             .collect();
         let target = |of: &str| if of == "fr" { ratio_of_fr * 100.0 } else { 100.0 };
@@ -161,7 +161,7 @@ proptest! {
         };
         let rests = chosen.iter().any(|(index, one)| {
             let mut codes = known(*index, one, None).into_iter();
-            ratio_of_fr <= 0.0 && selection.has_language("fr") && codes.any(|(of, _)| of == "fr")
+            ratio_of_fr <= 0.0 && selection.languages.chooses("fr") && codes.any(|(of, _)| of == "fr")
         });
         let is_unlisted = required.is_some_and(|(place, _)| {
             let is_listed = random.get(place).is_some_and(|one| one.is_listed);
@@ -190,14 +190,14 @@ proptest! {
             Readiness::Ready => "Ready to ship: ",
         };
         let nothing = "No known repository and language matches";
-        let sentence = answer(report.document);
+        let sentence = answer(&report.document);
         let is_said = sentence.starts_with(verdict)
             || expected == Readiness::Unknown && sentence == nothing;
         prop_assert!(is_said, "{expected:?}: {sentence}");
         let gate = report.gate();
         prop_assert_eq!(gate.lines().last(), Some(&*sentence));
         prop_assert_eq!(report.document.readiness(), expected, "{}", sentence);
-        let json: String = json(Arc::new(document.clone()), selection.clone(), crate::testing::NOW).collect();
+        let json: String = json(Arc::clone(&document), selection.clone(), crate::testing::NOW).collect();
         let json: Value = serde_json::from_str(&json).unwrap();
         prop_assert_eq!(&json["readiness"], &serde_json::json!(expected));
         prop_assert_eq!(badge(&report).contains("brightgreen"), is_ready);

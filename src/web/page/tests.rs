@@ -286,11 +286,10 @@ async fn a_page_has_200_rows_and_one_beyond_the_last_is_the_last() {
         let rows = self::names(&page_of(&snapshot, uri).await);
         assert_eq!((rows[0].as_str(), rows.len()), (first, count));
     }
-    let document = snapshot.judge(testing::status(), None);
     let file = html::page(&Report {
-        document: &document,
-        findings: &[],
-        api: "api.example.com",
+        document: Arc::new(snapshot.judge(testing::status(), None)),
+        findings: Vec::new(),
+        api: "api.example.com".into(),
         since: a_week_ago(NOW),
         max_size: 0,
     });

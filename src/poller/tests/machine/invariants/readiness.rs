@@ -86,13 +86,14 @@ impl World {
     fn is_ready(&self, document: &Document) -> Option<bool> {
         let scale = document.settings.scale.finished;
         let chosen = self.model.polled.iter();
-        let mut chosen = chosen.filter(|(_, known)| document.selection.has_repository(&known.name));
+        let mut chosen =
+            chosen.filter(|(_, known)| document.selection.repositories.chooses(&known.name));
         let mut count = 0;
         let are_ready = chosen.all(|(id, known)| {
             let said = known.said.last().map(|said| &said.languages);
             let said = said.into_iter().flatten();
             let mut said = said.filter(|(code, _)| {
-                document.selection.has_language(code) && self.model.excluded != Some(**code)
+                document.selection.languages.chooses(code) && self.model.excluded != Some(**code)
             });
             let is_read = self.poll.reads.contains_key(id);
             let is_unreadable = self.bad_said.contains(id);
@@ -105,11 +106,11 @@ impl World {
         });
         let missed = self.model.missed.as_ref();
         let mut names = self.model.polled.values().map(|known| &*known.name);
-        let is_required = document.selection.has_repository(REQUIRED);
+        let is_required = document.selection.repositories.chooses(REQUIRED);
         let mut doubled = self.doubled.iter();
         let is_whole = self.poll.is_listed
             && !self.is_listing_bad
-            && !doubled.any(|name| document.selection.has_repository(name))
+            && !doubled.any(|name| document.selection.repositories.chooses(name))
             && missed.is_none_or(BTreeSet::is_empty)
             && (!is_required || names.any(|name| name == REQUIRED));
         let is_open = self.model.unclear.is_empty() && count > 0 && missed.is_some();
@@ -122,9 +123,9 @@ impl World {
 fn outputs(document: &Document) -> [(&'static str, bool); 2] {
     let behind = document.totals.unready() + document.totals.resting();
     let report = Report {
-        document,
-        findings: &[],
-        api: "",
+        document: Arc::new(document.clone()),
+        findings: Vec::new(),
+        api: "".into(),
         since: crate::testing::NOW,
         max_size: 0,
     };
