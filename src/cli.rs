@@ -7,10 +7,7 @@
 
 use crate::{
     config::{CONFIG_FILE, Key, Options, Parsed, keys},
-    support::{
-        glob::{language_glob, repository_glob},
-        hint::is_plain,
-    },
+    support::{glob::Globs, hint::is_plain},
 };
 use clap::{
     Arg, ArgAction, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum,
@@ -70,10 +67,10 @@ pub enum Command {
 #[derive(Debug, Clone, Default, PartialEq, Args)]
 pub struct Once {
     /// Globs on owner/repo: read only these repositories [default: all]
-    #[arg(value_name = "REPO", value_parser = repository_glob)]
+    #[arg(value_name = "REPO", value_parser = Globs::<true>::glob)]
     pub repositories: Vec<Glob>,
     /// Glob on language codes: print and judge only these
-    #[arg(long = "language", value_name = "CODE", value_parser = language_glob)]
+    #[arg(long = "language", value_name = "CODE", value_parser = Globs::<false>::glob)]
     pub languages: Vec<Glob>,
     /// openmetrics, text, table, markdown, csv, json, html, languages, badge; FORMAT=PATH writes
     /// to a file; may be repeated
@@ -115,8 +112,10 @@ fn output(text: &str) -> Result<(Output, Option<PathBuf>), String> {
         Some((name, path)) => (name, Some(path.into())),
         None => (text, None),
     };
-    let format = Output::from_str(name, false);
-    let format = format.map_err(|_| format!("not an output; choose one of {OUTPUTS}"))?;
+    let format = Output::from_str(name, false).map_err(|_| {
+        "not an output; choose one of openmetrics, text, table, markdown, csv, json, html, \
+         languages, badge"
+    })?;
     Ok((format, path))
 }
 
@@ -142,9 +141,6 @@ pub enum Output {
     /// The JSON that Shields reads as an endpoint
     Badge,
 }
-
-/// The names of all outputs.
-const OUTPUTS: &str = "openmetrics, text, table, markdown, csv, json, html, languages, badge";
 
 const VERSION: &str = concat!(
     "version ",
@@ -194,8 +190,8 @@ fn option(key: &Key) -> Option<Arg> {
         "" => "none",
         default => default,
     };
-    let (help, _) = key.meaning.split_once(';').unwrap_or((key.meaning, ""));
-    let mut help = help.trim().to_owned();
+    let mut sentences = key.meaning.split(';').map(str::trim);
+    let mut help = sentences.next().unwrap_or_default().to_owned();
     help[..1].make_ascii_uppercase();
     let action = if key.is_list {
         ArgAction::Append
@@ -245,25 +241,27 @@ pub fn parse_from(
     words: impl IntoIterator<Item = impl Into<OsString> + Clone>,
 ) -> Result<Cli, clap::Error> {
     let mut parser = command();
-    let matches = parser.try_get_matches_from_mut(words);
-    let matches = matches.map_err(|error| match remedy(&error) {
-        Some(message) => parser.error(ErrorKind::UnknownArgument, message),
-        None => error,
-    })?;
+    let matches = parser
+        .try_get_matches_from_mut(words)
+        .map_err(|error| match remedy(&error) {
+            Some(message) => parser.error(ErrorKind::UnknownArgument, message),
+            None => error,
+        })?;
     // clap copies global options from below the command.
     let paths = iter::once(CONFIG_FILE).chain(keys().map(|key| key.path));
-    let typed = paths.filter_map(|path| {
-        // Some keys have no option.
-        let texts = matches.try_get_many::<String>(path).ok()??;
-        Some((path, texts.cloned().collect::<Vec<_>>().join(",")))
-    });
-    let options: Options = typed.collect();
+    let options: Options = paths
+        .filter_map(|path| {
+            // Some keys have no option.
+            let texts = matches.try_get_many::<String>(path).ok()??;
+            Some((path, texts.cloned().collect::<Vec<_>>().join(",")))
+        })
+        .collect();
     let command = matches.subcommand_name().unwrap_or("serve");
-    let mut misplaced = keys().filter(|key| !commands(key).contains(command));
-    if let Some(key) = misplaced.find(|key| options.contains_key(key.path))
-        && let Some((option, _)) = key.option()
-    {
-        let takers = commands(key);
+    for key in keys().filter(|key| options.contains_key(key.path)) {
+        let (takers, (option, _)) = (commands(key), key.option().unwrap_or_default());
+        if takers.contains(command) {
+            continue;
+        }
         let mistake =
             format!("{command} takes no {option}; the commands that take it are {takers}");
         return Err(parser.error(ErrorKind::UnknownArgument, mistake));

@@ -34,7 +34,7 @@ use std::{
     path::{Path, PathBuf},
     sync::Arc,
 };
-use tokio::runtime::Builder;
+use tokio::{runtime::Builder, task::JoinSet};
 use url::Position;
 
 /// The failure of a command, with its remedy.
@@ -153,15 +153,16 @@ fn load(options: &Options, once: Option<&Once>) -> Result<(Config, WebConfigFile
     Ok((draft.finish()?, web_file))
 }
 
-/// Makes the poller, with the state of the last run, and the task that saves its state, if
-/// `state.file` is set. A demo begins with its `history` instead of nothing.
+/// Makes the poller, with the state of the last run. If `state.file` is set, starts the task that
+/// saves its state. A demo begins with its `history` instead of nothing.
 fn poller(
     config: &Config,
     only: Globs<true>,
     history: Option<SavedState>,
     instruments: &Arc<Instruments>,
     clock: Clock,
-) -> Result<(Poller<Client>, Option<impl Future<Output = ()> + use<>>), Failure> {
+    tasks: &mut JoinSet<()>,
+) -> Result<Poller<Client>, Failure> {
     let (mut state, mut file) = (history, None);
     if let Some(path) = &config.state_file {
         let base_url = match state {
@@ -181,15 +182,18 @@ fn poller(
     } else if state.is_none() {
         tracing::info!("without state.file, a run knows no earlier progress");
     }
-    let saver = file.map(|file| Saver::new(file, Arc::clone(instruments)));
-    let (saver, saving) = saver.unzip();
-    let poller = Poller::new(
-        Client::new(&config.api, Arc::clone(instruments), clock)?,
+    let client = Client::new(&config.api, Arc::clone(instruments), clock)?;
+    let saver = file.map(|file| {
+        let (saver, saving) = Saver::new(file, Arc::clone(instruments));
+        tasks.spawn(saving);
+        saver
+    });
+    Ok(Poller::new(
+        client,
         Arc::new(config.settings.clone()),
         only,
         (state, saver),
         clock,
         Arc::clone(instruments),
-    );
-    Ok((poller, saving))
+    ))
 }

@@ -20,10 +20,9 @@ use crate::{
     },
 };
 use anyhow::{Context as _, anyhow, bail, ensure};
-use futures_util::future::OptionFuture;
 use std::{sync::Arc, time::Duration};
 use tokio::{
-    task::spawn,
+    task::JoinSet,
     time::{sleep, timeout},
 };
 use tracing::Level;
@@ -50,9 +49,8 @@ pub async fn once(options: &Options, arguments: Once, clock: Clock) -> Result<()
     logging::init(level, *config.log.format);
     let instruments = Instruments::new(None);
     let mut signals = StopSignals::listen()?;
-    let only = selection.repositories.clone();
-    let (mut poller, saving) = poller(&config, only, None, &instruments, clock)?;
-    let saving = spawn(OptionFuture::from(saving));
+    let (only, mut saving) = (selection.repositories.clone(), JoinSet::new());
+    let mut poller = poller(&config, only, None, &instruments, clock, &mut saving)?;
     let drawing = progress::draw(poller.documents())?;
     let mut signal = None;
     poller
@@ -80,9 +78,9 @@ pub async fn once(options: &Options, arguments: Once, clock: Clock) -> Result<()
     let finished = async {
         let _ = timeout(PATIENCE, drawing).await;
         // stdout may have no reader; signals are still handled.
-        let print = move || (results.print(), results);
-        let (printed, results) = off_the_runtime(print).await;
-        saving.await.context("the state could not be written")?;
+        let (printed, results) = off_the_runtime(move || (results.print(), results)).await;
+        let saved = saving.join_next().await.transpose();
+        saved.context("the state could not be written")?;
         printed?;
         verdict(&results, signal)
     };

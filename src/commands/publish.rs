@@ -52,7 +52,23 @@ pub fn start(
         // A thread that waits for a resolver or a disk must not delay the exit.
         runtime.shutdown_background();
     });
-    tasks.spawn(publisher.publish_all(documents, publish));
+    tasks.spawn(async move {
+        loop {
+            // A problem can also begin or end between publications, such as an expired certificate.
+            let changed = timeout(DIAGNOSE_EVERY, documents.changed()).await;
+            let document = Arc::clone(&documents.borrow_and_update());
+            match changed {
+                Ok(Ok(())) => {
+                    let document = Arc::clone(&document);
+                    let encode = move || Arc::new(Exposition::new(document));
+                    publisher.exposition = off_the_runtime(encode).await;
+                }
+                Ok(Err(_)) => return,
+                Err(_) => {}
+            }
+            publish.send_replace(publisher.diagnose(document));
+        }
+    });
     Ok((current, alive))
 }
 
@@ -66,29 +82,6 @@ struct Publisher {
 }
 
 impl Publisher {
-    /// Encodes, diagnoses and publishes the newest document of the poller.
-    async fn publish_all(
-        mut self,
-        mut documents: watch::Receiver<Arc<Document>>,
-        publish: watch::Sender<Arc<Current>>,
-    ) {
-        loop {
-            // A problem can also begin or end between publications, such as an expired certificate.
-            let changed = timeout(DIAGNOSE_EVERY, documents.changed()).await;
-            let document = Arc::clone(&documents.borrow_and_update());
-            match changed {
-                Ok(Ok(())) => {
-                    let document = Arc::clone(&document);
-                    let encode = move || Arc::new(Exposition::new(document));
-                    self.exposition = off_the_runtime(encode).await;
-                }
-                Ok(Err(_)) => return,
-                Err(_) => {}
-            }
-            publish.send_replace(self.diagnose(document));
-        }
-    }
-
     /// Diagnoses a publication: logs the problems that begin and end, and updates their gauges.
     fn diagnose(&mut self, document: Arc<Document>) -> Arc<Current> {
         // A scrape waits for the lock of the facts.

@@ -69,15 +69,12 @@ fn start(
     });
     // The state file comes before the listeners, so that a second process reports the file, not the
     // port.
-    let (poller, saving) = poller(&config, Globs::default(), history, &instruments, clock)?;
+    let (stop, mut tasks) = (CancellationToken::new(), JoinSet::new());
+    let only = Globs::default();
+    let poller = poller(&config, only, history, &instruments, clock, &mut tasks)?;
     let listeners = listen::bind(&config.web.listen_addresses).context("web.listen_addresses")?;
     if is_demo {
         announce(&listeners, web_file.tls.is_some());
-    }
-
-    let (stop, mut tasks) = (CancellationToken::new(), JoinSet::new());
-    if let Some(saving) = saving {
-        tasks.spawn(saving);
     }
     let (current, alive) = publish::start(poller, &instruments, clock, stop.clone(), &mut tasks)?;
     let state = Arc::new(AppState {

@@ -71,7 +71,7 @@ impl Layer {
         let known = names_of(section);
         let is_right = match value {
             Value::Dict(..) => true,
-            Value::Empty(..) => section == path,
+            Value::Empty(..) if section == path => true,
             _ => known.is_empty(),
         };
         if is_right {
@@ -108,22 +108,23 @@ impl Layer {
                 entries.insert(name, value);
             }
         }
-        let is_key = known.is_empty() || path == TARGETS;
-        Some(if is_key { false.into() } else { entries.into() })
+        Some(match path {
+            TARGETS => false.into(),
+            _ => entries.into(),
+        })
     }
 
     /// Reads the rest of a list. The entries of targets become a mapping, whose names have their
     /// order.
     fn list(&mut self, path: &str, events: &mut Events<'_>) -> Value {
         let mut items = Dict::new();
-        while let name = format!("{:06}", items.len())
-            && let entry = match path {
-                TARGETS => format!("{TARGETS}.{name}"),
-                _ => NO_KEY.to_owned(),
-            }
-            && let Some((place, item)) = self.node(&entry, events)
-        {
-            self.places.insert(entry, place);
+        loop {
+            let name = format!("{:06}", items.len());
+            let path = format!("{path}.{name}");
+            let Some((place, item)) = self.node(&path, events) else {
+                break;
+            };
+            self.places.insert(path, place);
             items.insert(name, item);
         }
         let takes_list = |key: &Key| {
@@ -133,8 +134,9 @@ impl Layer {
         if path == TARGETS {
             return items.into();
         }
-        let texts = items.into_values().map(Value::into_string);
-        let texts = texts.map(|text| text.filter(|text| !text.is_empty()));
+        let texts = items
+            .into_values()
+            .map(|item| item.into_string().filter(|text| !text.is_empty()));
         match texts.collect::<Option<Vec<_>>>() {
             Some(texts) if keys().chain(TargetEntry::KEYS).any(takes_list) => {
                 texts.join(", ").into()

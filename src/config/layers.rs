@@ -79,10 +79,10 @@ impl Layer {
             "" => String::new(),
             section => format!("{section}."),
         };
+        let mut keys = keys();
         let (near, elsewhere) = if name.contains('.') {
-            (None, nearest(name, keys()))
+            (None, nearest(name, keys))
         } else {
-            let mut keys = keys();
             (
                 nearest(name, &known),
                 keys.find(|key| key.names()[1] == name),
@@ -140,15 +140,16 @@ impl Layers {
     /// Reads the sections from the values. A default takes the place of a value with a mistake.
     pub fn extract(&mut self) -> Sections {
         loop {
-            let error = match self.figment.extract() {
-                Ok(extracted) => return extracted,
-                Err(error) => error,
-            };
-            let path = error.path.join(".");
-            self.note(&path, error.kind);
-            let key = keys().find(|key| key.path == path);
-            let default = (path, key.map_or("", |key| key.default));
-            self.figment = mem::take(&mut self.figment).merge(default);
+            match self.figment.extract() {
+                Ok(sections) => return sections,
+                Err(Error { path, kind, .. }) => {
+                    let path = path.join(".");
+                    self.note(&path, kind);
+                    let key = keys().find(|key| key.path == path);
+                    let default = (path, key.map_or("", |key| key.default));
+                    self.figment = mem::take(&mut self.figment).merge(default);
+                }
+            }
         }
     }
 
@@ -171,8 +172,10 @@ impl Layers {
             problem = format!("is not shown, since it may hold the API key; {hint}");
         }
         // The place of an entry of targets says more than its number.
-        let name = path.replace(|c: char| c.is_ascii_digit(), "");
-        let (name, place) = (name.replace("..", "."), self.place(path));
+        let name = path
+            .replace(|c: char| c.is_ascii_digit(), "")
+            .replace("..", ".");
+        let place = self.place(path);
         self.mistakes.push(format!("{name} ({place}): {problem}"));
     }
 

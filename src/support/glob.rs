@@ -35,6 +35,33 @@ impl<const OF_REPOSITORIES: bool> Globs<OF_REPOSITORIES> {
         })
     }
 
+    /// Parses one glob.
+    ///
+    /// # Errors
+    /// Returns the problem with it: a predicate.
+    pub fn glob(item: &str) -> Result<Glob, String> {
+        if items(item).len() > 1 {
+            return Err("has a comma: give one glob, and repeat the option for others".to_owned());
+        }
+        // One character in brackets is no owner/repo and no code.
+        if item.contains(|c: char| c.is_whitespace() || "\"';".contains(c))
+            || item.starts_with('[') && item.find(']') == Some(item.len() - 1)
+        {
+            return Err(
+                "contains a blank, a line break, a quote or a semicolon, or has brackets around it"
+                    .to_owned(),
+            );
+        }
+        let glob = glob(item).map_err(|error| format!("is no glob: {error}"))?;
+        if OF_REPOSITORIES && !item.contains('/') && !item.contains("**") {
+            return Err(format!(
+                "matches no owner/repo: write \"*/{item}\" or \"acme/{item}\" for a repository, \
+                 \"{item}/*\" for all of an owner"
+            ));
+        }
+        Ok(glob)
+    }
+
     pub fn is_match(&self, name: &str) -> bool {
         self.set.is_match(name)
     }
@@ -47,9 +74,10 @@ impl<const OF_REPOSITORIES: bool> Globs<OF_REPOSITORIES> {
     /// Returns the globs that match none of the names.
     pub fn unused<'a>(&self, names: impl Iterator<Item = &'a str>) -> impl Iterator<Item = &str> {
         let used: BTreeSet<_> = names.flat_map(|name| self.set.matches(name)).collect();
-        let items = self.items.iter().enumerate();
-        let unused = items.filter(move |(at, _)| !used.contains(at));
-        unused.map(|(_, glob)| glob.as_str())
+        let is_unused = move |at| !used.contains(&at);
+        (0..)
+            .zip(&self.items)
+            .filter_map(move |(at, glob)| is_unused(at).then_some(&**glob))
     }
 
     /// Returns the globs without wildcards, which match their own text alone.
@@ -71,43 +99,9 @@ impl<const OF_REPOSITORIES: bool> Parse for Globs<OF_REPOSITORIES> {
     const IS_LIST: bool = true;
 
     fn parse(text: &str) -> Result<Self, String> {
-        let glob = if OF_REPOSITORIES {
-            repository_glob
-        } else {
-            language_glob
-        };
         let globs = (1..).zip(items(text)).map(|(number, item)| {
-            glob(item).map_err(|problem| format!("item {number} ({item:?}) {problem}"))
+            Self::glob(item).map_err(|problem| format!("item {number} ({item:?}) {problem}"))
         });
         Self::new(&globs.collect::<Result<Vec<_>, _>>()?)
     }
-}
-
-/// Parses a glob on owner/repo.
-pub fn repository_glob(item: &str) -> Result<Glob, String> {
-    let glob = language_glob(item)?;
-    if item.contains('/') || item.contains("**") {
-        return Ok(glob);
-    }
-    Err(format!(
-        "matches no owner/repo: write \"*/{item}\" or \"acme/{item}\" for a repository, \
-         \"{item}/*\" for all of an owner"
-    ))
-}
-
-/// Parses a glob on codes of languages.
-pub fn language_glob(item: &str) -> Result<Glob, String> {
-    if items(item).len() > 1 {
-        return Err("has a comma: give one glob, and repeat the option for others".to_owned());
-    }
-    // One character in brackets is no owner/repo and no code.
-    if item.contains(|c: char| c.is_whitespace() || "\"';".contains(c))
-        || item.starts_with('[') && item.find(']') == Some(item.len() - 1)
-    {
-        return Err(
-            "contains a blank, a line break, a quote or a semicolon, or has brackets around it"
-                .to_owned(),
-        );
-    }
-    glob(item).map_err(|error| format!("is no glob: {error}"))
 }
