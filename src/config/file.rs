@@ -120,11 +120,14 @@ impl Layer {
         let mut items = Dict::new();
         loop {
             let name = format!("{:06}", items.len());
-            let path = format!("{path}.{name}");
-            let Some((place, item)) = self.node(&path, events) else {
+            let entry = match path {
+                TARGETS => format!("{TARGETS}.{name}"),
+                _ => NO_KEY.to_owned(),
+            };
+            let Some((place, item)) = self.node(&entry, events) else {
                 break;
             };
-            self.places.insert(path, place);
+            self.places.insert(entry, place);
             items.insert(name, item);
         }
         let takes_list = |key: &Key| {
