@@ -27,12 +27,13 @@ pub use tls::read_roots;
 
 use crate::{
     config::ApiConfig,
-    domain::{LanguageList, Listing, RepositoryId, Stop},
+    domain::{LanguageList, Listing, PollFailure, RepositoryId, Stop},
     metrics::instruments::Instruments,
     support::{blocking::off_the_runtime, clock::Clock, hint::Failure},
 };
 use reqwest::Url;
 use std::sync::Arc;
+use tokio::{sync::Mutex, time::timeout};
 
 /// The poller's view of [`Client`], which its tests replace.
 pub(crate) trait Api {
@@ -71,6 +72,8 @@ pub struct Client {
     pace: Arc<Pace>,
     clock: Clock,
     instruments: Arc<Instruments>,
+    /// Locked while files are read, so that polls pile up no threads if their disk hangs.
+    reading: Arc<Mutex<()>>,
 }
 
 impl Client {
@@ -97,6 +100,7 @@ impl Client {
             pace: Arc::new(Pace::new(config.requests_per_second())),
             clock,
             instruments,
+            reading: Arc::default(),
         })
     }
 }
@@ -106,7 +110,24 @@ impl Api for Client {
 
     async fn begin(&self) -> Result<PollSession, Stop> {
         let client = self.clone();
-        off_the_runtime(|| PollSession::open(client)).await
+        let opened = async {
+            let guard = Arc::clone(&self.reading).lock_owned().await;
+            off_the_runtime(move || {
+                let _guard = guard;
+                PollSession::open(client)
+            })
+            .await
+        };
+        let opened = timeout(*self.config.timeout, opened).await;
+        opened.unwrap_or_else(|_| {
+            let what =
+                "the key file, or the trusted certificates, could not be read within api.timeout";
+            Err(Stop {
+                reason: PollFailure::KeyFile,
+                failure: Failure::new(what, "check why the disk does not respond"),
+                request: None,
+            })
+        })
     }
 
     fn pace(&self) -> &Pace {
