@@ -26,7 +26,7 @@ pub use session::PollSession;
 pub use tls::read_roots;
 
 use crate::{
-    config::ApiConfig,
+    config::{ApiConfig, read_key},
     domain::{LanguageList, Listing, PollFailure, RepositoryId, Stop},
     metrics::instruments::Instruments,
     support::{blocking::off_the_runtime, clock::Clock, hint::Failure},
@@ -109,12 +109,21 @@ impl Api for Client {
     type Session = PollSession;
 
     async fn begin(&self) -> Result<PollSession, Stop> {
+        let stop = |reason| {
+            move |failure| Stop {
+                reason,
+                failure,
+                request: None,
+            }
+        };
         let client = self.clone();
         let opened = async {
             let guard = Arc::clone(&self.reading).lock_owned().await;
             off_the_runtime(move || {
                 let _guard = guard;
-                PollSession::open(client)
+                let key = read_key(&client.config).map_err(stop(PollFailure::KeyFile))?;
+                let tls = read_roots(&client.config).map_err(stop(PollFailure::CaFile))?;
+                Ok(PollSession::new(client, key, tls))
             })
             .await
         };
@@ -122,11 +131,8 @@ impl Api for Client {
         opened.unwrap_or_else(|_| {
             let what =
                 "the key file, or the trusted certificates, could not be read within api.timeout";
-            Err(Stop {
-                reason: PollFailure::KeyFile,
-                failure: Failure::new(what, "check why the disk does not respond"),
-                request: None,
-            })
+            let failure = Failure::new(what, "check why the disk does not respond");
+            Err(stop(PollFailure::KeyFile)(failure))
         })
     }
 

@@ -6,8 +6,7 @@ use super::{
     proxy, retry_after, tls, wire,
 };
 use crate::{
-    config::read_key,
-    domain::{LanguageList, Listing, Operation, PollFailure, Reason, RepositoryId, Stop},
+    domain::{LanguageList, Listing, Operation, Reason, RepositoryId},
     metrics::instruments::{OfOperation, OfReason, OfStatus},
     support::lock::lock,
 };
@@ -48,24 +47,14 @@ pub struct PollSession {
 }
 
 impl PollSession {
-    /// Reads the key and the certificates. Blocks on disk reads.
-    pub fn open(client: Client) -> Result<Self, Stop> {
-        let stop = |reason| {
-            move |failure| Stop {
-                reason,
-                failure,
-                request: None,
-            }
-        };
-        let key = read_key(&client.config).map_err(stop(PollFailure::KeyFile))?;
-        let tls = tls::read_roots(&client.config).map_err(stop(PollFailure::CaFile))?;
+    pub fn new(client: Client, key: SecretString, tls: ClientConfig) -> Self {
         let http = Mutex::new(tls::http_client(&client.config, &tls));
-        Ok(Self {
+        Self {
             client,
             key,
             tls,
             http,
-        })
+        }
     }
 
     /// Sends one request, which has its permit, and decodes the response. Requests for a page of
