@@ -9,7 +9,7 @@ use crate::{
         links::Links,
         polling::{PollOutcome, PollStatus},
         record::{KeptRepository, Record},
-        targets::{Target, Targets},
+        targets::{TargetEntry, Targets},
     },
     support::{
         clock::{DAY, Timestamp},
@@ -85,7 +85,7 @@ pub fn record_of(code: &str, name: &str, completion: Option<f64>, at: Timestamp)
 /// Takes in another completion of a language whose target is 1.
 pub fn observe(record: &mut Record, completion: Option<f64>, at: Timestamp) {
     let completion = completion.and_then(Completion::new);
-    record.observe(completion, Scale::PERCENT, Target::default(), at);
+    record.observe(completion, Scale::PERCENT, &TargetEntry::default(), at);
 }
 
 /// Makes a record whose completion rose at [`NOW`]. The code in capitals is the language's name.

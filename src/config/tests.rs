@@ -88,9 +88,9 @@ fn targets_and_thresholds_are_what_the_file_says() {
     let settings = load_text(&text).unwrap().settings;
     let target = |repository, language| {
         let entries = settings.targets.of_repository(repository);
-        let target = entries.entry(language)?.target();
+        let target = entries.entry(language)?;
         let days = target.stalled_after.map(|time| time.as_secs() / 86_400);
-        Some((target.ratio, target.due.is_some(), days))
+        Some((target.ratio(), target.due.is_some(), days))
     };
     assert_eq!(target("a/b", "de"), Some((1.0, true, Some(30))));
     let resting = Some((0.0, false, None));

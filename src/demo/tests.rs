@@ -83,8 +83,8 @@ fn the_targets_have_a_missed_a_near_and_a_far_date() {
     let now = Timestamp::from_millis(1_795_000_000_000);
     assert_eq!(now.to_string(), "2026-11-18T11:06:40Z");
     let targets = targets(now);
-    let targets = targets.0.iter().map(|entry| entry.target());
-    let targets = targets.map(|target| (target.ratio, target.due.map(|due| due.to_string())));
+    let targets = targets.0.iter();
+    let targets = targets.map(|target| (target.ratio(), target.due.map(|due| due.to_string())));
     let end = |day: &str| Some(format!("{day}T23:59:59Z"));
     let expected = [
         (0.0, None),

@@ -26,18 +26,14 @@ use super::{
     filter::LeftOut,
     history::History,
     polling::{PollOutcome, PollStatus},
-    targets::{Target, TargetEntry},
+    targets::{TargetEntry, target_of},
 };
 use crate::support::{
     clock::{Timestamp, WEEK},
     hint::Failure,
 };
 use serde::Serialize;
-use std::{
-    cmp::Ordering,
-    collections::{BTreeMap, BTreeSet},
-    sync::Arc,
-};
+use std::{cmp::Ordering, collections::BTreeSet, sync::Arc};
 
 /// The account as of one publication.
 #[derive(Debug, Clone)]
@@ -114,8 +110,6 @@ pub struct Translation {
     pub ratio: Option<f64>,
     /// The entry of `targets` that applies.
     pub entry: Option<Arc<TargetEntry>>,
-    /// `None` if no completion is reported.
-    pub last_progress: Option<Timestamp>,
     /// `None` if no completion was ever known.
     pub history: Option<History>,
     /// The highest ratio of the last 7 days, while it is above the present one, and the last day on
@@ -124,7 +118,7 @@ pub struct Translation {
     pub readiness: Readiness,
     /// The problems, the mildest first, each with the time that it is about: the last progress or
     /// readiness, the day of the fall, or the date of the target. A translation that is ready or rests has none.
-    pub problems: BTreeMap<TranslationProblem, Timestamp>,
+    pub problems: Box<[(TranslationProblem, Timestamp)]>,
     /// The reason why it may have problems besides these.
     pub not_judged: Option<NotJudged>,
     /// The time at which the translation is expected to be ready; `None` if it is ready, gains
@@ -176,11 +170,8 @@ impl Translation {
     }
 
     /// Returns the target; without an entry, the default one.
-    pub fn target(&self) -> Target {
-        self.entry
-            .as_ref()
-            .map(|entry| entry.target())
-            .unwrap_or_default()
+    pub fn target(&self) -> &TargetEntry {
+        target_of(self.entry.as_ref())
     }
 
     /// Returns the beginning of the day of its date (UTC).
@@ -214,14 +205,19 @@ impl Translation {
         matches!(self.readiness, Readiness::Behind | Readiness::Unknown)
     }
 
+    /// Returns the time of the last progress, or of the first reading; `None` if no completion is
+    /// reported.
+    pub fn last_progress(&self) -> Option<Timestamp> {
+        let history = self.history.as_ref()?;
+        (self.completion == Some(history.completion)).then_some(history.progress_at)
+    }
+
     /// Returns the time of the last progress; `None` if the completion was first seen within the
     /// last week and no progress since.
     pub fn known_progress(&self, now: Timestamp) -> Option<Timestamp> {
-        let is_known = self
-            .history
-            .as_ref()?
-            .is_known_since(now.saturating_sub(WEEK));
-        self.last_progress.filter(|_| is_known)
+        let a_week_ago = now.saturating_sub(WEEK);
+        let is_known = self.history.as_ref()?.is_known_since(a_week_ago);
+        self.last_progress().filter(|_| is_known)
     }
 
     /// Returns the time since which an unready translation has made no progress.
@@ -234,7 +230,7 @@ impl Translation {
     pub fn gap(&self) -> Option<f64> {
         match self.readiness {
             Readiness::Ready => Some(0.0),
-            Readiness::Behind => Some(self.target().ratio - self.ratio?),
+            Readiness::Behind => Some(self.target().ratio() - self.ratio?),
             Readiness::Unknown | Readiness::Resting => None,
         }
     }
@@ -243,8 +239,13 @@ impl Translation {
         !self.problems.is_empty()
     }
 
+    /// Returns the kinds of its problems, the mildest first.
+    pub fn kinds(&self) -> impl DoubleEndedIterator<Item = TranslationProblem> {
+        self.problems.iter().map(|(kind, _)| *kind)
+    }
+
     pub fn has(&self, kind: TranslationProblem) -> bool {
-        self.problems.contains_key(&kind)
+        self.kinds().any(|problem| problem == kind)
     }
 }
 

@@ -9,7 +9,7 @@
 
 use super::{
     Completion, Defect, Defects, Language, LanguageList, Reason, ReportedLanguage, Repository,
-    Scale, Settings, history::History, targets::Target,
+    Scale, Settings, history::History, targets::TargetEntry,
 };
 use crate::support::{
     clock::{DAY, Timestamp},
@@ -61,7 +61,7 @@ impl Record {
         &mut self,
         reported: Option<Completion>,
         scale: Scale,
-        target: Target,
+        target: &TargetEntry,
         now: Timestamp,
     ) {
         (self.reported, self.hidden_since) = (reported, None);
@@ -219,7 +219,7 @@ mod tests {
         for value in [None, Some(-1.0), Some(101.0), Some(6250.0)] {
             let reported = value.map(completion);
             let now = START.saturating_add(DAY);
-            record.observe(reported, Scale::PERCENT, Target::default(), now);
+            record.observe(reported, Scale::PERCENT, &TargetEntry::default(), now);
             assert_eq!((record.reported, record.current()), (reported, None));
             assert_eq!(record.history, before);
         }

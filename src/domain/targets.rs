@@ -9,45 +9,14 @@ use crate::support::{
     keys::section,
     parsed::{HOUR, Parsed, YEAR, parse},
 };
-use std::{ptr, sync::Arc, time::Duration};
+use std::{
+    ptr,
+    sync::{Arc, LazyLock},
+    time::Duration,
+};
 
-/// The ratio and the date at which a language is ready.
-#[derive(Debug, Clone, Copy)]
-pub struct Target {
-    /// The lowest completion ratio that is ready: 0 to 1.
-    pub(crate) ratio: f64,
-    pub(crate) due: Option<Timestamp>,
-    /// The time without progress after which a language has stalled; `None` if the general
-    /// threshold applies.
-    pub(crate) stalled_after: Option<Duration>,
-}
-
-impl Default for Target {
-    fn default() -> Self {
-        Self {
-            ratio: 1.0,
-            due: None,
-            stalled_after: None,
-        }
-    }
-}
-
-impl Target {
-    /// Returns the ratio in percent, rounded to four decimals.
-    pub fn percent(self) -> f64 {
-        (self.ratio * 1e6).round() / 1e4
-    }
-
-    /// Returns whether a translation with this ratio is ready.
-    pub fn is_met_by(self, ratio: f64) -> bool {
-        ratio >= self.ratio
-    }
-
-    /// Returns whether the language rests: a target of 0 expects no progress.
-    pub fn rests(self) -> bool {
-        self.ratio <= 0.0
-    }
-}
+/// The entry for languages that no entry matches.
+static DEFAULT: LazyLock<TargetEntry> = LazyLock::new(TargetEntry::default);
 
 parse! {
     Timestamp:
@@ -83,12 +52,24 @@ section! {
 }
 
 impl TargetEntry {
-    pub fn target(&self) -> Target {
-        Target {
-            ratio: self.ratio.unwrap_or(1.0),
-            due: *self.due,
-            stalled_after: *self.stalled_after,
-        }
+    /// Returns the lowest completion ratio that is ready: 0 to 1.
+    pub fn ratio(&self) -> f64 {
+        self.ratio.unwrap_or(1.0)
+    }
+
+    /// Returns the ratio in percent, rounded to four decimals.
+    pub fn percent(&self) -> f64 {
+        (self.ratio() * 1e6).round() / 1e4
+    }
+
+    /// Returns whether a translation with this ratio is ready.
+    pub fn is_met_by(&self, ratio: f64) -> bool {
+        ratio >= self.ratio()
+    }
+
+    /// Returns whether the language rests: a target of 0 expects no progress.
+    pub fn rests(&self) -> bool {
+        self.ratio() <= 0.0
     }
 
     /// Names the languages that the globs match, such as "de, fr of acme/webshop".
@@ -107,7 +88,7 @@ impl TargetEntry {
     /// of one of them and one of the codes that it names is required to exist.
     fn named_repositories(&self) -> impl Iterator<Item = &str> {
         let repositories = self.repositories.literal();
-        repositories.filter(|_| !self.target().rests())
+        repositories.filter(|_| !self.rests())
     }
 }
 
@@ -116,6 +97,11 @@ impl PartialEq for TargetEntry {
     fn eq(&self, other: &Self) -> bool {
         ptr::eq(self, other)
     }
+}
+
+/// Returns the target of a language by the entry that applies to it.
+pub fn target_of(entry: Option<&Arc<TargetEntry>>) -> &TargetEntry {
+    entry.map_or(&*DEFAULT, |entry| entry)
 }
 
 /// The entries of `targets` in the order of the file.
@@ -150,9 +136,8 @@ impl Targets {
     }
 
     /// Returns the target of a language of a repository, whose entries these are.
-    pub fn target(&self, code: &str) -> Target {
-        let entry = self.entry(code);
-        entry.map(|entry| entry.target()).unwrap_or_default()
+    pub fn target(&self, code: &str) -> &TargetEntry {
+        target_of(self.entry(code))
     }
 
     /// Returns the codes that the repository `name`, whose entries these are, must have: each is

@@ -118,11 +118,11 @@ pub fn way(translation: &Translation, now: Timestamp) -> String {
 /// if the date is past, or the pace not known.
 pub fn by_due(translation: &Translation, now: Timestamp) -> Option<f64> {
     let (ratio, target) = (translation.ratio?, translation.target());
-    let share = match (translation.estimated_ready, target.due) {
+    let share = match (translation.estimated_ready, *target.due) {
         (Some(at), Some(due)) => due.since(now).as_secs_f64() / at.since(now).as_secs_f64(),
         _ => 0.0,
     };
-    Some(ratio + (target.ratio - ratio) * share.min(1.0))
+    Some(ratio + (target.ratio() - ratio) * share.min(1.0))
 }
 
 /// Formats a ratio beside its target as `41% of 95%`.
@@ -133,20 +133,16 @@ pub fn of_target(translation: &Translation) -> String {
 
 /// Names the problems, the worst first.
 pub fn problems(translation: &Translation) -> String {
-    let kinds = translation.problems.keys().rev();
-    kinds
-        .map(|kind| kind.words())
-        .collect::<Vec<_>>()
-        .join(", ")
+    let words = translation.kinds().rev().map(TranslationProblem::words);
+    words.collect::<Vec<_>>().join(", ")
 }
 
 /// Returns the marks of the problems, the worst first.
 pub fn marks(translation: &Translation) -> String {
     translation
-        .problems
-        .keys()
+        .kinds()
         .rev()
-        .map(|kind| kind.mark())
+        .map(TranslationProblem::mark)
         .collect()
 }
 

@@ -10,13 +10,18 @@ use std::{
 };
 use tempfile::Builder;
 
+/// The memory that is reserved for a file: glibc returns more than 32 MiB to the system at once,
+/// while a freed smaller piece raises the size from which it does (`mallopt(3)`,
+/// `M_MMAP_THRESHOLD`), and later large buffers would then stay in its heap.
+const BUFFER: usize = 33 << 20;
+
 /// Reads a file of at most `mib` MiB; those of `/proc` hide their size. A pipe is an error: it could
 /// block for ever.
 pub fn read_file(path: &Path, mib: u64) -> io::Result<Vec<u8>> {
     if !fs::metadata(path)?.is_file() {
         return Err(io::Error::other("it is not a regular file"));
     }
-    let (limit, mut bytes) = (mib << 20, Vec::new());
+    let (limit, mut bytes) = (mib << 20, Vec::with_capacity(BUFFER));
     let mut file = File::open(path)?.take(limit + 1);
     if file.read_to_end(&mut bytes)? as u64 > limit {
         return Err(io::Error::other(format!("it is larger than {mib} MiB")));

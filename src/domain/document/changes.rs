@@ -44,7 +44,7 @@ impl Document {
             is_unready.then_some(Change::Unready),
             fall.filter(|change| -change >= regressed_by)
                 .map(|_| Change::Fell),
-            (is_overdue && translation.target().due >= Some(since)).then_some(Change::Overdue),
+            (is_overdue && *translation.target().due >= Some(since)).then_some(Change::Overdue),
             is_ready.then_some(Change::Ready),
         ];
         changes.into_iter().flatten()

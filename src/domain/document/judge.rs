@@ -19,7 +19,7 @@ use crate::{
         Completion, Language, Settings, State,
         history::{DAYS, History},
         record::{KeptRepository, Record},
-        targets::{Target, Targets},
+        targets::{TargetEntry, Targets},
         twelve_decimals,
     },
     support::clock::{DAY, Timestamp},
@@ -167,8 +167,10 @@ impl<'a> Judge<'a> {
             completion: record.reported,
             ratio,
             entry: entry.cloned(),
-            last_progress: current.map(|history| history.progress_at.min(self.now)),
-            history: record.history.clone(),
+            history: record.history.clone().map(|history| History {
+                progress_at: history.progress_at.min(self.now),
+                ..history
+            }),
             fall,
             readiness,
             problems: problems
@@ -195,7 +197,7 @@ impl<'a> Judge<'a> {
     fn forecast(
         &self,
         history: &History,
-        target: Target,
+        target: &TargetEntry,
         as_of: Timestamp,
     ) -> Option<(f64, Timestamp)> {
         let is_ready = |completion| {
@@ -203,7 +205,7 @@ impl<'a> Judge<'a> {
             ratio.is_some_and(|ratio| target.is_met_by(ratio))
         };
         let pace = history.pace(as_of, is_ready)?;
-        let left = target.ratio * self.settings.scale.finished - history.completion.get();
+        let left = target.ratio() * self.settings.scale.finished - history.completion.get();
         // Without a gain, this is no duration.
         let left = Duration::try_from_secs_f64(left / pace * DAY.as_secs_f64());
         Some((pace, as_of.saturating_add(left.unwrap_or(Duration::MAX))))
@@ -230,7 +232,7 @@ impl<'a> Judge<'a> {
     }
 }
 
-fn readiness(ratio: Option<f64>, target: Target) -> Readiness {
+fn readiness(ratio: Option<f64>, target: &TargetEntry) -> Readiness {
     match ratio {
         _ if target.rests() => Readiness::Resting,
         None => Readiness::Unknown,

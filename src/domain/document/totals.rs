@@ -60,14 +60,14 @@ impl Totals {
         }
         self.ratios += translation.ratio.unwrap_or_default();
         self.gaps += translation.gap().unwrap_or_default();
-        for kind in translation.problems.keys() {
-            *self.problems.entry(*kind).or_default() += 1;
+        for kind in translation.kinds() {
+            *self.problems.entry(kind).or_default() += 1;
         }
         if let Some(why) = translation.not_judged {
             *self.not_judged.entry(why).or_default() += 1;
         }
         if translation.is_unready() {
-            self.due = self.due.into_iter().chain(translation.target().due).min();
+            self.due = self.due.into_iter().chain(*translation.target().due).min();
         }
         self.last_expected = self.last_expected.max(translation.estimated_ready);
         let has_no_forecast = (translation.estimated_ready, translation.not_judged) == (None, None);

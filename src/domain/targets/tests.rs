@@ -37,7 +37,7 @@ fn the_first_entry_that_matches_counts() {
         ("acme/a/b", "de", None),
     ] {
         let targets = targets.of_repository(repository);
-        let ratio = targets.entry(language).map(|entry| entry.target().ratio);
+        let ratio = targets.entry(language).map(|entry| entry.ratio());
         assert_eq!(ratio, expected, "{language} of {repository}");
     }
 }

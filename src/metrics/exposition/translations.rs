@@ -44,7 +44,7 @@ fn encode_translations(document: &Document, to: &mut DescriptorEncoder<'_>) -> f
             "translation_last_progress_timestamp_seconds",
             "Time at which completion last rose to one that was not seen in the two days before, or \
              was first seen",
-            |known| Some(known.last_progress?.as_seconds()),
+            |known| Some(known.last_progress()?.as_seconds()),
         ),
         (
             "translation_fallen_from_ratio",
@@ -62,13 +62,13 @@ fn encode_translations(document: &Document, to: &mut DescriptorEncoder<'_>) -> f
             "translation_target_ratio",
             "Completion ratio at which a language is ready, from its entry of targets; absent \
              without one",
-            |known| Some(known.entry.as_ref()?.target().ratio),
+            |known| Some(known.entry.as_ref()?.ratio()),
         ),
         (
             "translation_target_due_timestamp_seconds",
             "Time at which a language must be ready, from its entry of targets; absent without a \
              date",
-            |known| Some(known.target().due?.as_seconds()),
+            |known| Some((*known.target().due)?.as_seconds()),
         ),
     ];
     for (name, help, value) in measured {

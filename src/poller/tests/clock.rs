@@ -18,5 +18,5 @@ async fn a_clock_in_the_future_becomes_now_at_the_next_read() {
     };
     assert_eq!(kept(&bench), START);
     let document = bench.poller.document();
-    assert_eq!(document.rows[0].known[0].last_progress, Some(START));
+    assert_eq!(document.rows[0].known[0].last_progress(), Some(START));
 }

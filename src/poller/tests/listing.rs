@@ -95,7 +95,7 @@ async fn an_absence_of_less_than_thirty_days_keeps_the_clock() {
         bench.change(|api| api.pages.push(vec![(3, "o/renamed")]));
         bench.poll().await;
         let document = bench.poller.document();
-        let clock = document.rows[2].known[0].last_progress.unwrap();
+        let clock = document.rows[2].known[0].last_progress().unwrap();
         assert_eq!(clock == START, is_kept, "{days} days");
     }
 }

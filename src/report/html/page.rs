@@ -265,7 +265,11 @@ fn figure(translation: &Translation) -> String {
         return "\u{2713}".to_owned();
     }
     let mut figure = words::percent(translation.ratio).replace('%', "");
-    let worst = translation.problems.keys().next_back();
-    figure.extend(worst.map(|kind| kind.mark()));
+    figure.extend(
+        translation
+            .kinds()
+            .next_back()
+            .map(TranslationProblem::mark),
+    );
     figure
 }

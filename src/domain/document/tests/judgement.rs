@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::{
-    domain::{Change, Scale, targets::Target},
+    domain::{Change, Scale},
     support::parsed::Parsed,
 };
 
@@ -48,11 +48,10 @@ impl Given {
     }
 
     fn snapshot(self) -> Snapshot {
-        let target = Target {
-            ratio: self.target,
-            due: self.due.map(day),
-            stalled_after: self.stalled_after,
-        };
+        let mut entry = entry(&[], &[], self.target, "");
+        let target = Arc::get_mut(&mut entry).unwrap();
+        target.due = Parsed(self.due.map(day));
+        target.stalled_after = Parsed(self.stalled_after);
         let mut record = testing::record("de", None);
         for (days, ratio) in self.readings {
             let completion = Completion::new(ratio * 100.0);
@@ -65,10 +64,6 @@ impl Given {
             read_at: day(self.read),
             records: [record].into(),
         };
-        let mut entry = entry(&[], &[], self.target, "");
-        let entry_of_all = Arc::get_mut(&mut entry).unwrap();
-        entry_of_all.due = Parsed(target.due);
-        entry_of_all.stalled_after = Parsed(target.stalled_after);
         let repository = testing::repository(1, "a/b");
         let condition = Condition::Fresh(languages);
         let mut snapshot = testing::snapshot(vec![testing::in_condition(repository, condition)]);
@@ -83,11 +78,15 @@ impl Given {
     /// Returns the labels of the problems.
     fn problems(self) -> Vec<&'static str> {
         let judged = self.judged();
-        judged.problems.keys().map(|kind| kind.label()).collect()
+        judged.kinds().map(TranslationProblem::label).collect()
     }
 
     fn at(self, kind: TranslationProblem) -> Option<Timestamp> {
-        self.judged().problems.get(&kind).copied()
+        let problems = self.judged().problems;
+        problems
+            .iter()
+            .find(|(found, _)| *found == kind)
+            .map(|(_, at)| *at)
     }
 }
 
@@ -199,7 +198,7 @@ fn an_outage_begins_no_problem_and_ends_none_for_four_days() {
         snapshot.taken_at = NOW.saturating_add(DAY.mul_f64(-days));
         snapshot.settings.interval = interval;
         let late = only(&judged(&snapshot));
-        let labels: Vec<_> = late.problems.keys().map(|kind| kind.label()).collect();
+        let labels: Vec<_> = late.kinds().map(TranslationProblem::label).collect();
         assert_eq!(labels, problems, "{days}");
         let is_old = problems.len() == 1;
         let not_judged = is_old.then_some(NotJudged::OldData);

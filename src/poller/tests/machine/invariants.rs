@@ -162,7 +162,7 @@ impl World {
                 // An unknown completion keeps its clock and its fall, but shows neither.
                 let reported = one.completion.map(Completion::get);
                 let expected = expected.filter(|it| reported == it.completion());
-                let progress = one.last_progress;
+                let progress = one.last_progress();
                 if progress != expected.map(|expected| expected.progress_at.min(now)) {
                     found.push(format!("{key:?} has the clock {progress:?}: {expected:?}"));
                 }
