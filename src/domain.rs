@@ -92,7 +92,7 @@ pub struct Repository {
 }
 
 /// A language that repositories are translated into.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Language {
     /// Never empty.
     pub code: Arc<str>,

@@ -163,6 +163,8 @@ impl History {
     /// Returns the highest completion of the ends of the last 7 days and the last day on which it
     /// fell, as long as it is above the present one.
     pub fn fall(&self, now: Timestamp) -> Option<(Completion, Timestamp)> {
+        // Most translations have never changed.
+        self.past.as_ref()?;
         let today = now.day_start();
         let mut dates = (0..FALL_SHOWN_FOR).map(|ago| today.saturating_sub(DAY * ago));
         let ends = dates.clone().map(|date| self.before(date));

@@ -180,10 +180,7 @@ impl KeptRepository {
         {
             let same = kept.remove(&*language.code).cloned();
             let mut record = same.unwrap_or_else(|| Record::new(Arc::clone(&language)));
-            // An unchanged language keeps its memory.
-            if record.language != language {
-                record.language = language;
-            }
+            record.language = language;
             let target = targets.target(&record.language.code);
             record.observe(completion, settings.scale, target, now);
             records.push(record);

@@ -11,7 +11,7 @@ mod listing;
 use crate::{
     api::RequestFailure,
     domain::{
-        Completion, Defects, LanguageList, RepositoryId, Settings, State,
+        Completion, Defects, Language, LanguageList, RepositoryId, Settings, State,
         document::{Document, Judge, Selection, Totals, row_of},
         filter::LeftOut,
         polling::PollStatus,
@@ -20,7 +20,11 @@ use crate::{
     state::SavedState,
     support::{clock::Timestamp, glob::Globs},
 };
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+    time::Duration,
+};
 
 /// The maximum number of repositories in a listing, and in the ledger.
 pub const MOST_REPOSITORIES: usize = 200_000;
@@ -38,6 +42,8 @@ pub struct Ledger {
     filtered: BTreeMap<RepositoryId, LeftOut>,
     /// The defects of the last complete listing.
     defects: Defects,
+    /// The languages that were read, each once in memory: all repositories have the same few.
+    languages: HashMap<Arc<Language>, Arc<Language>>,
     /// The number of records, counted at each listing and with each read.
     translations: usize,
     /// The number of polls of this process that have ended.
@@ -84,10 +90,18 @@ impl Ledger {
     pub fn succeeded(
         &mut self,
         id: RepositoryId,
-        response: LanguageList,
+        mut response: LanguageList,
         settings: &Settings,
         now: Timestamp,
     ) -> Option<Arc<str>> {
+        for reported in &mut response.languages {
+            let language = Arc::clone(&reported.language);
+            let same = self
+                .languages
+                .entry(language)
+                .or_insert_with_key(Arc::clone);
+            reported.language = Arc::clone(same);
+        }
         let kept = self.saved.repositories.get_mut(&id)?;
         let completion = |record: &Record| Some(record.history.as_ref()?.completion);
         let is_above_0 = |record: &Record| completion(record) > Some(Completion::ZERO);

@@ -54,6 +54,8 @@ impl Ledger {
         let listed = listed.into_iter().take(room).chain(stay).collect();
         self.select(&listed, filter, &mut bad, now);
         self.translations = self.saved.all().map(|kept| kept.records.len()).sum();
+        // Nobody else has the languages that are left with two references.
+        self.languages.retain(|_, same| Arc::strong_count(same) > 2);
         if is_complete {
             let is_kept = |kept: &KeptRepository| kept.records.iter().any(|it| it.is_kept(now));
             self.saved.gone.retain(|_, kept| is_kept(kept));
