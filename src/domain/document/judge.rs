@@ -19,7 +19,7 @@ use crate::{
         Completion, Language, Settings, State,
         history::{DAYS, History},
         record::{KeptRepository, Record},
-        targets::{TargetEntry, Targets},
+        targets::{TargetEntry, Targets, target_of},
         twelve_decimals,
     },
     support::clock::{DAY, Timestamp},
@@ -124,10 +124,8 @@ impl<'a> Judge<'a> {
     fn translation(&self, record: &Record, targets: &Targets, read_at: Timestamp) -> Translation {
         let limits = &self.settings.thresholds;
         let entry = targets.entry(&record.language.code);
-        let target = targets.target(&record.language.code);
-        let ratio = record
-            .reported
-            .and_then(|completion| self.ratio(completion));
+        let target = target_of(entry);
+        let ratio = record.reported.and_then(|reported| self.ratio(reported));
         let readiness = readiness(ratio, target);
         let as_of = read_at.min(self.now);
         let current = record.current();
@@ -139,15 +137,15 @@ impl<'a> Judge<'a> {
         let (pace, expected_at) = forecast.unzip();
         let stalled_after = target.stalled_after.unwrap_or(*limits.stalled_after);
         let has_stalled = |since: &Timestamp| as_of.since(*since) >= stalled_after;
-        let is_deep = |fall: &&Reading| {
-            let depth = ratio.map(|ratio| twelve_decimals(fall.ratio - ratio));
-            judged.is_some() && depth >= Some(*limits.regressed_by)
-        };
         let near = self.now..=self.now.saturating_add(*limits.at_risk_within);
-        let is_late = |due: &Timestamp| expected_at.is_some_and(|at| at > *due);
         let stalled_since = judged.and_then(History::idle_since).filter(has_stalled);
-        let fell_at = fall.as_deref().filter(is_deep).map(|fall| fall.at);
-        let at_risk = target.due.filter(|due| near.contains(due) && is_late(due));
+        let fell_at = fall.as_deref().and_then(|fall| {
+            let depth = twelve_decimals(fall.ratio - ratio?);
+            (judged.is_some() && depth >= *limits.regressed_by).then_some(fall.at)
+        });
+        let at_risk = target
+            .due
+            .filter(|due| near.contains(due) && expected_at > Some(*due));
         let overdue = target
             .due
             .filter(|due| *due < self.now && self.may_be_missed(record, readiness));
@@ -157,7 +155,6 @@ impl<'a> Judge<'a> {
             (TranslationProblem::AtRisk, at_risk),
             (TranslationProblem::Overdue, overdue),
         ];
-        let problems = problems.into_iter();
         let told = self.now..=self.now.saturating_add(TOLD_WITHIN);
         // A time that passed before the next read says nothing.
         let is_shown = |at: &Timestamp| told.contains(at) && stalled_since.is_none();
@@ -174,6 +171,7 @@ impl<'a> Judge<'a> {
             fall,
             readiness,
             problems: problems
+                .into_iter()
                 .filter_map(|(kind, at)| Some((kind, at?)))
                 .collect(),
             not_judged: match readiness {
