@@ -2,7 +2,7 @@
 
 use crate::{
     domain::{
-        NotJudged, Standing,
+        NotJudged, Standing, TranslationProblem,
         document::{Totals, Translation},
     },
     support::{
