@@ -1,6 +1,6 @@
 //! The client of the API.
 //!
-//! A [`Client`] lives as long as its configuration. Each poll opens a [`Session`] on it, which
+//! A [`Client`] lives as long as its configuration. Each poll opens a [`PollSession`] on it, which
 //! reads the key and the certificates again, and opens its own connections. A request is sent
 //! once: the poll decides what to request again.
 //!

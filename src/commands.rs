@@ -17,10 +17,11 @@ use crate::{
     api::{Client, read_roots},
     cli::{Cli, Command, Once},
     config::{self, CONFIG_FILE, Config, ConfigError, Draft, Options},
+    domain::record::SavedState,
     metrics::instruments::Instruments,
     poller::{Poller, Saver},
     server::{listen, web_config::WebConfigFile},
-    state::{DEMO, SavedState, StateFile},
+    state::{DEMO, StateFile},
     support::{
         clock::Clock,
         files::{UsedFiles, check_replace, claim},

@@ -92,8 +92,8 @@ pub fn read(
 }
 
 impl Draft {
-    /// Checks that the values fit together. The API key file is read once, so that a failure shows
-    /// early.
+    /// Checks that the values fit together. The API key file is read only so that a failure shows
+    /// early: each poll reads it again.
     ///
     /// # Errors
     /// Returns all mistakes at once.

@@ -2,8 +2,9 @@
 //! their metric labels.
 //!
 //! [`crate::api`] parses responses into these types. Past it, an id is positive and fits 63 bits, a
-//! completion is finite and a name is not empty. This module does no I/O and knows no HTTP,
-//! metrics or configuration.
+//! completion is finite, and the name of a repository and the code of a language are not empty.
+//! Filters, targets, thresholds and links are sections of the configuration. This module does no
+//! I/O and knows no HTTP or metrics.
 
 pub mod document;
 pub mod filter;
@@ -52,8 +53,8 @@ impl fmt::Display for RepositoryId {
     }
 }
 
-/// A completion as the API reports it: finite, like any number in JSON, and in the API's unit (see
-/// `api.completion_scale`).
+/// A completion as the API reports it: finite, like any number in JSON, and in the API's unit,
+/// which [`Scale`] makes a ratio.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Completion(f64);

@@ -25,9 +25,9 @@ use crate::{
         Listing, Settings,
         document::Document,
         polling::{PollOutcome, PollStatus},
+        record::SavedState,
     },
     metrics::instruments::Instruments,
-    state::SavedState,
     support::{clock::Clock, glob::Globs},
 };
 use ledger::Ledger;

@@ -32,7 +32,7 @@ mod format;
 pub use format::FormatError;
 
 use crate::{
-    domain::{RepositoryId, record::KeptRepository},
+    domain::record::SavedState,
     support::{
         clock::Timestamp,
         files::{UsedFiles, claim, follow, read_file, replace_by_way_of},
@@ -40,9 +40,7 @@ use crate::{
     },
 };
 use rustix::fs::OFlags;
-use serde::{Deserialize, Serialize};
 use std::{
-    collections::{BTreeMap, BTreeSet},
     ffi::OsString,
     fs::{self, File, OpenOptions, Permissions, TryLockError},
     io::{self, ErrorKind},
@@ -56,31 +54,6 @@ const MODE: u32 = 0o600;
 
 /// The size limit of a state file: a million languages take about 250 MiB.
 const MAX_MIB: u64 = 256;
-
-/// Everything that survives a restart.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub struct SavedState {
-    /// The end of the last poll that read everything, apart from a few repositories.
-    pub last_success_at: Option<Timestamp>,
-    /// The polled repositories.
-    pub repositories: BTreeMap<RepositoryId, KeptRepository>,
-    /// Repositories that the last complete listing lacked. The next listing confirms their
-    /// removal.
-    pub missed: BTreeSet<RepositoryId>,
-    /// The departed repositories, with their records. One that comes back continues them.
-    pub gone: BTreeMap<RepositoryId, KeptRepository>,
-    /// True once the API has reported a completion of 0: it does not omit zeros.
-    pub has_zeros: bool,
-    /// The number of the last attempt to read a repository.
-    pub attempts: u64,
-}
-
-impl SavedState {
-    /// Returns the repositories, also those that left.
-    pub fn all(&self) -> impl Iterator<Item = &KeptRepository> {
-        self.repositories.values().chain(self.gone.values())
-    }
-}
 
 /// The base URL under which a demo saves its state, because the port of the demo API differs at
 /// each start. A demo never sets a file aside.

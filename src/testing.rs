@@ -228,7 +228,12 @@ impl Snapshot {
         let kept: Vec<_> = self.repositories.iter().map(Shown::kept).collect();
         let records = kept.iter().flat_map(|(kept, _)| kept.listed());
         let completions = records.filter_map(|record| record.reported);
-        let judge = Judge::new(&self.settings, self.taken_at, completions, previous);
+        let judge = Judge {
+            settings: &self.settings,
+            now: self.taken_at,
+            is_scale_suspect: self.settings.scale.is_suspect(completions),
+            previous,
+        };
         let rows = kept.iter().map(|(kept, state)| judge.row(kept, *state));
         let rows: Vec<_> = rows.collect();
         Document {

@@ -4,9 +4,9 @@ use super::{RunError, api_host, load, notify, poller, publish, stdio::print, sto
 use crate::{
     config::Options,
     demo,
+    domain::record::SavedState,
     metrics::instruments::Instruments,
     server::{self, Event, Server, listen},
-    state::SavedState,
     support::{blocking::off_the_runtime, clock::Clock, glob::Globs, hint::Failure, logging},
     web::{self, AppState},
 };

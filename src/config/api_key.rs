@@ -1,12 +1,13 @@
 //! The API key: read again whenever it is needed, so that it can be rotated without a restart. No
 //! message shows it, even if a user pasted it in the place of a path.
 
-use super::{sections::ApiConfig, text::fit};
+use super::{sections::ApiConfig, text::sendable};
 use crate::support::{files::read_file, hint::Failure};
 use secrecy::SecretString;
 use std::path::Path;
 
-/// Reads the key as it is sent, without trailing line breaks.
+/// Reads the key as it is sent, without trailing line breaks, from `api.key` or from the file of
+/// `api.key_file`: the configuration has one of them.
 ///
 /// # Errors
 /// The file is missing or cannot be read, or the key is empty or cannot be sent in a
@@ -26,7 +27,7 @@ fn key_of(path: &Path) -> Result<SecretString, Failure> {
         Failure::new(format!("{what}cannot be read: {error}"), hint)
     })?;
     let hint = "write the API key, and nothing else, into the file";
-    fit(&bytes).map_err(|problem| Failure::new(what + problem, hint))
+    sendable(&bytes).map_err(|problem| Failure::new(what + problem, hint))
 }
 
 #[cfg(test)]

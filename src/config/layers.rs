@@ -26,7 +26,7 @@ pub const DEFAULT: &str = "default";
 /// The only section that is a list. No variable or option sets it.
 pub const TARGETS: &str = "targets";
 
-/// The defaults, the file, the environment or the options.
+/// The defaults, the file (which `file.rs` reads), the environment or the options.
 #[derive(Debug, Default)]
 pub struct Layer {
     pub values: Dict,

@@ -13,12 +13,12 @@ impl Parse for SecretString {
     const TAKES: &'static str = "the API key as one text in quotes, and nothing else";
 
     fn parse(text: &str) -> Result<Self, String> {
-        fit(text.as_bytes()).map_err(str::to_owned)
+        sendable(text.as_bytes()).map_err(str::to_owned)
     }
 }
 
 /// Returns the key if it can be sent.
-pub fn fit(bytes: &[u8]) -> Result<SecretString, &'static str> {
+pub fn sendable(bytes: &[u8]) -> Result<SecretString, &'static str> {
     match std::str::from_utf8(bytes).map(|text| text.trim_end_matches(['\r', '\n'])) {
         Ok("") => Err("is empty"),
         Ok(text) if text.starts_with(['"', '\'']) => {

@@ -7,11 +7,11 @@
 
 mod actions;
 mod changes;
+mod figures;
 mod judge;
 mod selection;
 mod totals;
 mod verdict;
-mod view;
 
 pub use super::NotJudged;
 pub use actions::Group;
@@ -294,7 +294,7 @@ impl Row {
 
     /// Returns the translation into a language, shown or stale; `None` if the repository does not
     /// have it.
-    pub fn language(&self, code: &str) -> Option<&Translation> {
+    pub fn translation(&self, code: &str) -> Option<&Translation> {
         let index = self.known.binary_search_by(|known| known.code().cmp(code));
         self.known.get(index.ok()?)
     }

@@ -9,14 +9,18 @@
 
 use super::{
     Completion, Defect, Defects, Language, LanguageList, Reason, ReportedLanguage, Repository,
-    Scale, Settings, history::History, targets::TargetEntry,
+    RepositoryId, Scale, Settings, history::History, targets::TargetEntry,
 };
 use crate::support::{
     clock::{DAY, Timestamp},
     hint::Failure,
 };
 use serde::{Deserialize, Serialize};
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+    time::Duration,
+};
 
 /// The time for which the record of a departed language is kept.
 const KEPT_FOR: Duration = Duration::from_secs(30 * 24 * 60 * 60);
@@ -195,6 +199,31 @@ impl KeptRepository {
         }
         (self.failing_since, self.failure, self.reason) = (None, None, None);
         (self.read_at, self.defects, self.absent_completions) = (Some(now), bad, absent);
+    }
+}
+
+/// All that is known of the account and survives a restart.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct SavedState {
+    /// The end of the last poll that read everything, apart from a few repositories.
+    pub last_success_at: Option<Timestamp>,
+    /// The polled repositories.
+    pub repositories: BTreeMap<RepositoryId, KeptRepository>,
+    /// Repositories that the last complete listing lacked. The next listing confirms their
+    /// removal.
+    pub missed: BTreeSet<RepositoryId>,
+    /// The departed repositories, with their records. One that comes back continues them.
+    pub gone: BTreeMap<RepositoryId, KeptRepository>,
+    /// True once the API has reported a completion of 0: it does not omit zeros.
+    pub has_zeros: bool,
+    /// The number of the last attempt to read a repository.
+    pub attempts: u64,
+}
+
+impl SavedState {
+    /// Returns the repositories, also those that left.
+    pub fn all(&self) -> impl Iterator<Item = &KeptRepository> {
+        self.repositories.values().chain(self.gone.values())
     }
 }
 

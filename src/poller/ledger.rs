@@ -1,8 +1,8 @@
 //! The ledger: the listed repositories, the records of their languages, and the records of
 //! departed languages.
 //!
-//! The ledger does no I/O. The poll passes listings and languages to it, and publishes what it
-//! knows as a [`Document`]. A repository is dropped only when complete listings lack it (two in a
+//! The ledger does no I/O. The poll passes listings and languages to it, and the
+//! [`Poller`](super::Poller) publishes what it knows, judged, as a [`Document`]. A repository is dropped only when complete listings lack it (two in a
 //! row if more than half are missing), when the filters leave it out, or when a repository with a
 //! higher id has its name.
 
@@ -15,9 +15,8 @@ use crate::{
         document::{Document, Judge, Selection, Totals, row_of},
         filter::LeftOut,
         polling::PollStatus,
-        record::{KeptRepository, Record},
+        record::{KeptRepository, Record, SavedState},
     },
-    state::SavedState,
     support::{clock::Timestamp, glob::Globs},
 };
 use std::{
@@ -35,8 +34,9 @@ pub const MOST_TRANSLATIONS: usize = 1_000_000;
 /// Everything that the poller knows of the account.
 #[derive(Debug, Default)]
 pub struct Ledger {
-    /// The part that survives a restart. Its repositories are those that are polled: the listed
-    /// ones that pass the filters, without the lower id of two with one name.
+    /// The records of all languages by repository, and the rest that survives a restart. Its
+    /// repositories are those that are polled: the listed ones that pass the filters, without the
+    /// lower id of two with one name.
     pub saved: SavedState,
     /// The listed repositories that are not polled.
     filtered: BTreeMap<RepositoryId, LeftOut>,
@@ -138,14 +138,19 @@ impl Ledger {
         let excluded = codes.filter(|code| settings.filter.excludes_language(code));
         let excluded = excluded.cloned().collect();
         let completions = records.filter_map(|record| record.reported);
-        let mut judge = Judge::new(settings, now, completions, previous);
         // While a poll meets another scale, most records still have the one before.
         let read = polled.clone().filter(|kept| kept.read_in > self.polls);
         let records = read.flat_map(KeptRepository::listed);
-        let completions = records.clone().filter_map(|record| record.reported);
+        let just_read = records.clone().filter_map(|record| record.reported);
         let mut histories = records.filter_map(|record| record.history.as_ref());
-        judge.is_scale_suspect |= settings.scale.is_suspect(completions)
-            && histories.any(|history| history.fall(now).is_some());
+        let judge = Judge {
+            settings,
+            now,
+            is_scale_suspect: settings.scale.is_suspect(completions)
+                || settings.scale.is_suspect(just_read)
+                    && histories.any(|history| history.fall(now).is_some()),
+            previous,
+        };
         let mut rows: Vec<_> = polled
             .clone()
             .map(|kept| judge.row(kept, self.state(kept, settings.stale_after, now)))
@@ -156,7 +161,7 @@ impl Ledger {
         // A repository that was created again, under a new id, has its languages again.
         let departed = departed.filter(|left| {
             let row = row_of(&rows, &left.repository);
-            let language = row.and_then(|row| row.language(&left.language));
+            let language = row.and_then(|row| row.translation(&left.language));
             language.is_none_or(|translation| translation.is_missing)
         });
         Document {

@@ -1,8 +1,9 @@
 //! Saving: the task that writes the state file, so that no poll waits for a disk.
 
 use crate::{
+    domain::record::SavedState,
     metrics::instruments::Instruments,
-    state::{SavedState, StateFile},
+    state::StateFile,
     support::{blocking::off_the_runtime, hint::Failure},
 };
 use std::{sync::Arc, time::Duration};

@@ -3,7 +3,7 @@
 //!
 //! Readers ignore unknown fields.
 
-use super::SavedState;
+use crate::domain::record::SavedState;
 use serde::{Deserialize, Serialize, de::IgnoredAny};
 use std::io::{self, BufWriter, Write};
 

@@ -5,7 +5,7 @@ mod formatting;
 use super::*;
 use crate::{
     domain::{
-        Completion, Repository,
+        Completion, Repository, RepositoryId,
         history::{Day, MOST_SEEN, Past, Seen},
         record::{KeptRepository, Record},
     },

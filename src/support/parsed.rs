@@ -12,7 +12,7 @@ pub const HOUR: u32 = 3600;
 /// 365 days and 6 hours.
 pub const YEAR: u32 = 8766 * HOUR;
 
-/// A type that [`Parsed`] can hold.
+/// A type that [`Parsed`] can hold: those below, globs, dates, links, and those of `config/text.rs`.
 pub trait Parse: Sized {
     /// The texts that are taken, before their bounds.
     const TAKES: &'static str;

@@ -1,5 +1,6 @@
-//! The judgement of translations: ready or not, and if not, the problems that they have. No other
-//! module compares a ratio with a target, or a time with a threshold.
+//! The judgement of translations: ready or not, and if not, the problems that they have. A
+//! [`Record`] asks its target only since when it is unready, and [`super::changes`] whether it was
+//! ready then; both by [`TargetEntry::is_met_by`].
 //!
 //! All but the date is judged as of the last read, so that an outage begins no problem and ends
 //! none; on data of more than four days, only the date is.
@@ -35,35 +36,22 @@ const TOLD_WITHIN: Duration = Duration::from_secs(2 * 365 * 24 * 60 * 60);
 /// The circumstances that all translations of a document share.
 #[derive(Debug)]
 pub struct Judge<'a> {
-    settings: &'a Settings,
-    now: Timestamp,
+    pub settings: &'a Settings,
+    pub now: Timestamp,
+    /// True if no ratio is known, because `api.completion_scale` seems wrong.
     pub is_scale_suspect: bool,
-    /// The rows of the document before, sorted by name. Unchanged translations share their memory.
-    previous: &'a [Row],
+    /// The document before. Unchanged translations share their memory.
+    pub previous: Option<&'a Document>,
 }
 
-impl<'a> Judge<'a> {
-    /// `completions` are all that are known.
-    pub fn new(
-        settings: &'a Settings,
-        now: Timestamp,
-        completions: impl Iterator<Item = Completion> + Clone,
-        previous: Option<&'a Document>,
-    ) -> Self {
-        Self {
-            settings,
-            now,
-            is_scale_suspect: settings.scale.is_suspect(completions),
-            previous: previous.map_or(&[], |previous| &previous.rows),
-        }
-    }
-
+impl Judge<'_> {
     /// Judges a repository.
     pub fn row(&self, kept: &KeptRepository, state: State) -> Row {
         let read_at = kept.read_at;
         let known = read_at.map(|read_at| self.translations(kept, read_at));
         let known = known.unwrap_or_default();
-        let before = row_of(self.previous, &kept.repository.name).map(|row| &row.known);
+        let previous = self.previous.map_or(&[][..], |previous| &previous.rows);
+        let before = row_of(previous, &kept.repository.name).map(|row| &row.known);
         let same = before.filter(|before| ***before == *known);
         Row {
             repository: Arc::clone(&kept.repository),

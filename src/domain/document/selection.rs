@@ -1,6 +1,6 @@
 //! Selections: globs that choose repositories and languages, and days of their dates.
 
-use super::{Row, Translation};
+use super::{Departed, Document, Row, Totals, Translation};
 use crate::support::{clock::Timestamp, glob::Globs};
 use globset::Glob;
 use std::collections::BTreeSet;
@@ -54,5 +54,26 @@ impl Selection {
             row.known = row.known.iter().filter(is_chosen).cloned().collect();
         }
         Some(row)
+    }
+}
+
+impl Document {
+    /// Returns the document of the chosen repositories and languages: with a verdict, counts, ages
+    /// and findings of its own. The last poll and the listing are those of the whole account.
+    pub fn select(&self, selection: &Selection) -> Self {
+        let rows = self.rows.iter().filter_map(|row| selection.of_row(row));
+        let rows: Vec<_> = rows.collect();
+        let is_chosen = |departed: &&Departed| {
+            selection.repositories.chooses(&departed.repository)
+                && selection.languages.chooses(&departed.language)
+        };
+        let departed = self.departed.iter().filter(is_chosen);
+        Self {
+            selection: selection.clone(),
+            totals: Totals::of_rows(&rows),
+            departed: departed.cloned().collect(),
+            rows,
+            ..self.clone()
+        }
     }
 }

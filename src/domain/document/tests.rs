@@ -83,7 +83,7 @@ fn a_pair_that_its_entry_names_is_required() {
         );
         let rows = named(&document);
         assert_eq!(rows[0], row, "{repository} {language} {ratio}");
-        let missing = document.rows[0].language("sv");
+        let missing = document.rows[0].translation("sv");
         let readiness = missing.map(|one| one.readiness);
         assert_eq!(readiness, is_required.then_some(Readiness::Unknown));
         assert_eq!(document.rows[0].listed(), Some(2));

@@ -1,6 +1,6 @@
-//! Selections of a document, and the figures of its rows.
+//! The figures of a document: rows, counts and totals.
 
-use super::{Departed, Document, Row, Selection, Totals, Translation};
+use super::{Departed, Document, Row, Totals, Translation};
 use crate::{
     domain::State,
     support::clock::{DAY, Timestamp},
@@ -8,25 +8,6 @@ use crate::{
 use std::collections::BTreeMap;
 
 impl Document {
-    /// Returns the document of the chosen repositories and languages: with a verdict, counts, ages
-    /// and findings of its own. The last poll and the listing are those of the whole account.
-    pub fn select(&self, selection: &Selection) -> Self {
-        let rows = self.rows.iter().filter_map(|row| selection.of_row(row));
-        let rows: Vec<_> = rows.collect();
-        let is_chosen = |departed: &&Departed| {
-            selection.repositories.chooses(&departed.repository)
-                && selection.languages.chooses(&departed.language)
-        };
-        let departed = self.departed.iter().filter(is_chosen);
-        Self {
-            selection: selection.clone(),
-            totals: Totals::of_rows(&rows),
-            departed: departed.cloned().collect(),
-            rows,
-            ..self.clone()
-        }
-    }
-
     /// Returns the rows to list: a read repository without a chosen language has nothing to show.
     pub fn listed(&self) -> impl Iterator<Item = &Row> + Clone {
         let has_all = self.selection.has_all_translations();
