@@ -50,8 +50,10 @@ pub fn http_client(config: &ApiConfig, tls: &ClientConfig) -> reqwest::Client {
 
 /// Returns whether requests use TLS. A configuration that lacks a base URL has another mistake.
 fn is_https(config: &ApiConfig) -> bool {
-    let url = config.base_url.as_ref();
-    url.is_some_and(|url| url.scheme() == "https")
+    config
+        .base_url
+        .as_ref()
+        .is_some_and(|url| url.scheme() == "https")
 }
 
 /// Adds the certificates of a file to `roots`.
