@@ -19,7 +19,14 @@ use std::{ffi::OsString, iter, path::PathBuf};
 /// Prometheus exporter for the translation progress of code repositories
 #[derive(Debug, Clone, PartialEq, Parser)]
 #[command(
-    version = VERSION,
+    version = concat!(
+        "version ",
+        env!("CARGO_PKG_VERSION"),
+        " (revision: ",
+        env!("TRANSLATION_EXPORTER_REVISION"),
+        ")\n  rustc version:    ",
+        env!("TRANSLATION_EXPORTER_RUSTC"),
+    ),
     propagate_version = true,
     subcommand_value_name = "COMMAND",
     max_term_width = 80,
@@ -142,15 +149,6 @@ pub enum Output {
     Badge,
 }
 
-const VERSION: &str = concat!(
-    "version ",
-    env!("CARGO_PKG_VERSION"),
-    " (revision: ",
-    env!("TRANSLATION_EXPORTER_REVISION"),
-    ")\n  rustc version:    ",
-    env!("TRANSLATION_EXPORTER_RUSTC"),
-);
-
 /// Returns the complete command line.
 fn command() -> clap::Command {
     // With the version, as Prometheus prints its own.
@@ -207,12 +205,6 @@ fn option(key: &Key) -> Option<Arg> {
     )
 }
 
-/// Reads the command line of the process. Without a command to run, prints the help, the version
-/// or the mistake, and exits (0 or 2).
-pub fn parse() -> Cli {
-    parse_from(std::env::args_os()).unwrap_or_else(|error| error.exit())
-}
-
 /// Returns the remedy for an argument that may be the API key, or end with it, and for a key of
 /// the configuration without an option; clap explains other mistakes.
 fn remedy(error: &clap::Error) -> Option<String> {
@@ -237,7 +229,7 @@ fn remedy(error: &clap::Error) -> Option<String> {
 ///
 /// # Errors
 /// In clap, help and version are errors too; [`clap::Error::exit`] handles each.
-pub fn parse_from(
+pub fn parse(
     words: impl IntoIterator<Item = impl Into<OsString> + Clone>,
 ) -> Result<Cli, clap::Error> {
     let mut parser = command();

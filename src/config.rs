@@ -153,8 +153,11 @@ fn yaml(layers: &Layers, poll: &PollConfig) -> String {
             "poll.stale_after" if is_default => format_duration(poll.stale_after()).to_string(),
             path => written(&layers.text(path)),
         };
-        let is_comment = is_default || key.path == "api.key";
-        let sign = if is_comment { "# " } else { "" };
+        let sign = if is_default || key.path == "api.key" {
+            "# "
+        } else {
+            ""
+        };
         if section != last {
             lines.push(format!("{section}:\n"));
         }

@@ -2,7 +2,7 @@ use super::*;
 
 fn read(words: &str) -> Result<Cli, String> {
     let words = words.split_whitespace();
-    parse_from(["translation-exporter"].into_iter().chain(words)).map_err(|error| error.to_string())
+    parse(["translation-exporter"].into_iter().chain(words)).map_err(|error| error.to_string())
 }
 
 fn once(words: &str) -> Result<Once, String> {

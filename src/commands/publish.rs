@@ -33,13 +33,21 @@ pub fn start(
 ) -> anyhow::Result<(watch::Receiver<Arc<Current>>, watch::Receiver<Instant>)> {
     let mut documents = poller.documents();
     let document = Arc::clone(&documents.borrow_and_update());
-    let mut publisher = Publisher {
-        exposition: Arc::new(Exposition::new(Arc::clone(&document))),
-        instruments: Arc::clone(instruments),
-        clock,
-        log: ProblemLog::default(),
+    let mut exposition = Arc::new(Exposition::new(Arc::clone(&document)));
+    let (instruments, mut log) = (Arc::clone(instruments), ProblemLog::default());
+    let mut diagnose = move |document: Arc<Document>, exposition: &Arc<Exposition>| {
+        // A scrape waits for the lock of the facts.
+        let (facts, now) = (instruments.facts().clone(), clock.now());
+        let mut findings = diagnosis::findings(&document, &facts, now);
+        log.observe(&mut findings, &document, now);
+        instruments.set_problems(diagnosis::problems(&findings));
+        Arc::new(Current {
+            document,
+            exposition: Arc::clone(exposition),
+            findings,
+        })
     };
-    let (publish, current) = watch::channel(publisher.diagnose(document));
+    let (publish, current) = watch::channel(diagnose(document, &exposition));
     let (heartbeats, alive) = watch::channel(Instant::now());
     // Polls have a dedicated thread, so that scrapes do not wait for them. Their tasks wake each
     // other hundreds of times a second, which takes twice the CPU across threads.
@@ -61,40 +69,13 @@ pub fn start(
                 Ok(Ok(())) => {
                     let document = Arc::clone(&document);
                     let encode = move || Arc::new(Exposition::new(document));
-                    publisher.exposition = off_the_runtime(encode).await;
+                    exposition = off_the_runtime(encode).await;
                 }
                 Ok(Err(_)) => return,
                 Err(_) => {}
             }
-            publish.send_replace(publisher.diagnose(document));
+            publish.send_replace(diagnose(document, &exposition));
         }
     });
     Ok((current, alive))
-}
-
-/// The way of a document to the web side.
-struct Publisher {
-    /// The encoded document.
-    exposition: Arc<Exposition>,
-    instruments: Arc<Instruments>,
-    clock: Clock,
-    log: ProblemLog,
-}
-
-impl Publisher {
-    /// Diagnoses a publication: logs the problems that begin and end, and updates their gauges.
-    fn diagnose(&mut self, document: Arc<Document>) -> Arc<Current> {
-        // A scrape waits for the lock of the facts.
-        let facts = self.instruments.facts().clone();
-        let now = self.clock.now();
-        let mut findings = diagnosis::findings(&document, &facts, now);
-        self.log.observe(&mut findings, &document, now);
-        self.instruments
-            .set_problems(diagnosis::problems(&findings));
-        Arc::new(Current {
-            document,
-            exposition: Arc::clone(&self.exposition),
-            findings,
-        })
-    }
 }

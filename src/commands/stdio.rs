@@ -6,8 +6,10 @@ use std::io::{self, Write as _};
 /// Prints on stdout. Ignores a closed pipe: a reader such as `head` has seen enough.
 pub fn print(text: &str) -> anyhow::Result<()> {
     let mut stdout = io::stdout().lock();
-    let written = stdout.write_all(text.as_bytes());
-    match written.and_then(|()| stdout.flush()) {
+    match stdout
+        .write_all(text.as_bytes())
+        .and_then(|()| stdout.flush())
+    {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         printed => printed.context("cannot print the result"),
     }

@@ -13,14 +13,10 @@ use std::path::Path;
 /// The file is missing or cannot be read, or the key is empty or cannot be sent in a
 /// header.
 pub fn read_key(api: &ApiConfig) -> Result<SecretString, Failure> {
-    match &*api.key {
-        Some(key) => Ok(key.clone()),
-        None => key_of(api.key_file.as_deref().unwrap_or(Path::new(""))),
+    if let Some(key) = &*api.key {
+        return Ok(key.clone());
     }
-}
-
-/// Reads the key from a file.
-fn key_of(path: &Path) -> Result<SecretString, Failure> {
+    let path = api.key_file.as_deref().unwrap_or(Path::new(""));
     let what = format!("the API key file {} ", path.display());
     let bytes = read_file(path, 1).map_err(|error| {
         let hint = "give api.key_file the path of a file that exists and that this user can read";
@@ -33,7 +29,15 @@ fn key_of(path: &Path) -> Result<SecretString, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::{Options, read};
     use secrecy::ExposeSecret;
+    use std::collections::BTreeMap;
+
+    /// Reads the key from a file.
+    fn key_of(path: &Path) -> Result<SecretString, Failure> {
+        let options = Options::from([("api.key_file", path.display().to_string())]);
+        read_key(&read(&options, &BTreeMap::new()).unwrap().sections.api)
+    }
 
     #[test]
     fn a_key_file_is_read_anew_each_time_and_a_bad_key_is_not_shown() {

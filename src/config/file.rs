@@ -31,9 +31,8 @@ impl Layer {
     pub fn of_file(text: &str, file: &Path) -> Result<Self, ConfigError> {
         let text = text.trim_start_matches('\u{feff}');
         from_str::<IgnoredAny>(text).map_err(|error| {
-            let (what, hint) = yaml::explain(&error);
-            let line = yaml::line(&error);
-            ConfigError(format!("{}:{line}: {what}; {hint}", file.display()))
+            let (line, problem) = (yaml::line(&error), yaml::explain(&error));
+            ConfigError(format!("{}:{line}: {problem}", file.display()))
         })?;
         let mut layer = Self {
             file: file.to_owned(),

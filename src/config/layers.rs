@@ -196,15 +196,17 @@ impl Layers {
     pub fn targets(&self) -> Vec<String> {
         let entries: BTreeMap<String, BTreeMap<String, String>> =
             self.figment.extract_inner(TARGETS).unwrap_or_default();
-        let lines = entries.iter().map(|(number, entry)| {
-            let keys = entry
-                .iter()
-                .map(|(name, text)| format!("{name}: {}", written(text)));
-            let keys = keys.collect::<Vec<_>>().join(", ");
-            let place = self.place(&format!("{TARGETS}.{number}"));
-            format!("  - {{{keys}}}  # {place}\n")
-        });
-        lines.collect()
+        entries
+            .iter()
+            .map(|(number, entry)| {
+                let keys: Vec<_> = entry
+                    .iter()
+                    .map(|(name, text)| format!("{name}: {}", written(text)))
+                    .collect();
+                let place = self.place(&format!("{TARGETS}.{number}"));
+                format!("  - {{{}}}  # {place}\n", keys.join(", "))
+            })
+            .collect()
     }
 }
 

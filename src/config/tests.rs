@@ -210,7 +210,7 @@ proptest! {
                 let loaded = load(&Options::default(), &environment(&[(name, value)]));
                 loaded.err().map(|error| error.to_string())
             }
-            _ => match crate::cli::parse_from(
+            _ => match crate::cli::parse(
                 ["translation-exporter"].into_iter().chain(text.split(' ')),
             ) {
                 Ok(cli) => load(&cli.options, &BTreeMap::new()).err().map(|error| error.to_string()),

@@ -40,12 +40,11 @@ pub fn replace_file(path: &Path, content: &[u8]) -> io::Result<()> {
     if found.as_ref().is_ok_and(|found| !found.is_file()) {
         return File::options().write(true).open(path)?.write_all(content);
     }
-    // The textfile collector may run as another user. The umask can still forbid reading.
-    let others_may_read = Permissions::from_mode(0o666);
     let mut temporary = Builder::new();
     temporary
         .prefix(".translation-exporter-")
-        .permissions(others_may_read);
+        // The textfile collector may run as another user. The umask can still forbid reading.
+        .permissions(Permissions::from_mode(0o666));
     replace_by_way_of(&temporary, &path, |file| {
         if let Ok(found) = found {
             file.set_permissions(found.permissions())?;

@@ -58,10 +58,9 @@ pub fn init(level: Level, format: Format) {
 /// Prints a message on stderr, after all queued log lines.
 pub fn print(message: &str) {
     let message = format!("translation-exporter: {}", message.trim_end());
-    let message = message.lines().map(inert).collect::<Vec<_>>().join("\n");
-    let line = printable(&message) + "\n";
+    let lines: String = message.lines().map(|line| inert(line) + "\n").collect();
     // The queue takes a line or counts it as dropped.
-    let _ = STDERR.0.clone().write_all(line.as_bytes());
+    let _ = STDERR.0.clone().write_all(printable(&lines).as_bytes());
 }
 
 /// Ends the log: waits until stderr has all lines, but no longer than [`FLUSH`].

@@ -13,7 +13,7 @@ use std::{
     process::{Command, Output},
 };
 use translation_exporter::{
-    cli::parse_from,
+    cli::parse,
     config::{self, Draft},
 };
 
@@ -34,7 +34,7 @@ fn load(
         words.push(format!("--config.file={}", path.display()));
     }
     words.extend(flags.iter().map(ToString::to_string));
-    let options = parse_from(words).unwrap().options;
+    let options = parse(words).unwrap().options;
     let environment = environment
         .iter()
         .map(|(name, value)| (name.to_string(), value.to_string()))

@@ -48,9 +48,6 @@ fn message(error: &Error) -> String {
                                                  takes; see the exporter-toolkit's documentation \
                                                  of the file"
             .to_owned(),
-        error => {
-            let (what, hint) = yaml::explain(error);
-            format!("the file {what}; {hint}")
-        }
+        error => format!("the file {}", yaml::explain(error)),
     }
 }
