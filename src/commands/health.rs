@@ -44,8 +44,9 @@ pub async fn check(options: Options) -> Result<(), RunError> {
 
 async fn ask(scheme: &str, host: &str) -> anyhow::Result<()> {
     let url = format!("{scheme}://{host}/-/healthy");
-    let answered = answer(&url).await;
-    answered.with_context(|| format!("{url} does not say that the exporter is healthy"))
+    answer(&url)
+        .await
+        .with_context(|| format!("{url} does not say that the exporter is healthy"))
 }
 
 async fn answer(url: &str) -> anyhow::Result<()> {

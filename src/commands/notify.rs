@@ -17,8 +17,8 @@ pub fn send(state: &str) {
     let Some(path) = var_os("NOTIFY_SOCKET") else {
         return;
     };
-    let socket = UnixDatagram::unbound();
-    if let Err(error) = socket.and_then(|socket| socket.send_to(state.as_bytes(), path)) {
+    let sent = UnixDatagram::unbound().and_then(|socket| socket.send_to(state.as_bytes(), path));
+    if let Err(error) = sent {
         tracing::warn!(
             %error,
             "cannot notify systemd through NOTIFY_SOCKET; it may consider the service hung"

@@ -58,7 +58,8 @@ impl Layer {
 
     /// Returns the value of a text.
     pub fn value(&mut self, path: &str, text: &str) -> Value {
-        let (text, file) = (text.trim(), self.file.with_file_name(text.trim()));
+        let text = text.trim();
+        let file = self.file.with_file_name(text);
         if text.is_empty() {
             return text.into();
         }

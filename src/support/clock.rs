@@ -27,7 +27,7 @@ impl Timestamp {
     /// "never", counts as an earlier one, because jiff's last day is not whole.
     pub fn parse(text: &str) -> Option<Self> {
         let known = text.replacen("9999-12-31", "9999-12-29", 1);
-        Some(known.parse::<jiff::Timestamp>().ok()?.into())
+        known.parse::<jiff::Timestamp>().ok().map(Self::from)
     }
 
     pub const fn as_millis(self) -> i64 {

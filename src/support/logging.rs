@@ -46,8 +46,6 @@ static STDERR: LazyLock<(NonBlocking, Mutex<Option<WorkerGuard>>)> = LazyLock::n
     (queue, Mutex::new(Some(guard)))
 });
 
-const OURS: &str = env!("CARGO_CRATE_NAME");
-
 /// Starts to log to stderr from `level` on, panics included. Only the first call in a process takes
 /// effect.
 pub fn init(level: Level, format: Format) {
@@ -99,7 +97,7 @@ fn subscriber(
 fn targets(level: Level) -> Targets {
     Targets::new()
         .with_default(level.min(Level::WARN))
-        .with_target(OURS, level)
+        .with_target(env!("CARGO_CRATE_NAME"), level)
 }
 
 /// The format of the log: JSON, or the same as logfmt.
