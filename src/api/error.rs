@@ -99,8 +99,10 @@ pub fn refused(
     key: &str,
 ) -> RequestFailure {
     let wait = retry_after::wait(headers);
-    let remaining = headers.get("x-ratelimit-remaining");
-    let is_limited = wait.is_some() || remaining.is_some_and(|remaining| remaining == "0");
+    let is_limited = wait.is_some()
+        || headers
+            .get("x-ratelimit-remaining")
+            .is_some_and(|remaining| remaining == "0");
     let meant = match status {
         // Large code hosts spell 429 like this.
         StatusCode::FORBIDDEN if is_limited => StatusCode::TOO_MANY_REQUESTS,
@@ -109,8 +111,10 @@ pub fn refused(
     let mut failure = RequestFailure::status(meant, wait);
     failure.what = format!("the API answered {status}");
     let is_html = body.trim_ascii_start().starts_with(b"<");
-    let to = location(url, headers).filter(|to| status.is_redirection() && !to.contains(key));
-    if let Some(to) = to {
+    if let Some(to) = location(url, headers)
+        && status.is_redirection()
+        && !to.contains(key)
+    {
         failure.what = format!("{}, which points to {to:.200}", failure.what);
     } else if is_html {
         failure.what += " with a page of HTML";

@@ -9,8 +9,10 @@ use std::{
 };
 
 /// The reader of the files.
+#[derive(Default)]
 pub struct Files {
-    folder: PathBuf,
+    /// The path of the web configuration file, beside which relative paths begin.
+    path: PathBuf,
     /// Has the contents of all files. No copy of a private key is kept.
     pub contents: DefaultHasher,
     /// The paths of the files.
@@ -21,9 +23,8 @@ impl Files {
     /// Resolves relative paths in the folder of this file.
     pub fn beside(path: &Path) -> Self {
         Self {
-            folder: path.parent().unwrap_or(path).to_owned(),
-            contents: DefaultHasher::new(),
-            paths: Vec::new(),
+            path: path.to_owned(),
+            ..Self::default()
         }
     }
 
@@ -52,7 +53,7 @@ impl Files {
             "{name} and {name}_file are both set; leave one of them out"
         );
         if !file.is_empty() {
-            let path = self.folder.join(file);
+            let path = self.path.with_file_name(file);
             name = format!("{name}_file {}", path.display());
             text = self.read(&name, &path)?;
         }
