@@ -79,8 +79,9 @@ impl Report {
 
     /// Returns a date after these words; nothing without one.
     fn due(&self, words: &str, at: Option<Timestamp>) -> String {
-        let now = self.document.taken_at;
-        at.map_or_else(String::new, |at| format!("{words}{}", due(at, now)))
+        at.map_or_else(String::new, |at| {
+            format!("{words}{}", due(at, self.document.taken_at))
+        })
     }
 
     /// Returns the ratio of a translation, its `problems`, and its change.

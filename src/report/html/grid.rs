@@ -1,11 +1,8 @@
 //! The grid of repositories by languages: a search, a filter, and one page of rows.
 
-use super::Page;
+use super::{Page, page::MOST};
 use crate::domain::document::{Row, Tone, Totals, Translation};
 use std::collections::BTreeSet;
-
-/// The number of rows on a page.
-const ROWS: usize = 200;
 
 #[derive(Debug)]
 pub struct Grid<'a> {
@@ -40,7 +37,7 @@ impl Page<'_> {
             is_whole && totals.tone() == Tone::Ready
         };
         let (done, mut rows): (Vec<_>, Vec<_>) = found.into_iter().partition(is_done);
-        let size = if self.is_file() { usize::MAX } else { ROWS };
+        let size = if self.is_file() { usize::MAX } else { MOST };
         let pages = rows.len().div_ceil(size).max(1);
         let page = self.query.get("page").parse().unwrap_or(1).clamp(1, pages);
         rows.drain(..(page - 1) * size);

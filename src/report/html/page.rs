@@ -29,8 +29,8 @@ pub const WIDE: &str = include_str!("wide.css");
 /// The document of the alerts. Its headings are their names.
 const RUNBOOK: &str = "https://github.com/translation-exporter/translation-exporter/blob/main/deploy/prometheus/runbook.md";
 
-/// The maximum number of translations or names that a list shows.
-const MOST: usize = 1000;
+/// The maximum number of translations, repositories or names that a list shows.
+pub const MOST: usize = 200;
 
 /// The problems that no state by date tells.
 const UNDATED: [TranslationProblem; 2] =
@@ -101,9 +101,10 @@ impl Page<'_> {
 
     /// Returns the time of the last read of any chosen repository, or of the stale ones.
     fn read_at(&self, is_stale: bool) -> Option<Timestamp> {
-        let chosen = |row: &&Row| !is_stale || row.state == State::Stale;
-        let chosen = self.document.rows.iter().filter(chosen);
-        chosen.filter_map(|row| row.read_at).max()
+        let rows = self.document.rows.iter();
+        rows.filter(|row| !is_stale || row.state == State::Stale)
+            .filter_map(|row| row.read_at)
+            .max()
     }
 
     /// Names the chosen languages, repositories and dates.
@@ -133,7 +134,7 @@ impl Page<'_> {
 
     fn is_of_one_language(&self) -> bool {
         let known = self.document.rows.iter().flat_map(|row| &*row.known);
-        known.map(Translation::code).collect::<BTreeSet<_>>().len() == 1
+        BTreeSet::from_iter(known.map(Translation::code)).len() == 1
     }
 
     fn is_of_dates(&self) -> bool {
@@ -149,22 +150,22 @@ impl Page<'_> {
     /// change.
     pub fn shows(&self, translation: &Translation) -> bool {
         let only = self.query.get("only");
-        let problems = UNDATED.iter().filter(|kind| translation.has(**kind));
-        let changes = self.document.changes(translation, self.since);
-        let mut labels = problems
-            .map(|kind| kind.label())
-            .chain([translation.standing().label()])
-            .chain(changes.map(Change::words));
-        only.is_empty() || labels.any(|label| label == only)
+        let mut changes = self.document.changes(translation, self.since);
+        let is_such = |kind: &TranslationProblem| only == kind.label() && translation.has(*kind);
+        only.is_empty()
+            || only == translation.standing().label()
+            || UNDATED.iter().any(is_such)
+            || changes.any(|change| only == change.words())
     }
 
     /// Returns the translations to act on by date: of the whole, the first of each.
     fn groups(&self) -> Vec<Group<'_>> {
         let (lists_all, is_chosen) = (self.lists_all(), !self.query.get("only").is_empty());
-        let is_wanted = |translation: &Translation| match () {
-            () if is_chosen => self.shows(translation),
-            () if lists_all => translation.is_unready(),
-            () => translation.has_problem(),
+        let is_to_do = |translation: &Translation| {
+            translation.has_problem() || lists_all && translation.is_unready()
+        };
+        let is_wanted = |translation: &Translation| {
+            self.shows(translation) && (is_chosen || is_to_do(translation))
         };
         let is_whole = is_chosen || lists_all || self.is_file();
         let most = if is_whole { MOST } else { MOST_ACTIONS };
@@ -179,15 +180,12 @@ impl Page<'_> {
             (7, "7 days ago"),
             (14, "14 days ago"),
         ]
-        .map(|(days, name)| {
-            let day = self.now.saturating_sub(DAY * days);
-            (day.day_start(), name)
-        })
+        .map(|(days, name)| (self.now.saturating_sub(DAY * days).day_start(), name))
     }
 
     /// Returns the link to the translations of a date, all or some of them.
     fn date_link(&self, day: Option<Timestamp>, only: &str) -> String {
-        let due = day.map_or_else(|| "none".to_owned(), |day| day.strftime("%F"));
+        let due = day.map_or("none".to_owned(), |day| day.strftime("%F"));
         self.query.with(&[("due", &due), ("only", only)])
     }
 
