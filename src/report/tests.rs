@@ -4,7 +4,7 @@ use crate::support::parsed::Parsed;
 use crate::testing::{Condition, Languages, Shown, Snapshot};
 use crate::{
     domain::{
-        Defect, PollFailure, Standing, Stop,
+        Change, Defect, PollFailure, Standing, Stop,
         document::{Departed, Selection},
         links::Links,
         polling::{PollOutcome, PollStatus},
@@ -549,6 +549,8 @@ proptest! {
         prop_assert!(text.contains(&answer), "{}", text);
         let overdue = totals.standing(Standing::Overdue);
         prop_assert_eq!(answer.contains(&format!(", {overdue} overdue")), overdue > 0);
+        let changes = document.change_counts(NOW.saturating_sub(Duration::from_secs(30 * 86_400)));
+        prop_assert_eq!(changes.get(&Change::Overdue).copied().unwrap_or(0), overdue);
         for (day, totals) in &dates {
             let line = format!("{}: {}", words::day(*day, NOW), words::ready(totals));
             prop_assert!(dates.len() == 1 || text.contains(&line), "{line}: {text}");

@@ -101,8 +101,8 @@ pub fn percent(ratio: Option<f64>) -> String {
 /// and how it fell.
 pub fn way(translation: &Translation, now: Timestamp) -> String {
     let fell = translation.fall.as_deref().map(|fall| {
-        let (from, at) = (percent(Some(fall.ratio)), date(fall.at, now));
-        format!("fell from {from} on {at}")
+        let from = percent(Some(fall.ratio));
+        format!("fell from {from} on {}", date(fall.at, now))
     });
     let by_due = by_due(translation, now);
     let is_late = by_due > translation.ratio && translation.standing() != Standing::Expected;
@@ -127,8 +127,8 @@ pub fn by_due(translation: &Translation, now: Timestamp) -> Option<f64> {
 
 /// Formats a ratio beside its target as `41% of 95%`.
 pub fn of_target(translation: &Translation) -> String {
-    let (ratio, target) = (percent(translation.ratio), translation.target().percent());
-    format!("{ratio} of {target}%")
+    let target = translation.target().percent();
+    format!("{} of {target}%", percent(translation.ratio))
 }
 
 /// Names the problems, the worst first.

@@ -134,7 +134,7 @@ impl Page<'_> {
 
     fn is_of_one_language(&self) -> bool {
         let known = self.document.rows.iter().flat_map(|row| &*row.known);
-        BTreeSet::from_iter(known.map(Translation::code)).len() == 1
+        known.map(Translation::code).collect::<BTreeSet<_>>().len() == 1
     }
 
     fn is_of_dates(&self) -> bool {

@@ -339,8 +339,10 @@ async fn each_date_has_its_figures_each_of_which_leads_to_its_rows() {
     let days = |days: i64| format!("{:.10}", days_ago(-days).to_string());
     let mut fell = record("fr", 90.0, 2);
     testing::observe(&mut fell, Some(10.0), days_ago(1));
+    let mut moving = record("es", 1.0, 9);
+    testing::observe(&mut moving, Some(7.0), days_ago(1));
     let mut snapshot = snapshot(vec![
-        read(1, "a/a", vec![record("de", 50.0, 9), fell]),
+        read(1, "a/a", vec![record("de", 50.0, 9), moving, fell]),
         read(
             2,
             "a/b",
@@ -357,14 +359,15 @@ async fn each_date_has_its_figures_each_of_which_leads_to_its_rows() {
     let figures = "By date Translated Ready at risk overdue behind Expected \
                    21 November, 2 days ago 50% 0 of 1 1 1 without a forecast \
                    25 November, in 2 days 50% 0 of 1 1 1 without a forecast \
-                   no date 10% 0 of 1 1 1 without a forecast others 1 of 1";
+                   no date 8% 0 of 2 2 the last on 11 April 2027, 1 without a forecast others 1 of 1";
     assert!(words.contains(figures), "{words:.900}");
     let filters = "1 regressed 2 stalled";
     assert!(words.contains(filters), "{words}");
     for (link, rows) in [
         ("?due=2026-11-21&only=overdue", &["Name of de"][..]),
         ("?due=2026-11-25&only=at_risk", &["Name of it"]),
-        ("?due=none&only=behind", &["Name of fr"]),
+        // What has no forecast holds a date back longest, however small its gap.
+        ("?due=none&only=behind", &["Name of fr", "Name of es"]),
         ("?due=none&only=ready", &[]),
     ] {
         let escaped = link.replace('&', "&#38;");
