@@ -205,8 +205,8 @@ fn option(key: &Key) -> Option<Arg> {
     )
 }
 
-/// Returns the remedy for an argument that may be the API key, or end with it, and for a key of
-/// the configuration without an option; clap explains other mistakes.
+/// Returns the remedy for an argument that may be the API key, or end with it, for an option of
+/// `once`, and for a key of the configuration without an option; clap explains other mistakes.
 fn remedy(error: &clap::Error) -> Option<String> {
     let kind = match error.kind() {
         ErrorKind::UnknownArgument => ContextKind::InvalidArg,
@@ -217,7 +217,15 @@ fn remedy(error: &clap::Error) -> Option<String> {
     if !is_plain(&argument) {
         return Some("an argument belongs to no option; write --OPTION=VALUE".to_owned());
     }
-    let path = argument.trim_start_matches('-').replace('-', "_");
+    let name = argument.trim_start_matches('-');
+    let once = Once::augment_args(clap::Command::default());
+    if once
+        .get_arguments()
+        .any(|of_once| of_once.get_long() == Some(name))
+    {
+        return Some(format!("only the command once takes {argument}"));
+    }
+    let path = name.replace('-', "_");
     let key = keys().find(|key| key.path == path && key.option().is_none())?;
     let variable = key.variable();
     Some(format!(
