@@ -90,7 +90,10 @@ fn a_refused_argument_is_answered_with_its_remedy_and_not_repeated() {
         ("--api.page-size=3", "api.page_size has no option"),
         ("--api.key-files3cret", "--OPTION=VALUE"),
         ("check-config s3cret", "--OPTION=VALUE"),
-        ("--output=table once", "only the command once takes --output"),
+        (
+            "--output=table once",
+            "only the command once takes --output",
+        ),
         ("serve --require 1", "only the command once takes --require"),
         ("--poll.intervall 3s", "'--poll.interval'"),
         ("--web.config_file=x", "'--web.config.file'"),
