@@ -77,7 +77,7 @@ impl Results {
             Output::Json => report::json(document, selection, since).collect(),
             Output::Languages => report::languages(report),
             Output::Badge => report::badge(report),
-            Output::Html => report::html::page(report),
+            Output::Html => report::html::file(report),
         }
     }
 

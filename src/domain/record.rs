@@ -315,11 +315,8 @@ mod tests {
                 at
             };
             for record in &*kept.records {
-                assert_eq!(
-                    record.current().map(|history| history.progress_at),
-                    Some(clock),
-                    "{days} days"
-                );
+                let progress_at = record.current().unwrap().progress_at;
+                assert_eq!(progress_at, clock, "{days} days");
             }
         }
     }

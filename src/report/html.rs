@@ -1,4 +1,5 @@
-//! The status page as HTML, for the server and as a file: a rendering of the published document.
+//! The status page as HTML: a rendering of the published document. The server renders [`Page`]
+//! for each request (`web/page.rs`), and `once` writes it to a [`file`].
 
 mod grid;
 mod page;
@@ -9,7 +10,7 @@ use super::{Query, Report};
 
 /// Renders the page with all rows as one self-contained file, without links or forms that need a
 /// server.
-pub fn page(report: &Report) -> String {
+pub fn file(report: &Report) -> String {
     let page = Page {
         now: report.document.taken_at,
         telemetry_path: None,

@@ -286,7 +286,7 @@ async fn a_page_has_200_rows_and_one_beyond_the_last_is_the_last() {
         let rows = self::names(&page_of(&snapshot, uri).await);
         assert_eq!((rows[0].as_str(), rows.len()), (first, count));
     }
-    let file = html::page(&Report {
+    let file = html::file(&Report {
         document: Arc::new(snapshot.judge(testing::status(), None)),
         findings: Vec::new(),
         api: "api.example.com".into(),
