@@ -309,11 +309,7 @@ mod tests {
             read(DAY, both());
             assert_eq!(gone[..3], [0, 1, 2]);
             assert_eq!(gone[4], 0);
-            let clock = if is_kept {
-                START.saturating_add(DAY)
-            } else {
-                at
-            };
+            let clock = [at, START.saturating_add(DAY)][usize::from(is_kept)];
             for record in &*kept.records {
                 let progress_at = record.current().unwrap().progress_at;
                 assert_eq!(progress_at, clock, "{days} days");
