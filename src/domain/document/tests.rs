@@ -7,7 +7,7 @@ use crate::{
     support::glob::glob,
     testing::{self, Condition, Languages, Snapshot},
 };
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 mod judgement;
 

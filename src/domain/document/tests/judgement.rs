@@ -82,11 +82,8 @@ impl Given {
     }
 
     fn at(self, kind: TranslationProblem) -> Option<Timestamp> {
-        let problems = self.judged().problems;
-        problems
-            .iter()
-            .find(|(found, _)| *found == kind)
-            .map(|(_, at)| *at)
+        let problems = BTreeMap::from_iter(self.judged().problems);
+        problems.get(&kind).copied()
     }
 }
 
