@@ -99,6 +99,7 @@ impl Report {
     ) -> Vec<String> {
         let now = self.document.taken_at;
         let mut lines = Vec::new();
+        let accepts = |row: &Row, known: &Translation| row.is_read() && accepts(known);
         for group in self.document.actions(accepts, MOST_ACTIONS) {
             let due = self.due(", due ", group.day);
             lines.extend(group.actions.into_iter().map(|(row, translation)| {

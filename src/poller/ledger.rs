@@ -42,7 +42,8 @@ pub struct Ledger {
     filtered: BTreeMap<RepositoryId, LeftOut>,
     /// The defects of the last complete listing.
     defects: Defects,
-    /// The languages that were read, each once in memory: all repositories have the same few.
+    /// The languages that this process has read, each once in memory: all repositories have the same
+    /// few.
     languages: HashMap<Arc<Language>, Arc<Language>>,
     /// The number of records, counted at each listing and with each read.
     translations: usize,

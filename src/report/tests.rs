@@ -45,22 +45,14 @@ fn report(snapshot: &Snapshot, poll: &PollOutcome) -> Report {
 
 /// Returns the JSON of everything.
 fn json_of(report: &Report) -> String {
-    json(
-        Arc::clone(&report.document),
-        Selection::default(),
-        report.since,
-    )
-    .collect()
+    let document = Arc::clone(&report.document);
+    json(document, Selection::default(), report.since).collect()
 }
 
 /// Returns the CSV of everything.
 fn csv_of(report: &Report) -> String {
-    csv(
-        Arc::clone(&report.document),
-        Selection::default(),
-        report.since,
-    )
-    .collect()
+    let document = Arc::clone(&report.document);
+    csv(document, Selection::default(), report.since).collect()
 }
 
 fn shown(repositories: Vec<Shown>, width: u16) -> String {
@@ -226,6 +218,16 @@ Not ready to ship: 0 of 3 translations ready, 1 translation without a known comp
     assert_eq!(gate(&snapshot), expected);
     snapshot.settings.targets = Targets::everything_at(0.0);
     assert_eq!(gate(&snapshot), "Nothing to ship: 3 paused");
+}
+
+#[test]
+fn the_gate_names_20_translations_of_many_dates() {
+    let codes: Vec<_> = (1..29).map(|day| format!("l{day:02}")).collect();
+    let languages: Vec<_> = codes.iter().map(|code| (&**code, Some(50.0))).collect();
+    let mut snapshot = snapshot(vec![read(1, "acme/app", &languages)]);
+    let due = |code: &String| entry(&[], &[code], 1.0, &code.replace('l', "2023-12-"));
+    snapshot.settings.targets = Targets(codes.iter().map(due).collect());
+    assert_eq!(gate(&snapshot).matches("50% of 100%").count(), 20);
 }
 
 #[test]

@@ -107,7 +107,7 @@ pub fn way(translation: &Translation, now: Timestamp) -> String {
     let by_due = by_due(translation, now);
     let is_late = by_due > translation.ratio && translation.standing() != Standing::Expected;
     let clauses = [
-        Some(expected(translation, now)),
+        translation.is_unready().then(|| expected(translation, now)),
         is_late.then(|| format!("{} by its date", percent(by_due))),
         fell,
     ];

@@ -4,8 +4,8 @@ use super::{Document, Row, Translation, furthest_first};
 use crate::support::clock::Timestamp;
 use std::{cmp::Reverse, collections::BTreeMap};
 
-/// The translations of one date to act on, those that hold it back most first: without a day on
-/// which they are expected, and then by that day, the last one first.
+/// The translations of one date to act on, those that hold it back most first: without an expected
+/// day, and then by that day, the last one first.
 #[derive(Debug)]
 pub struct Group<'a> {
     /// The beginning of the day of their date.
@@ -16,16 +16,24 @@ pub struct Group<'a> {
 }
 
 impl Document {
-    /// Returns the translations that pass `accepts` by date; those without one come last. The dates share `most` places; each has one at least.
-    pub fn actions(&self, accepts: impl Fn(&Translation) -> bool, most: usize) -> Vec<Group<'_>> {
+    /// Returns the translations that pass `accepts`, stale ones among them, by date; those without
+    /// one come last. The dates share `places`, and a later one has those that earlier ones leave.
+    pub fn actions(
+        &self,
+        accepts: impl Fn(&Row, &Translation) -> bool,
+        mut places: usize,
+    ) -> Vec<Group<'_>> {
         let mut by_day: BTreeMap<_, Vec<_>> = BTreeMap::new();
-        for (row, translation) in self.translations().filter(|(_, known)| accepts(known)) {
-            let day = translation.day();
-            let actions = by_day.entry((day.is_none(), day)).or_default();
-            actions.push((row, translation));
+        for row in &self.rows {
+            for translation in row.known.iter().filter(|known| accepts(row, known)) {
+                let day = translation.day();
+                let actions = by_day.entry((day.is_none(), day)).or_default();
+                actions.push((row, translation));
+            }
         }
-        let of_each = (most / by_day.len().max(1)).max(1);
-        let groups = by_day.into_iter().map(|((_, day), mut actions)| {
+        let dates = (1..=by_day.len()).rev();
+        let groups = by_day.into_iter().zip(dates).map(|(group, dates)| {
+            let ((_, day), mut actions) = group;
             actions.sort_by(|(_, one), (_, other)| furthest_first(one.gap(), other.gap()));
             actions.sort_by_key(|(_, known)| {
                 (
@@ -33,7 +41,9 @@ impl Document {
                     Reverse(known.estimated_ready),
                 )
             });
-            let left = actions.split_off(of_each.min(actions.len())).len();
+            let shown = places.div_ceil(dates).min(actions.len());
+            places -= shown;
+            let left = actions.split_off(shown).len();
             Group { day, actions, left }
         });
         groups.collect()

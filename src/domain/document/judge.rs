@@ -50,9 +50,12 @@ impl Judge<'_> {
         let read_at = kept.read_at;
         let known = read_at.map(|read_at| self.translations(kept, read_at));
         let known = known.unwrap_or_default();
-        let previous = self.previous.map_or(&[][..], |previous| &previous.rows);
-        let before = row_of(previous, &kept.repository.name).map(|row| &row.known);
-        let same = before.filter(|before| ***before == *known);
+        let previous = self
+            .previous
+            .and_then(|previous| row_of(&previous.rows, &kept.repository.name));
+        let same = previous
+            .map(|row| &row.known)
+            .filter(|before| ***before == *known);
         Row {
             repository: Arc::clone(&kept.repository),
             state,

@@ -34,7 +34,8 @@ pub struct Totals {
     pub due: Option<Timestamp>,
     /// The latest time at which a translation is expected to be ready.
     pub last_expected: Option<Timestamp>,
-    /// The number of translations that are judged not to become ready, or not within years.
+    /// The number of unready translations that are judged and have no expected day: they do not move,
+    /// have stalled, take years, or should be ready by now.
     pub without_forecast: usize,
 }
 

@@ -29,7 +29,7 @@ pub const WIDE: &str = include_str!("wide.css");
 /// The document of the alerts. Its headings are their names.
 const RUNBOOK: &str = "https://github.com/translation-exporter/translation-exporter/blob/main/deploy/prometheus/runbook.md";
 
-/// The maximum number of translations, repositories or names that a list shows.
+/// The maximum number of repositories or names that a list shows, and a fifth of the translations.
 pub const MOST: usize = 200;
 
 /// The problems that no state by date tells.
@@ -164,11 +164,11 @@ impl Page<'_> {
         let is_to_do = |translation: &Translation| {
             translation.has_problem() || lists_all && translation.is_unready()
         };
-        let is_wanted = |translation: &Translation| {
+        let is_wanted = |_: &Row, translation: &Translation| {
             self.shows(translation) && (is_chosen || is_to_do(translation))
         };
         let is_whole = is_chosen || lists_all || self.is_file();
-        let most = if is_whole { MOST } else { MOST_ACTIONS };
+        let most = if is_whole { 5 * MOST } else { MOST_ACTIONS };
         self.document.actions(is_wanted, most)
     }
 
