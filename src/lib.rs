@@ -9,8 +9,9 @@
 //! 3. The poller judges the ledger into the [`domain::document::Document`], which every output
 //!    reads.
 //! 4. `commands::publish` has [`metrics`] encode each document once, and [`diagnosis`] find its
-//!    problems. [`report`] writes page, JSON and the outputs of `once`. A scrape never waits for a
-//!    poll and a poll never waits for a scrape.
+//!    problems. [`web`] keeps the newest one, and has [`report`] write page and JSON for each
+//!    request; `once` prints the outputs of [`report`]. A scrape never waits for a poll and a poll
+//!    never waits for a scrape.
 //!
 //! [`server`] is the HTTP server beneath [`web`]. [`cli`] and [`config`] read options and
 //! configuration, [`demo`] is an embedded API, and [`commands`] wires the modules together.

@@ -7,7 +7,7 @@
 //!
 //! - Entries are separated before their bytes are judged.
 //! - Unknown fields are ignored at any depth.
-//! - A null field counts as missing.
+//! - A null field is unknown, as a missing one is unless the API omits zeros.
 //! - `null` in place of the array is an empty list, as servers written in Go send it.
 //!
 //! # Memory

@@ -30,8 +30,8 @@ pub(crate) fn is_unprintable(c: char) -> bool {
         )
 }
 
-/// Escapes unprintable characters, except line feeds, for a terminal. All messages and log lines
-/// pass through here. The table of `once` replaces such characters; JSON and metrics have escapes
+/// Escapes unprintable characters, except line feeds, for a terminal. All messages and log lines,
+/// and the status page, pass through here. The table of `once` replaces such characters; JSON and metrics have escapes
 /// of their formats.
 pub(crate) fn printable(text: &str) -> String {
     let mut printable = String::with_capacity(text.len());

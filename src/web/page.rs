@@ -1,5 +1,4 @@
-//! The status page: the answer to "may we ship?", the problems with their remedies, and the
-//! completion of every translation.
+//! The handler of the status page, which [`crate::report`] writes.
 //!
 //! Threads for blocking work render the page, without a script. One response has everything, so
 //! that the page works under a policy that forbids loading anything.

@@ -1,10 +1,7 @@
 //! The figures of a document: rows, counts and totals.
 
 use super::{Departed, Document, Row, Totals, Translation};
-use crate::{
-    domain::State,
-    support::clock::{DAY, Timestamp},
-};
+use crate::support::clock::{DAY, Timestamp};
 use std::collections::BTreeMap;
 
 impl Document {
@@ -22,25 +19,6 @@ impl Document {
         let mut rows: Vec<_> = rows.map(|row| (row, Totals::of(&*row.known))).collect();
         rows.sort_by(|(_, one), (_, other)| one.urgency(other));
         rows
-    }
-
-    /// Returns the document with its stale data as if they were shown, if there are no others.
-    pub fn last_known(&self) -> Option<Self> {
-        let stale = self.rows.iter().filter(|row| !row.known.is_empty());
-        let as_of = stale.filter_map(|row| row.read_at).max();
-        let mut document = Self {
-            as_of: Some(as_of.filter(|_| self.totals.with_resting() == 0)?),
-            ..self.clone()
-        };
-        for row in document
-            .rows
-            .iter_mut()
-            .filter(|row| row.state == State::Stale)
-        {
-            row.state = State::Failing;
-        }
-        document.totals = Totals::of_rows(&document.rows);
-        Some(document)
     }
 
     /// Returns each shown translation with its repository.

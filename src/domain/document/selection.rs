@@ -1,6 +1,7 @@
-//! Selections: globs that choose repositories and languages, and days of their dates.
+//! The documents that are made of another one: of a selection, by globs on repositories and languages
+//! and by days of their dates, and of what was last known.
 
-use super::{Departed, Document, Row, Totals, Translation};
+use super::{Departed, Document, Row, State, Totals, Translation};
 use crate::support::{clock::Timestamp, glob::Globs};
 use globset::Glob;
 use std::collections::BTreeSet;
@@ -75,5 +76,24 @@ impl Document {
             rows,
             ..self.clone()
         }
+    }
+
+    /// Returns the document with its stale data as if they were shown, if there are no others.
+    pub fn last_known(&self) -> Option<Self> {
+        let stale = self.rows.iter().filter(|row| !row.known.is_empty());
+        let as_of = stale.filter_map(|row| row.read_at).max();
+        let mut document = Self {
+            as_of: Some(as_of.filter(|_| self.totals.with_resting() == 0)?),
+            ..self.clone()
+        };
+        for row in document
+            .rows
+            .iter_mut()
+            .filter(|row| row.state == State::Stale)
+        {
+            row.state = State::Failing;
+        }
+        document.totals = Totals::of_rows(&document.rows);
+        Some(document)
     }
 }
