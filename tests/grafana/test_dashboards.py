@@ -60,7 +60,7 @@ def answers(prometheus):
 def test_queries_fit_into_the_editor_and_panels_onto_a_screen():
     for dashboard in DASHBOARDS.values():
         lengths = [len(target["expr"]) for panel in panels(dashboard) for target in panel["targets"]]
-        assert statistics.median(lengths) <= 200 and max(lengths) <= 400
+        assert statistics.median(lengths) <= 180 and max(lengths) <= 400
         ids = [panel["id"] for panel in dashboard["panels"]]
         assert len(ids) == len(set(ids))
         assert all(panel["gridPos"]["x"] + panel["gridPos"]["w"] <= 24 for panel in dashboard["panels"])
