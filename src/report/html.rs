@@ -1,5 +1,5 @@
 //! The status page as HTML: a rendering of the published document. The server renders [`Page`]
-//! for each request (`web/page.rs`), and `once` writes it to a [`file`].
+//! for each request (`web/page.rs`), and `once` writes it to a [`file()`].
 
 mod grid;
 mod page;

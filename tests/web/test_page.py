@@ -12,7 +12,9 @@ NAMES = [
 ]  # fmt: skip
 HTML_RULES = {
     "extends": ["html-validate:recommended", "html-validate:a11y"],
-    "rules": dict.fromkeys(["long-title", "no-trailing-whitespace", "doctype-style", "void-style", "attr-quotes", "no-implicit-close"], "off"),
+    "rules": dict.fromkeys(
+        ["long-title", "no-trailing-whitespace", "doctype-style", "void-style", "attr-quotes", "no-implicit-close"], "off"
+    ),
 }
 
 
