@@ -78,8 +78,7 @@ impl<A: Api> Poller<A> {
         instruments: Arc<Instruments>,
     ) -> Self {
         let now = clock.now();
-        let mut ledger = Ledger::default();
-        ledger.saved = state.unwrap_or_default();
+        let mut ledger = Ledger::new(state.unwrap_or_default());
         // The process that saved the state may have had other filters.
         ledger.apply(Listing::default(), false, &settings.filter, now);
         let status = PollStatus {

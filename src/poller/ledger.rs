@@ -42,16 +42,39 @@ pub struct Ledger {
     filtered: BTreeMap<RepositoryId, LeftOut>,
     /// The defects of the last complete listing.
     defects: Defects,
-    /// The languages that this process has read, each once in memory: all repositories have the same
-    /// few.
-    languages: HashMap<Arc<Language>, Arc<Language>>,
+    /// The languages of all records, each once in memory.
+    languages: Languages,
     /// The number of records, counted at each listing and with each read.
     translations: usize,
     /// The number of polls of this process that have ended.
     pub polls: u64,
 }
 
+/// Languages by themselves: all repositories have the same few.
+type Languages = HashMap<Arc<Language>, Arc<Language>>;
+
+/// Lets a language share the memory of an equal one.
+fn share(languages: &mut Languages, language: &mut Arc<Language>) {
+    let same = languages.entry(Arc::clone(language));
+    *language = Arc::clone(same.or_insert_with_key(Arc::clone));
+}
+
 impl Ledger {
+    /// Returns the ledger of a process that begins with this state.
+    pub fn new(saved: SavedState) -> Self {
+        let mut ledger = Self {
+            saved,
+            ..Self::default()
+        };
+        for kept in ledger.saved.repositories.values_mut() {
+            // Nobody else has the records yet.
+            for record in Arc::get_mut(&mut kept.records).into_iter().flatten() {
+                share(&mut ledger.languages, &mut record.language);
+            }
+        }
+        ledger
+    }
+
     /// Returns the repositories to read, the oldest attempt first. `only` selects them by name,
     /// and an empty set selects all.
     pub fn order(&self, only: &Globs<true>) -> Vec<&KeptRepository> {
@@ -96,12 +119,7 @@ impl Ledger {
         now: Timestamp,
     ) -> Option<Arc<str>> {
         for reported in &mut response.languages {
-            let language = Arc::clone(&reported.language);
-            let same = self
-                .languages
-                .entry(language)
-                .or_insert_with_key(Arc::clone);
-            reported.language = Arc::clone(same);
+            share(&mut self.languages, &mut reported.language);
         }
         let kept = self.saved.repositories.get_mut(&id)?;
         let completion = |record: &Record| Some(record.history.as_ref()?.completion);

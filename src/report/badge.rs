@@ -1,6 +1,9 @@
 //! The JSON that Shields reads as an endpoint: <https://shields.io/badges/endpoint-badge>.
 
-use super::{Report, words::ready};
+use super::{
+    Report,
+    words::{counts, ready},
+};
 use crate::domain::document::Tone;
 use serde_json::json;
 
@@ -13,12 +16,19 @@ pub fn badge(report: &Report) -> String {
         Tone::Silent => "lightgrey",
         Tone::Ready => "brightgreen",
     };
-    let is_known = document.doubts().is_empty();
-    let left_out = if is_known { "" } else { ", not all known" };
+    let unknown = [
+        (document.totals.unknown(), "not known"),
+        (document.unread(), "unread"),
+    ];
+    let left_out = match counts(unknown).join(", ") {
+        left_out if !left_out.is_empty() => format!(", {left_out}"),
+        _ if document.doubts().is_empty() => String::new(),
+        _ => ", not all known".to_owned(),
+    };
     let badge = json!({
         "schemaVersion": 1,
         "label": "translations",
-        "message": ready(&document.totals).replace(" translations", "") + left_out,
+        "message": ready(&document.totals).replace(" translations", "") + &left_out,
         "color": color,
     });
     format!("{badge}\n")

@@ -336,12 +336,12 @@ fn a_badge_is_green_only_if_everything_was_read_and_is_ready() {
     let (soon, past) = ("2023-12-01", "2023-11-01");
     for (completion, due, failed, expected) in [
         (Some(95.0), "", 0, "1 of 1 ready, brightgreen"),
-        (Some(95.0), "", 1, "1 of 1 ready, not all known, orange"),
-        (Some(94.0), soon, 1, "0 of 1 ready, not all known, orange"),
+        (Some(95.0), "", 1, "1 of 1 ready, 1 unread, orange"),
+        (Some(94.0), soon, 1, "0 of 1 ready, 1 unread, orange"),
         (Some(94.0), soon, 0, "0 of 1 ready, orange"),
         (Some(94.0), past, 0, "0 of 1 ready, red"),
-        (None, past, 0, "? of 1 ready, not all known, red"),
-        (None, "", 0, "? of 1 ready, not all known, lightgrey"),
+        (None, past, 0, "? of 1 ready, 1 not known, red"),
+        (None, "", 0, "? of 1 ready, 1 not known, lightgrey"),
     ] {
         assert_eq!(of(completion, due, failed), expected);
     }

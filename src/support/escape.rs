@@ -8,31 +8,31 @@ use std::fmt::Write as _;
 pub(crate) fn is_unprintable(c: char) -> bool {
     c.is_control()
         || matches!(
-            c,
-            '\u{ad}'
-                | '\u{34f}'
-                | '\u{61c}'
-                | '\u{115f}'..='\u{1160}'
-                | '\u{17b4}'..='\u{17b5}'
-                | '\u{180e}'
-                | '\u{200b}'
-                | '\u{200e}'..='\u{200f}'
-                | '\u{2028}'..='\u{202e}'
-                | '\u{2060}'..='\u{206f}'
-                | '\u{3164}'
-                | '\u{feff}'
-                | '\u{ffa0}'
-                | '\u{fff0}'..='\u{fffb}'
-                | '\u{1bca0}'..='\u{1bca3}'
-                | '\u{1d173}'..='\u{1d17a}'
-                | '\u{e0000}'..='\u{e00ff}'
-                | '\u{e01f0}'..='\u{e0fff}'
+            u32::from(c),
+            0xad
+                | 0x34f
+                | 0x61c
+                | 0x115f..=0x1160
+                | 0x17b4..=0x17b5
+                | 0x180e
+                | 0x200b
+                | 0x200e..=0x200f
+                | 0x2028..=0x202e
+                | 0x2060..=0x206f
+                | 0x3164
+                | 0xfeff
+                | 0xffa0
+                | 0xfff0..=0xfffb
+                | 0x1bca0..=0x1bca3
+                | 0x1d173..=0x1d17a
+                | 0xe0000..=0xe00ff
+                | 0xe01f0..=0xe0fff
         )
 }
 
 /// Escapes unprintable characters, except line feeds, for a terminal. All messages and log lines,
-/// and the status page, pass through here. The table of `once` replaces such characters; JSON and metrics have escapes
-/// of their formats.
+/// and the status page, pass through here. The table of `once` replaces such characters; JSON and
+/// metrics have escapes of their formats.
 pub(crate) fn printable(text: &str) -> String {
     let mut printable = String::with_capacity(text.len());
     for c in text.chars() {
