@@ -12,7 +12,8 @@ pub const HOUR: u32 = 3600;
 /// 365 days and 6 hours.
 pub const YEAR: u32 = 8766 * HOUR;
 
-/// A type that [`Parsed`] can hold: those below, globs, dates, links, and those of `config/text.rs`.
+/// A type that [`Parsed`] can hold. `config/text.rs` and the modules of globs, dates and links
+/// implement it as well.
 pub trait Parse: Sized {
     /// The texts that are taken, before their bounds.
     const TAKES: &'static str;

@@ -32,7 +32,7 @@ const RUNBOOK: &str = "https://github.com/translation-exporter/translation-expor
 /// The maximum number of repositories or names that a list shows, and a fifth of the translations.
 pub const MOST: usize = 200;
 
-/// The problems that no state by date tells.
+/// The kinds of problems that have no column of their own in *By date*.
 const UNDATED: [TranslationProblem; 2] =
     [TranslationProblem::Regressed, TranslationProblem::Stalled];
 

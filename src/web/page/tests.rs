@@ -362,7 +362,7 @@ async fn each_date_has_its_figures_each_of_which_leads_to_its_rows() {
     for (link, rows) in [
         ("?due=2026-11-21&only=overdue", &["Name of de"][..]),
         ("?due=2026-11-25&only=at_risk", &["Name of it"]),
-        // What has no forecast holds a date back longest, however small its gap.
+        // A translation without a forecast holds its date back longest, however small its gap.
         ("?due=none&only=behind", &["Name of fr", "Name of es"]),
         ("?due=none&only=ready", &[]),
     ] {
