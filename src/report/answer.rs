@@ -141,8 +141,8 @@ pub fn mean_by_due(document: &Document, day: Option<Timestamp>) -> Option<f64> {
     reached.mean()
 }
 
-/// Says by when all translations of a date are expected to be ready, and of how many that cannot be
-/// told.
+/// Says by when all translations of a date are expected to be ready, and counts those without a
+/// forecast.
 pub fn last_expected(totals: &Totals, now: Timestamp) -> Vec<String> {
     let last = totals.last_expected;
     let last = last.map(|at| format!("the last on {}", date(at, now)));
