@@ -17,7 +17,8 @@ pub struct Group<'a> {
 
 impl Document {
     /// Returns the translations that pass `accepts`, stale ones among them, by date; those without
-    /// one come last. The dates share `places`, and a later one has those that earlier ones leave.
+    /// one come last. The dates share `places`: each has as many, and one at least while there are
+    /// any.
     pub fn actions(
         &self,
         accepts: impl Fn(&Row, &Translation) -> bool,
@@ -31,9 +32,8 @@ impl Document {
                 actions.push((row, translation));
             }
         }
-        let dates = (1..=by_day.len()).rev();
-        let groups = by_day.into_iter().zip(dates).map(|(group, dates)| {
-            let ((_, day), mut actions) = group;
+        let of_each = (places / by_day.len().max(1)).max(1);
+        let groups = by_day.into_iter().map(|((_, day), mut actions)| {
             actions.sort_by(|(_, one), (_, other)| furthest_first(one.gap(), other.gap()));
             actions.sort_by_key(|(_, known)| {
                 (
@@ -41,7 +41,7 @@ impl Document {
                     Reverse(known.estimated_ready),
                 )
             });
-            let shown = places.div_ceil(dates).min(actions.len());
+            let shown = of_each.min(places).min(actions.len());
             places -= shown;
             let left = actions.split_off(shown).len();
             Group { day, actions, left }
