@@ -17,8 +17,8 @@ pub struct Group<'a> {
 
 impl Document {
     /// Returns the translations that pass `accepts`, stale ones among them, by date; those without
-    /// one come last. The dates share `places`: each has as many, and one at least while there are
-    /// any.
+    /// one come last. The dates share `places` evenly. If there are more dates than places, the first
+    /// ones have one each.
     pub fn actions(
         &self,
         accepts: impl Fn(&Row, &Translation) -> bool,

@@ -29,7 +29,8 @@ pub const WIDE: &str = include_str!("wide.css");
 /// The document of the alerts. Its headings are their names.
 const RUNBOOK: &str = "https://github.com/translation-exporter/translation-exporter/blob/main/deploy/prometheus/runbook.md";
 
-/// The maximum number of repositories or names that a list shows, and a fifth of the translations.
+/// The maximum number of repositories or names that a list shows. A list of translations has at most
+/// five times as many.
 pub const MOST: usize = 200;
 
 /// The kinds of problems that have no column of their own in *By date*.
