@@ -58,13 +58,12 @@ class Machine:
         stubs.mkdir()
         for name in STUBBED.split():
             (stubs / name).symlink_to(HERE / "stubs.sh")
-        holder = ["unshare", "--net", "--pid", "--fork", "--kill-child", "sh", "-c", "ip link set lo up && exec sleep infinity"]
-        process = stack.enter_context(running(holder, folder / "log"))
+        holder = ["unshare", "--net", "--pid", "--fork", "--kill-child", "sh", "-c", "ip link set lo up && touch up && exec sleep infinity"]
+        process = stack.enter_context(running(holder, folder / "log", cwd=folder))
+        stack.callback(process.kill)  # which ends all within; it ignores SIGTERM
+        wait_for("the network", (folder / "up").exists)
         namespaces = f"/proc/{process.pid}/ns"
         self.enter = ["nsenter", f"--net={namespaces}/net", f"--pid={namespaces}/pid_for_children"]
-        wait_for(
-            "the network", lambda: not subprocess.run([*self.enter, "ip", "route", "get", "127.0.0.1"], capture_output=True).returncode
-        )
         self.api = stack.enter_context(FakeApi(*self.enter, built / "examples/fake-api"))
         self.api.put((42, "acme/webshop", {"de": 100, "fr": 96, "pl": 97, "pt-BR": 95}), (43, "acme/app-one", {"de": 100, "pt-BR": 95}))
         self.environment = {
