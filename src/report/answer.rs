@@ -129,14 +129,14 @@ pub fn by_date(document: &Document) -> (Vec<(Option<Timestamp>, Totals)>, usize)
 /// Returns the mean ratio that the translations of a date will have reached by then at their pace.
 pub fn mean_by_due(document: &Document, day: Option<Timestamp>) -> Option<f64> {
     let mut reached = Totals::default();
-    for (_, known) in document
-        .translations()
-        .filter(|(_, known)| known.day() == day)
-    {
-        reached.add(&Translation {
-            ratio: words::by_due(known, document.taken_at),
-            ..known.clone()
-        });
+    for (_, known) in document.translations() {
+        if known.day() == day {
+            let ratio = words::by_due(known, document.taken_at);
+            reached.add(&Translation {
+                ratio,
+                ..known.clone()
+            });
+        }
     }
     reached.mean()
 }
@@ -144,8 +144,9 @@ pub fn mean_by_due(document: &Document, day: Option<Timestamp>) -> Option<f64> {
 /// Says by when all translations of a date are expected to be ready, and counts those without a
 /// forecast.
 pub fn last_expected(totals: &Totals, now: Timestamp) -> Vec<String> {
-    let last = totals.last_expected;
-    let last = last.map(|at| format!("the last on {}", date(at, now)));
+    let last = totals
+        .last_expected
+        .map(|at| format!("the last on {}", date(at, now)));
     last.into_iter()
         .chain(counts([(totals.without_forecast, "without a forecast")]))
         .collect()

@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+import urllib.parse
 
 import pytest
 from harness import wait_for
@@ -114,6 +115,25 @@ def test_the_answers_to_a_search_and_for_a_language_are_on_the_first_screen(demo
     for selector in ("h1", "header a", ".answer"):
         assert_seen(selector)
     assert page.evaluate("document.documentElement.scrollWidth") == width, "nothing lies beside the screen"
+
+
+def test_a_date_names_the_language_that_is_furthest_behind(demo, open_page):
+    page = open_page(demo.url)
+    rows = page.locator(".dates tbody tr").filter(has_text="furthest behind: ").all()
+    named = {row.locator("th a").inner_text(): row.locator(".way a").inner_text() for row in rows}
+    assert len(named) > 1
+    for date, language in named.items():
+        page.locator(".dates").get_by_role("link", name=date).click()
+        assert page.locator(".languages a").first.inner_text() == language
+        page.goto(demo.url)
+
+
+def test_the_answer_is_mailed_with_its_dates(demo, open_page):
+    page = open_page(demo.url)
+    mail = urllib.parse.urlsplit(page.get_by_role("link", name="mail the answer").get_attribute("href"))
+    parts = urllib.parse.parse_qs(mail.query)
+    assert (mail.scheme, parts["subject"]) == ("mailto", [page.locator("#answer").inner_text()])
+    assert len(parts["body"][0].splitlines()) == 2 + page.locator(".dates tbody tr").count(), "the answer, the dates, and the time"
 
 
 def test_the_keyboard_goes_through_the_page_from_top_to_bottom(demo, open_page):

@@ -35,12 +35,7 @@ impl Document {
         let of_each = (places / by_day.len().max(1)).max(1);
         let groups = by_day.into_iter().map(|((_, day), mut actions)| {
             actions.sort_by(|(_, one), (_, other)| furthest_first(one.gap(), other.gap()));
-            actions.sort_by_key(|(_, known)| {
-                (
-                    known.estimated_ready.is_some(),
-                    Reverse(known.estimated_ready),
-                )
-            });
+            actions.sort_by_key(|(_, known)| known.estimated_ready.map(Reverse));
             let shown = of_each.min(places).min(actions.len());
             places -= shown;
             let left = actions.split_off(shown).len();

@@ -15,10 +15,7 @@ use crate::{
     },
 };
 use askama::Template;
-use std::{
-    cmp::Reverse,
-    collections::{BTreeMap, BTreeSet},
-};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The stylesheet, which is part of the page.
 pub const STYLE: &str = include_str!("style.css");
@@ -83,11 +80,6 @@ impl Page<'_> {
             Some(_) => Tone::Silent,
             None => left.fold(self.document.tone().min(self.worst()), Tone::min),
         }
-    }
-
-    /// Returns whether figures may be out of date: the last poll failed, or there was none yet.
-    fn is_outdated(&self) -> bool {
-        !self.document.last_poll().is_some_and(PollOutcome::is_well)
     }
 
     /// Returns whether the data of a repository are what was last known, and no longer current.
@@ -162,11 +154,9 @@ impl Page<'_> {
     /// Returns the translations to act on by date: of the whole, the first of each.
     fn groups(&self) -> Vec<Group<'_>> {
         let (lists_all, is_chosen) = (self.lists_all(), !self.query.get("only").is_empty());
-        let is_to_do = |translation: &Translation| {
-            translation.has_problem() || lists_all && translation.is_unready()
-        };
         let is_wanted = |_: &Row, translation: &Translation| {
-            self.shows(translation) && (is_chosen || is_to_do(translation))
+            let is_to_do = translation.has_problem() || lists_all && translation.is_unready();
+            self.shows(translation) && (is_chosen || is_to_do)
         };
         let is_whole = is_chosen || lists_all || self.is_file();
         let most = if is_whole { 5 * MOST } else { MOST_ACTIONS };
@@ -200,8 +190,7 @@ impl Page<'_> {
         if is_shared { owner } else { "" }
     }
 
-    /// Returns the languages that the search finds by code or name, the furthest behind first; of
-    /// dates, those that hold them back most first.
+    /// Returns the languages that the search finds by code or name, the furthest behind first.
     fn languages(&self, names: &BTreeMap<&str, &str>) -> Vec<(&str, Totals)> {
         let wanted = self.query.get("q").trim().to_lowercase();
         let mut languages = Vec::from_iter(self.document.totals_by(Translation::code));
@@ -210,12 +199,20 @@ impl Page<'_> {
             name.to_lowercase().contains(&wanted)
         });
         languages.sort_by(|(_, one), (_, other)| furthest_first(one.gap(), other.gap()));
-        if self.is_of_dates() {
-            languages.sort_by_key(|(_, totals)| {
-                Reverse((totals.without_forecast, totals.last_expected))
-            });
-        }
         languages
+    }
+
+    /// Returns the language of a date that is furthest behind.
+    fn furthest_behind(&self, day: Option<Timestamp>) -> Option<&str> {
+        let of_day = |known: &Translation| known.day() == day;
+        let mut languages = self
+            .document
+            .totals_by(|known| of_day(known).then(|| known.code()));
+        languages.remove(&None);
+        let by_gap = languages
+            .iter()
+            .min_by(|(_, one), (_, other)| furthest_first(one.gap(), other.gap()));
+        by_gap.and_then(|(code, _)| *code)
     }
 }
 
