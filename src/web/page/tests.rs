@@ -353,9 +353,10 @@ async fn each_date_has_its_figures_each_of_which_leads_to_its_rows() {
     let page = page_of(&snapshot, "/").await;
     let words = words(&page);
     let figures = "By date Translated Ready at risk overdue behind Expected \
-                   21 November, 2 days ago 50% 0 of 1 1 1 without a forecast \
-                   25 November, in 2 days 50% 0 of 1 1 1 without a forecast \
-                   no date 8% 0 of 2 2 the last on 11 April 2027, 1 without a forecast others 1 of 1";
+                   21 November, 2 days ago 50% 0 of 1 1 1 without a forecast ; furthest behind: Name of de \
+                   25 November, in 2 days 50% 0 of 1 1 1 without a forecast ; furthest behind: Name of it \
+                   no date 8% 0 of 2 2 the last on 11 April 2027, 1 without a forecast ; furthest behind: Name of es \
+                   others 1 of 1";
     assert!(words.contains(figures), "{words:.900}");
     let filters = "1 regressed 2 stalled";
     assert!(words.contains(filters), "{words}");
