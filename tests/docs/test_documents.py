@@ -61,7 +61,7 @@ class Machine:
         holder = ["unshare", "--net", "--pid", "--fork", "--kill-child", "sh", "-c", "ip link set lo up && touch up && exec sleep infinity"]
         process = stack.enter_context(running(holder, folder / "log", cwd=folder))
         stack.callback(process.kill)  # which ends all within; it ignores SIGTERM
-        wait_for("the network", (folder / "up").exists)
+        wait_for("the network", lambda: (folder / "up").exists() or process.poll())
         namespaces = f"/proc/{process.pid}/ns"
         self.enter = ["nsenter", f"--net={namespaces}/net", f"--pid={namespaces}/pid_for_children"]
         self.api = stack.enter_context(FakeApi(*self.enter, built / "examples/fake-api"))

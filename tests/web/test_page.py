@@ -1,6 +1,7 @@
 """The status page in Chromium: search and paging without scripts, what the first screen shows, the keyboard, valid HTML."""
 
 import json
+import re
 import subprocess
 import urllib.parse
 
@@ -128,12 +129,20 @@ def test_a_date_names_the_language_that_is_furthest_behind(demo, open_page):
         page.goto(demo.url)
 
 
-def test_the_answer_is_mailed_with_its_dates(demo, open_page):
-    page = open_page(demo.url)
-    mail = urllib.parse.urlsplit(page.get_by_role("link", name="mail the answer").get_attribute("href"))
-    parts = urllib.parse.parse_qs(mail.query)
-    assert (mail.scheme, parts["subject"]) == ("mailto", [page.locator("#answer").inner_text()])
-    assert len(parts["body"][0].splitlines()) == 2 + page.locator(".dates tbody tr").count(), "the answer, the dates, and the time"
+def test_the_answer_is_mailed_with_its_dates_and_without_what_a_name_would_add(demo, reading, open_page):
+    def mail(page):
+        link = urllib.parse.urlsplit(page.get_by_role("link", name="mail the answer").get_attribute("href"))
+        assert link.scheme == "mailto"
+        return {name: value for name, (value,) in urllib.parse.parse_qs(link.query, strict_parsing=True).items()}
+
+    page = open_page(f"{demo.url}/?language=de")
+    answer, *dates, of = mail(page)["body"].split("\r\n")
+    assert answer == page.locator("#answer").inner_text() and mail(page)["subject"] == f"German (de): {answer}"
+    assert len(dates) == page.locator(".dates tbody tr").count()
+    assert of.startswith("Translations of German (de) of the demo, as of 20")
+    other = reading((1, "a/b\r\nBcc: x@example.com\u202e&cc=y", {"de": 1}), (2, "a/c", {"de": 1}))
+    page = open_page(f"{other.url}/?repo={urllib.parse.quote('a/*')}{urllib.parse.quote(chr(13) + chr(10) + 'Bcc: x')}&repo=a/c")
+    assert set(mail(page)) == {"subject", "body"} and not re.search("[\r\n\u202e]", mail(page)["subject"])
 
 
 def test_the_keyboard_goes_through_the_page_from_top_to_bottom(demo, open_page):

@@ -15,7 +15,7 @@ use crate::{
     },
 };
 use askama::Template;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// The stylesheet, which is part of the page.
 pub const STYLE: &str = include_str!("style.css");
@@ -127,7 +127,9 @@ impl Page<'_> {
 
     fn is_of_one_language(&self) -> bool {
         let known = self.document.rows.iter().flat_map(|row| &*row.known);
-        known.map(Translation::code).collect::<BTreeSet<_>>().len() == 1
+        let mut codes = known.map(Translation::code);
+        let first = codes.next();
+        first.is_some() && codes.all(|code| Some(code) == first)
     }
 
     fn is_of_dates(&self) -> bool {
@@ -202,17 +204,13 @@ impl Page<'_> {
         languages
     }
 
-    /// Returns the language of a date that is furthest behind.
-    fn furthest_behind(&self, day: Option<Timestamp>) -> Option<&str> {
-        let of_day = |known: &Translation| known.day() == day;
-        let mut languages = self
-            .document
-            .totals_by(|known| of_day(known).then(|| known.code()));
-        languages.remove(&None);
-        let by_gap = languages
-            .iter()
-            .min_by(|(_, one), (_, other)| furthest_first(one.gap(), other.gap()));
-        by_gap.and_then(|(code, _)| *code)
+    /// Returns the language of each date that is furthest behind.
+    fn furthest_behind(&self) -> BTreeMap<Option<Timestamp>, &str> {
+        let languages = self.document.totals_by(|known| (known.day(), known.code()));
+        let mut languages = Vec::from_iter(languages);
+        languages.sort_by(|(_, one), (_, other)| furthest_first(one.gap(), other.gap()));
+        // Of the same day, the last one stays.
+        languages.into_iter().rev().map(|(key, _)| key).collect()
     }
 }
 
