@@ -46,7 +46,11 @@ def links(page, base):
     status, landed, body = fetch(page)
     assert (status, landed) == (200, page), f"{page}: {status} at {landed}"
     named = re.findall(r'\s(?:href|src|action|data|poster)="([^"]*)"', body)
-    found = {urllib.parse.urldefrag(urllib.parse.urljoin(page, html.unescape(link))).url for link in named if not link.startswith("data:")}
+    found = {
+        urllib.parse.urldefrag(urllib.parse.urljoin(page, html.unescape(link))).url
+        for link in named
+        if not link.startswith(("data:", "mailto:"))
+    }
     assert all(link.startswith(base) for link in found), (page, found)
     return found
 
