@@ -86,12 +86,10 @@ impl Document {
             as_of: Some(as_of.filter(|_| self.totals.with_resting() == 0)?),
             ..self.clone()
         };
-        for row in document
-            .rows
-            .iter_mut()
-            .filter(|row| row.state == State::Stale)
-        {
-            row.state = State::Failing;
+        for row in &mut document.rows {
+            if row.state == State::Stale {
+                row.state = State::Failing;
+            }
         }
         document.totals = Totals::of_rows(&document.rows);
         Some(document)

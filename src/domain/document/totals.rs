@@ -69,10 +69,10 @@ impl Totals {
         }
         if translation.is_unready() {
             self.due = self.due.into_iter().chain(*translation.target().due).min();
+            let forecast = (translation.estimated_ready, translation.not_judged);
+            self.without_forecast += usize::from(forecast == (None, None));
         }
         self.last_expected = self.last_expected.max(translation.estimated_ready);
-        let has_no_forecast = (translation.estimated_ready, translation.not_judged) == (None, None);
-        self.without_forecast += usize::from(translation.is_unready() && has_no_forecast);
     }
 
     /// Counts the translations in a state.
