@@ -209,7 +209,7 @@ impl Page<'_> {
         let languages = self.document.totals_by(|known| (known.day(), known.code()));
         let mut languages = Vec::from_iter(languages);
         languages.sort_by(|(_, one), (_, other)| furthest_first(one.gap(), other.gap()));
-        // Of the same day, the last one stays.
+        // A map keeps the last entry of a key.
         languages.into_iter().rev().map(|(key, _)| key).collect()
     }
 }
