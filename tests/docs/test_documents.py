@@ -60,7 +60,7 @@ class Machine:
             (stubs / name).symlink_to(HERE / "stubs.sh")
         holder = ["unshare", "--net", "--pid", "--fork", "--kill-child", "sh", "-c", "ip link set lo up && touch up && exec sleep infinity"]
         process = stack.enter_context(running(holder, folder / "log", cwd=folder))
-        stack.callback(process.kill)  # which ends all within; it ignores SIGTERM
+        stack.callback(process.kill)  # The process ignores SIGTERM.
         wait_for("the network", lambda: (folder / "up").exists() or process.poll())
         namespaces = f"/proc/{process.pid}/ns"
         self.enter = ["nsenter", f"--net={namespaces}/net", f"--pid={namespaces}/pid_for_children"]
